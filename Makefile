@@ -1,0 +1,39 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+JOBS ?= auto
+
+.PHONY: serve test lint types conformance bench docs dist
+
+serve: $(STAMP)  ## http://127.0.0.1:8001, data in ./inkube.db
+	$(BIN)/inkube serve $(ARGS)
+
+test: $(STAMP)  ## every test
+	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+lint: $(STAMP)  ## format check, lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(MAKE) types
+
+types: $(STAMP)
+	$(BIN)/mypy -p inkube
+
+conformance: $(STAMP)  ## the table: how much of kube-apiserver's recorded behaviour holds
+	$(BIN)/python -m benchmarks.conformance $(ARGS)
+
+bench: $(STAMP)  ## ratios measured in one run
+	$(BIN)/python -m benchmarks $(ARGS)
+
+docs: $(STAMP)  ## field-path maps and definitions under docs/
+	$(BIN)/inkube definitions export --docs docs/fields
+
+dist: $(STAMP)
+	$(BIN)/python -m pip wheel --no-deps -w dist .
+
+$(STAMP): pyproject.toml hatch_build.py
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $(STAMP)

@@ -1,0 +1,1 @@
+"""The HTTP server: requests, registry, admission; `server` is the only composition root."""

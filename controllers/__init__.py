@@ -1,0 +1,1 @@
+"""Reconcile loops; they see the world through the Client protocol alone."""

@@ -1,0 +1,40 @@
+"""Build hook: the four root folders become the package `inkube`.
+
+A wheel renames them (pyproject's `sources`); this hook adds the two files that `sources` cannot
+rename. An editable install cannot rename, so relative links are laid under `.editable/inkube/`.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+FILES = {"apiserver/_facade.py": "__init__.py", "apiserver/py.typed": "py.typed"}
+FOLDERS = ("apiserver", "storage", "controllers", "schemas")
+
+
+class InkubeBuildHook(BuildHookInterface):  # type: ignore[type-arg] # hatchling's own generic
+    """See the module's docstring."""
+
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Add the facade to a standard wheel, or link the folders for an editable one."""
+        root = Path(self.root)
+        if version == "standard":
+            for source, target in FILES.items():
+                build_data["force_include"][str(root / source)] = f"inkube/{target}"
+            return
+        link(root)
+
+
+def link(root: Path) -> None:
+    """Lay the links of an editable install under `.editable/inkube/`; idempotent."""
+    package = root / ".editable" / "inkube"
+    package.mkdir(parents=True, exist_ok=True)
+    for source, target in {**FILES, **{name: name for name in FOLDERS}}.items():
+        place = package / target
+        if place.is_symlink():
+            place.unlink()
+        place.symlink_to(os.path.relpath(root / source, package))

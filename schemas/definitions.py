@@ -1,0 +1,109 @@
+"""The resource definition: what the generic registry needs to know of a kind.
+
+Built-in kinds, CustomResourceDefinitions and kinds declared in Python all become a `Definition`.
+Definitions are values: a changed CRD makes a new one. `schemas.crds` reads them from CRDs,
+`schemas.builtin` from data, `schemas.models` from pydantic models.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from inkube.schemas.meta import GVK, GVR
+
+ALL_VERBS = (
+    "create", "delete", "deletecollection", "get", "list", "patch", "update", "watch",
+)  # fmt: skip
+
+
+class Origin(Enum):
+    """Where a kind comes from; a few answers of the reference differ by it."""
+
+    BUILTIN = "builtin"
+    CUSTOM = "custom"
+    PYTHON = "python"
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a kind is called."""
+
+    plural: str
+    kind: str
+    singular: str = ""
+    list_kind: str = ""
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Where the scale subresource finds its numbers, as dotted paths with a leading dot."""
+
+    spec_replicas: str
+    status_replicas: str
+    label_selector: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One printer column of `kubectl get`; `json_path` as in a CRD (`.spec.size`)."""
+
+    name: str
+    type: str
+    json_path: str
+    format: str = ""
+    description: str = ""
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Version:
+    """One version of a kind. `schema` is its openAPIV3Schema as plain JSON; {} accepts anything."""
+
+    name: str
+    schema: dict[str, Any] = field(default_factory=dict)
+    served: bool = True
+    storage: bool = True
+    status: bool = False
+    scale: Scale | None = None
+    columns: tuple[Column, ...] = ()
+    selectable_fields: tuple[str, ...] = ()
+    deprecated: bool = False
+    deprecation_warning: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Definition:
+    """A kind and its versions; exactly one of them has `storage`."""
+
+    group: str
+    names: Names
+    versions: tuple[Version, ...]
+    namespaced: bool = True
+    origin: Origin = Origin.CUSTOM
+    verbs: tuple[str, ...] = ALL_VERBS
+    subresources: tuple[str, ...] = ()
+    """Further subresources beside status and scale, such as `token` or `approval`."""
+
+    @property
+    def storage_version(self) -> Version:
+        """The version objects are stored in."""
+        return next(version for version in self.versions if version.storage)
+
+    def version(self, name: str) -> Version | None:
+        """The served version of that name."""
+        return next((v for v in self.versions if v.name == name and v.served), None)
+
+    def served(self) -> Iterator[Version]:
+        """The versions clients may use, in declared order."""
+        return (version for version in self.versions if version.served)
+
+    def gvk(self, version: str) -> GVK:
+        """Group, version and kind."""
+        return GVK(self.group, version, self.names.kind)
+
+    def gvr(self, version: str) -> GVR:
+        """Group, version and plural."""
+        return GVR(self.group, version, self.names.plural)

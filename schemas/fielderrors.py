@@ -1,0 +1,168 @@
+"""Field errors: one shape for 422 causes and for `status.fieldErrors`.
+
+Validators yield FieldError values; nobody raises them. Types, texts and their order follow
+apimachinery/pkg/util/validation/field/errors.go.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from inkube.schemas import gotext
+
+
+class Type(StrEnum):
+    """field.ErrorType: the machine-readable kind, sent as a cause's `reason`."""
+
+    NOT_FOUND = "FieldValueNotFound"
+    REQUIRED = "FieldValueRequired"
+    DUPLICATE = "FieldValueDuplicate"
+    INVALID = "FieldValueInvalid"
+    NOT_SUPPORTED = "FieldValueNotSupported"
+    FORBIDDEN = "FieldValueForbidden"
+    TOO_LONG = "FieldValueTooLong"
+    TOO_MANY = "FieldValueTooMany"
+    INTERNAL = "InternalError"
+    TYPE_INVALID = "FieldValueTypeInvalid"
+
+
+_TITLES = {
+    Type.NOT_FOUND: "Not found",
+    Type.REQUIRED: "Required value",
+    Type.DUPLICATE: "Duplicate value",
+    Type.INVALID: "Invalid value",
+    Type.NOT_SUPPORTED: "Unsupported value",
+    Type.FORBIDDEN: "Forbidden",
+    Type.TOO_LONG: "Too long",
+    Type.TOO_MANY: "Too many",
+    Type.INTERNAL: "Internal error",
+    Type.TYPE_INVALID: "Invalid value",
+}
+_WITHOUT_VALUE = frozenset({Type.REQUIRED, Type.FORBIDDEN, Type.TOO_LONG, Type.INTERNAL})
+
+
+class _Omitted:
+    """The bad value is not shown (`field.OmitValueType`)."""
+
+    def __repr__(self) -> str:
+        return "OMITTED"
+
+
+OMITTED: Any = _Omitted()
+
+
+@dataclass(frozen=True, slots=True)
+class GoType:
+    """A bad value printed as a bare Go type, such as `float64`, where upstream does so."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One thing wrong with one field; `field` is a path (`spec.items[0].name`) or ""."""
+
+    type: Type
+    field: str
+    value: Any = OMITTED
+    detail: str = ""
+    origin: str = ""
+
+    def message(self) -> str:
+        """The text without the field: `Invalid value: 10: must be less`. Go's `ErrorBody`."""
+        text = _TITLES[self.type]
+        if self.type not in _WITHOUT_VALUE and self.value is not OMITTED:
+            text = f"{text}: {show(self.value)}"
+        return f"{text}: {self.detail}" if self.detail else text
+
+    def text(self) -> str:
+        """Field and message: what a Status message joins."""
+        return f"{self.field}: {self.message()}" if self.field else self.message()
+
+    def cause(self) -> dict[str, str]:
+        """A `details.causes` item of a 422."""
+        cause = {"reason": str(self.type), "message": self.message()}
+        if self.field:
+            cause["field"] = self.field
+        return cause
+
+    def item(self) -> dict[str, str]:
+        """A `status.fieldErrors` item."""
+        item = {"type": str(self.type), "field": self.field, "detail": self.detail}
+        if self.origin:
+            item["origin"] = self.origin
+        return item
+
+
+def show(value: Any) -> str:
+    """A bad value as `ErrorBody` prints it: strings quoted, numbers bare, the rest as JSON."""
+    if isinstance(value, GoType):
+        return value.text
+    if isinstance(value, str):
+        return gotext.quote(value)
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return gotext.number(value)
+    return gotext.compact_json(value)
+
+
+def unique_texts(errors: Iterable[FieldError]) -> list[str]:
+    """Each distinct text once, in order (`ErrorList.ToAggregate`)."""
+    return list(dict.fromkeys(error.text() for error in errors))
+
+
+def required(field: str, detail: str = "") -> FieldError:
+    """The field must have a value."""
+    return FieldError(Type.REQUIRED, field, detail=detail)
+
+
+def invalid(field: str, value: Any, detail: str) -> FieldError:
+    """The value breaks a rule."""
+    return FieldError(Type.INVALID, field, value, detail)
+
+
+def type_invalid(field: str, value: Any, detail: str) -> FieldError:
+    """The value has another JSON type than declared."""
+    return FieldError(Type.TYPE_INVALID, field, value, detail)
+
+
+def not_supported(field: str, value: Any, choices: Sequence[str]) -> FieldError:
+    """The value is none of the choices, which are listed in the given order."""
+    detail = ""
+    if choices:
+        detail = "supported values: " + ", ".join(gotext.quote(choice) for choice in choices)
+    return FieldError(Type.NOT_SUPPORTED, field, value, detail)
+
+
+def duplicate(field: str, value: Any, detail: str = "") -> FieldError:
+    """The value stands there already."""
+    return FieldError(Type.DUPLICATE, field, value, detail)
+
+
+def not_found(field: str, value: Any, detail: str = "") -> FieldError:
+    """What the value names does not exist."""
+    return FieldError(Type.NOT_FOUND, field, value, detail)
+
+
+def forbidden(field: str, detail: str) -> FieldError:
+    """The field may not be set, or not so."""
+    return FieldError(Type.FORBIDDEN, field, detail=detail)
+
+
+def too_long(field: str, limit: int) -> FieldError:
+    """A text over its limit; upstream says bytes though it counts characters."""
+    return FieldError(Type.TOO_LONG, field, detail=f"may not be more than {limit} bytes")
+
+
+def too_many(field: str, count: int, limit: int) -> FieldError:
+    """A list or map over its limit."""
+    return FieldError(Type.TOO_MANY, field, count, f"must have at most {limit} items")
+
+
+def internal(field: str, detail: str) -> FieldError:
+    """The check itself failed."""
+    return FieldError(Type.INTERNAL, field, detail=detail)

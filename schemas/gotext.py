@@ -1,0 +1,59 @@
+"""Go's way of printing values, as the reference's messages show them (`%q`, `%v`, JSON)."""
+
+import json
+from typing import Any
+
+_ESCAPES = {
+    "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
+    "\\": "\\\\", '"': '\\"',
+}  # fmt: skip
+
+
+def quote(text: str) -> str:
+    """`strconv.Quote`: double quotes, Go's escapes, printable unicode as it is."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return '"' + "".join(map(_quoted, text)) + '"'
+
+
+def _quoted(char: str) -> str:
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    if char.isprintable():
+        return char
+    code = ord(char)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def number(value: float) -> str:
+    """`%v` of an int64 or float64: `%g` with the shortest digits, exponents from 1e+21 on."""
+    if isinstance(value, int):
+        return str(value)
+    if value != value or value in (float("inf"), float("-inf")):
+        return {"nan": "NaN", "inf": "+Inf", "-inf": "-Inf"}[str(value)]
+    if value == 0:
+        return "-0" if str(value).startswith("-") else "0"
+    digits, _, exponent = f"{value!r}".partition("e")
+    if 1e-4 <= abs(value) < 1e21:
+        return str(int(value)) if value.is_integer() else _positional(value)
+    if not exponent:
+        digits, _, exponent = f"{value:e}".partition("e")
+        digits = digits.rstrip("0").rstrip(".")
+    sign, power = exponent[:1], exponent.lstrip("+-")
+    return f"{digits}e{'-' if sign == '-' else '+'}{int(power):02d}"
+
+
+def _positional(value: float) -> str:
+    text = repr(value)
+    return text if "e" not in text else f"{value:.20f}".rstrip("0")
+
+
+def compact_json(value: Any) -> str:
+    """`json.Marshal`: sorted keys, no spaces, `<`, `>` and `&` escaped."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
+    for char in "<>&\u2028\u2029":
+        if char in text:
+            text = text.replace(char, f"\\u{ord(char):04x}")
+    return text

@@ -1,0 +1,62 @@
+"""Names of kinds and resources, times and identities: the vocabulary of metadata."""
+
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+
+class GVK(NamedTuple):
+    """Group, version and kind; the core group is ""."""
+
+    group: str
+    version: str
+    kind: str
+
+    @property
+    def api_version(self) -> str:
+        """`group/version`, or `v1` in the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @classmethod
+    def of(cls, api_version: str, kind: str) -> "GVK":
+        """Read the pair that stands in every object."""
+        group, version = split_api_version(api_version)
+        return cls(group, version, kind)
+
+
+class GVR(NamedTuple):
+    """Group, version and resource (the plural); the core group is ""."""
+
+    group: str
+    version: str
+    resource: str
+
+    @property
+    def api_version(self) -> str:
+        """`group/version`, or `v1` in the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @classmethod
+    def parse(cls, text: str) -> "GVR":
+        """Read `apps/v1/deployments` or `v1/configmaps`. Raises ValueError on anything else."""
+        parts = text.split("/")
+        if len(parts) == 2:
+            parts.insert(0, "")
+        if len(parts) != 3 or not parts[1] or not parts[2]:
+            raise ValueError(f"{text!r} is no resource; write group/version/plural or v1/plural")
+        return cls(*parts)
+
+
+def split_api_version(api_version: str) -> tuple[str, str]:
+    """`apps/v1` → (`apps`, `v1`); `v1` → ("", `v1`)."""
+    group, slash, version = api_version.rpartition("/")
+    return (group, version) if slash else ("", api_version)
+
+
+def format_time(moment: datetime) -> str:
+    """metav1.Time: RFC 3339 in UTC, whole seconds."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def format_micro_time(moment: datetime) -> str:
+    """metav1.MicroTime: RFC 3339 in UTC with six digits."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

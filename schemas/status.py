@@ -1,0 +1,217 @@
+"""Status, the one shape of every refusal: the Reason enum, StatusError and its constructors.
+
+    StatusError                     anything answered with a Status body
+      made by not_found, conflict, invalid, …     one constructor per reason
+
+Only constructors in this module decide code and reason together. `apiserver.responses` turns a
+StatusError into HTTP; nobody else builds a Status. Texts follow
+apimachinery/pkg/api/errors/errors.go.
+"""
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import Any
+
+from inkube.schemas.fielderrors import FieldError, unique_texts
+from inkube.schemas.gotext import quote
+
+Object = dict[str, Any]
+
+
+class Reason(StrEnum):
+    """metav1.StatusReason."""
+
+    UNKNOWN = ""
+    UNAUTHORIZED = "Unauthorized"
+    FORBIDDEN = "Forbidden"
+    NOT_FOUND = "NotFound"
+    ALREADY_EXISTS = "AlreadyExists"
+    CONFLICT = "Conflict"
+    GONE = "Gone"
+    INVALID = "Invalid"
+    SERVER_TIMEOUT = "ServerTimeout"
+    TIMEOUT = "Timeout"
+    TOO_MANY_REQUESTS = "TooManyRequests"
+    BAD_REQUEST = "BadRequest"
+    METHOD_NOT_ALLOWED = "MethodNotAllowed"
+    NOT_ACCEPTABLE = "NotAcceptable"
+    REQUEST_ENTITY_TOO_LARGE = "RequestEntityTooLarge"
+    UNSUPPORTED_MEDIA_TYPE = "UnsupportedMediaType"
+    INTERNAL_ERROR = "InternalError"
+    EXPIRED = "Expired"
+    SERVICE_UNAVAILABLE = "ServiceUnavailable"
+    NOT_IMPLEMENTED = "NotImplemented"
+
+
+class StatusError(Exception):
+    """A refusal with everything its Status body says. `details=None` leaves the member out."""
+
+    def __init__(
+        self, code: int, reason: str, message: str, *, details: Object | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.details = details
+        self.headers: dict[str, str] = {}
+
+    def body(self) -> Object:
+        """The Status object, members in the reference's order."""
+        status: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+        status["message"] = self.message
+        if self.reason:
+            status["reason"] = str(self.reason)
+        if self.details is not None:
+            status["details"] = self.details
+        status["code"] = self.code
+        return status
+
+
+def success(group: str, resource: str, name: str, uid: str) -> Object:
+    """What DELETE answers when the object is gone at once."""
+    details = _details(group, resource, name)
+    details["uid"] = uid
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": details,
+    }
+
+
+def qualified(group: str, resource: str) -> str:
+    """`widgets.example.com`; `configmaps` in the core group."""
+    return f"{resource}.{group}" if group else resource
+
+
+def not_found(group: str, resource: str, name: str) -> StatusError:
+    """404: no object of that name."""
+    return StatusError(
+        404,
+        Reason.NOT_FOUND,
+        f"{qualified(group, resource)} {quote(name)} not found",
+        details=_details(group, resource, name),
+    )
+
+
+def resource_not_found() -> StatusError:
+    """404: no such path in a group that is served by the generic server."""
+    return StatusError(
+        404, Reason.NOT_FOUND, "the server could not find the requested resource", details={}
+    )
+
+
+def already_exists(
+    group: str, resource: str, name: str, *, terminating: bool = False
+) -> StatusError:
+    """409: the name is taken, perhaps by an object that is being deleted."""
+    prefix = "object is being deleted: " if terminating else ""
+    return StatusError(
+        409,
+        Reason.ALREADY_EXISTS,
+        f"{prefix}{qualified(group, resource)} {quote(name)} already exists",
+        details=_details(group, resource, name),
+    )
+
+
+STALE = (
+    "the object has been modified; please apply your changes to the latest version and try again"
+)
+
+
+def conflict(group: str, resource: str, name: str, why: str = STALE) -> StatusError:
+    """409: a precondition or the resourceVersion does not hold."""
+    return StatusError(
+        409,
+        Reason.CONFLICT,
+        f"Operation cannot be fulfilled on {qualified(group, resource)} {quote(name)}: {why}",
+        details=_details(group, resource, name),
+    )
+
+
+def apply_conflict(causes: Sequence[Object], message: str) -> StatusError:
+    """409: fields owned by other managers, one cause each (`FieldManagerConflict`)."""
+    return StatusError(409, Reason.CONFLICT, message, details={"causes": list(causes)})
+
+
+def invalid(group: str, kind: str, name: str, errors: Iterable[FieldError]) -> StatusError:
+    """422: every error as a cause; the message names each distinct text once."""
+    found = list(errors)
+    details = _details(group, kind, name)
+    details["causes"] = [error.cause() for error in found]
+    texts = unique_texts(found)
+    joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    return StatusError(
+        422,
+        Reason.INVALID,
+        f"{qualified(group, kind)} {quote(name)} is invalid: {joined}",
+        details=details,
+    )
+
+
+def forbidden(group: str, resource: str, name: str, why: str) -> StatusError:
+    """403: refused by authorisation, admission or a rule of the kind."""
+    subject = (
+        f"{qualified(group, resource)} {quote(name)} is forbidden: {why}"
+        if name
+        else (f"{qualified(group, resource)} is forbidden: {why}")
+    )
+    return StatusError(403, Reason.FORBIDDEN, subject, details=_details(group, resource, name))
+
+
+def unauthorized() -> StatusError:
+    """401: no or unknown credentials."""
+    return StatusError(401, Reason.UNAUTHORIZED, "Unauthorized")
+
+
+def bad_request(message: str) -> StatusError:
+    """400: the request cannot be understood."""
+    return StatusError(400, Reason.BAD_REQUEST, message)
+
+
+def method_not_allowed(message: str, details: Object | None = None) -> StatusError:
+    """405: the path exists, the verb does not."""
+    return StatusError(405, Reason.METHOD_NOT_ALLOWED, message, details=details)
+
+
+def not_acceptable(message: str) -> StatusError:
+    """406: no media type the client accepts can be served."""
+    return StatusError(406, Reason.NOT_ACCEPTABLE, message)
+
+
+def unsupported_media_type(message: str) -> StatusError:
+    """415: the body's media type cannot be read."""
+    return StatusError(415, Reason.UNSUPPORTED_MEDIA_TYPE, message)
+
+
+def too_large(message: str) -> StatusError:
+    """413: body, operations or fields over their bound."""
+    return StatusError(413, Reason.REQUEST_ENTITY_TOO_LARGE, message)
+
+
+def expired(message: str) -> StatusError:
+    """410: the revision asked for was compacted."""
+    return StatusError(410, Reason.EXPIRED, message)
+
+
+def internal(message: str) -> StatusError:
+    """500 with reason InternalError, where the reference answers so."""
+    return StatusError(500, Reason.INTERNAL_ERROR, message)
+
+
+def unknown(message: str, code: int = 500) -> StatusError:
+    """A plain Go error that reached the edge: 500, no reason, no details."""
+    return StatusError(code, Reason.UNKNOWN, message)
+
+
+def _details(group: str, resource: str, name: str) -> Object:
+    details: Object = {}
+    if name:
+        details["name"] = name
+    if group:
+        details["group"] = group
+    if resource:
+        details["kind"] = resource
+    return details

@@ -1,0 +1,1 @@
+"""The append-only log, its single writer and the watch cache; knows bytes and revisions only."""
