@@ -1,0 +1,23 @@
+"""The kind CustomResourceDefinition: defaulting, validation, acceptance, and what it defines."""
+
+from inkube.schemas.crds.acceptance import next_status
+from inkube.schemas.crds.definition import to_definition
+from inkube.schemas.crds.strategy import (
+    FINALIZER,
+    default,
+    prepare_create,
+    prepare_delete,
+    prepare_status_update,
+    prepare_update,
+)
+
+__all__ = [
+    "FINALIZER",
+    "default",
+    "next_status",
+    "prepare_create",
+    "prepare_delete",
+    "prepare_status_update",
+    "prepare_update",
+    "to_definition",
+]
