@@ -1,6 +1,7 @@
 """The kind CustomResourceDefinition: defaulting, validation, acceptance, and what it defines."""
 
 from inkube.schemas.crds.acceptance import next_status
+from inkube.schemas.crds.decoding import decode
 from inkube.schemas.crds.definition import to_definition
 from inkube.schemas.crds.strategy import (
     FINALIZER,
@@ -13,6 +14,7 @@ from inkube.schemas.crds.strategy import (
 
 __all__ = [
     "FINALIZER",
+    "decode",
     "default",
     "next_status",
     "prepare_create",
