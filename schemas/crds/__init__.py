@@ -11,6 +11,11 @@ from inkube.schemas.crds.strategy import (
     prepare_status_update,
     prepare_update,
 )
+from inkube.schemas.crds.validation import (
+    validate_create,
+    validate_status_update,
+    validate_update,
+)
 
 __all__ = [
     "FINALIZER",
@@ -22,4 +27,7 @@ __all__ = [
     "prepare_status_update",
     "prepare_update",
     "to_definition",
+    "validate_create",
+    "validate_status_update",
+    "validate_update",
 ]
