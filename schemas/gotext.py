@@ -57,3 +57,13 @@ def compact_json(value: Any) -> str:
         if char in text:
             text = text.replace(char, f"\\u{ord(char):04x}")
     return text
+
+
+def json_kind(value: Any) -> str:
+    """The word `encoding/json` has for a value it cannot unmarshal: object, array, number, …"""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int | float):
+        return "number"
+    names = {dict: "object", list: "array", str: "string", type(None): "null"}
+    return names[type(value)]
