@@ -12,12 +12,12 @@ import itertools
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from aiohttp import web
 
-from inkube.apiserver import negotiation, requests, responses, watch
+from inkube.apiserver import negotiation, requests, responses, tables, watch
 from inkube.apiserver.auth import Authenticator, Authorizer
 from inkube.apiserver.calls import Call, User
 from inkube.apiserver.guards import Guard
@@ -159,6 +159,10 @@ class App:
                 return misplaced
             accept = request.headers.get("Accept")
             form = negotiation.choose(accept, builtin=resource.builtin)
+            if form.kind == "Table":
+                include = request.rel_url.query.get("includeObject", "")
+                tables.check_include(include)
+                form = replace(form, include=include)
             exchange = Exchange(request, call, form)
             return await self._verb(exchange, info)
         except status.StatusError as error:
