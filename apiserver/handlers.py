@@ -56,6 +56,7 @@ class Handlers:
         self._renderer = renderer
         self.by_verb: dict[str, Handler] = {
             "get": self.get,
+            "list": self.list,
             "create": self.create,
             "update": self.update,
             "patch": self.patch,
@@ -67,6 +68,13 @@ class Handlers:
         """One object; its stored bytes where they fit the form asked for."""
         entry = self._registry.get(exchange.call)
         return self._renderer.entry(exchange.call, entry, exchange.form)
+
+    async def list(self, exchange: Exchange) -> web.StreamResponse:
+        """Many objects at one revision."""
+        call = exchange.call
+        options = listing.read_options(exchange.query, call)
+        page = await listing.find(self._registry, call, options)
+        return self._renderer.page(call, page, exchange.form)
 
     async def create(self, exchange: Exchange) -> web.StreamResponse:
         """POST."""

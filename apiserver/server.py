@@ -153,4 +153,5 @@ class APIServer:
 
 def _make_request(*parts: Any) -> BaseRequest:
     """A request whose body may be as large as kube-apiserver's."""
-    return BaseRequest(*parts, client_max_size=bodies.MAX_BODY)
+    loop = asyncio.get_running_loop()
+    return BaseRequest(*parts, loop=loop, client_max_size=bodies.MAX_BODY)
