@@ -57,3 +57,45 @@ def compact_json(value: Any) -> str:
         if char in text:
             text = text.replace(char, f"\\u{ord(char):04x}")
     return text
+
+
+def plain(value: Any) -> str:
+    """`%v` of a JSON value: `map[a:1 b:[x y]]`, strings bare, `<nil>`."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return "<nil>"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return number(value)
+    if isinstance(value, list):
+        return "[" + " ".join(map(plain, value)) + "]"
+    return "map[" + " ".join(f"{name}:{plain(value[name])}" for name in sorted(value)) + "]"
+
+
+def pointer(value: Any) -> str:
+    """`%v` of a pointer to a struct that holds only this value: `&{[a]}`."""
+    return f"&{{{plain(value)}}}"
+
+
+def syntax(value: Any) -> str:
+    """`%#v` of a JSON value: `map[string]interface {}{"a":1}`."""
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, list):
+        return "[]interface {}{" + ", ".join(map(syntax, value)) + "}"
+    if isinstance(value, dict):
+        pairs = ", ".join(f"{quote(name)}:{syntax(value[name])}" for name in sorted(value))
+        return f"map[string]interface {{}}{{{pairs}}}"
+    return plain(value) if value is not None else "interface {}(nil)"
+
+
+def type_name(value: Any) -> str:
+    """`%T` of a JSON value."""
+    if isinstance(value, dict):
+        return "map[string]interface {}"
+    if isinstance(value, list):
+        return "[]interface {}"
+    names = {bool: "bool", int: "int64", float: "float64", str: "string"}
+    return names.get(type(value), "<nil>")
