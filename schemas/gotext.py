@@ -90,3 +90,20 @@ def type_name(value: Any) -> str:
     }  # fmt: skip
     kind = json_kind(value)
     return names.get(kind) or ("float64" if isinstance(value, float) else "int64")
+
+
+def pointer(value: Any) -> str:
+    """`%v` of a pointer to a struct that holds only this value: `&{[a]}`."""
+    return f"&{{{plain(value)}}}"
+
+
+def syntax(value: Any) -> str:
+    """`%#v` of a JSON value: `map[string]interface {}{"a":1}`."""
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, list):
+        return "[]interface {}{" + ", ".join(map(syntax, value)) + "}"
+    if isinstance(value, dict):
+        pairs = ", ".join(f"{quote(name)}:{syntax(value[name])}" for name in sorted(value))
+        return f"map[string]interface {{}}{{{pairs}}}"
+    return plain(value) if value is not None else "interface {}(nil)"
