@@ -175,6 +175,8 @@ class App:
             return await self._subresource(exchange)
         if call.subresource == "status" and not call.served.version.status or info.rest:
             raise self._no_subresource(call)
+        if call.subresource and call.verb not in ("get", "update", "patch"):
+            raise method_not_allowed(call)
         if call.verb in _LONG:
             return await watch.serve(self._parts.registry, exchange)
         handler = self._parts.handlers.by_verb.get(call.verb)

@@ -157,9 +157,14 @@ class BuiltinStrategy(Strategy):
         self.returns_deleted = behaviour.returns_deleted
 
     def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:
-        builtin_decoding.coerce(obj, served.version.schema, served.gvk, unknown)
-        self.behaviour.default(obj)
-        return obj
+        try:
+            decoded = builtin_decoding.decode(obj, served.gvk)
+        except builtin_decoding.DecodeError as error:
+            raise builtin_decoding.refusal(served.gvk, error) from error
+        if unknown is not None:
+            unknown.extend(decoded.unknown)
+        self.behaviour.default(decoded.object)
+        return decoded.object
 
     def prepare_create(self, call: Call, obj: Object) -> None:
         self.behaviour.prepare_create(obj)
