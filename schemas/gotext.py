@@ -57,3 +57,8 @@ def compact_json(value: Any) -> str:
         if char in text:
             text = text.replace(char, f"\\u{ord(char):04x}")
     return text
+
+
+def go_strings(texts: list[str]) -> str:
+    """`%#v` of a []string."""
+    return "[]string{" + ", ".join(map(quote, texts)) + "}"
