@@ -89,6 +89,7 @@ def apply(call: Call, body: Object, identity: Identity) -> Change:
             typed=call.served.typed,
             writer=ownership.writer(call, identity.now()),
             force=force,
+            versions=ownership.versions(call.resource),
         )
         merged = intake.admit(call, merged, [])
         intake.check_namespace(call, merged)

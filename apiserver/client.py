@@ -71,6 +71,9 @@ class InProcessClient:
                     )
                 yield Event(event["type"], event["object"])
 
+    async def revision(self, resource: GVR | str) -> str:
+        return str(self._registry.store.newest(self._call("list", resource, "").key))
+
     async def create(self, obj: Object, *, dry_run: bool = False) -> Object:
         call, obj = self._own("create", obj, dry_run=dry_run)
         obj = intake.admit(call, obj, [])

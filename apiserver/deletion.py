@@ -36,6 +36,9 @@ def check_preconditions(call: Call, entry: Entry, options: DeleteOptions) -> Non
 def mark(call: Call, obj: Object, options: DeleteOptions, identity: Identity) -> Object | None:
     """The object as it waits for its finalizers; None when it can go at once."""
     meta = obj["metadata"]
+    if call.resource.strategy.mark_deleted(obj):
+        meta.pop("resourceVersion", None)
+        return obj
     finalizers = _finalizers(meta.get("finalizers") or [], options)
     if not finalizers:
         return None

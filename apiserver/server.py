@@ -33,9 +33,14 @@ from inkube.apiserver.lifecycle import NamespaceLifecycle
 from inkube.apiserver.metrics import Metrics
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.rendering import Renderer
-from inkube.apiserver.resources import Resources
+from inkube.apiserver.modules import ModuleAdmission, ModuleStrategy
+from inkube.apiserver.resources import Resource, Resources
 from inkube.apiserver.scale import ScaleHandler
 from inkube.controllers.clock import SystemClock
+from inkube.controllers import crds
+from inkube.controllers.environment import Environment, Recheck
+from inkube.controllers.events import Recorder
+from inkube.controllers.kinds import KindModule
 from inkube.controllers.manager import Manager
 from inkube.storage.log import Log, MemoryLog
 from inkube.storage.store import Store
@@ -88,14 +93,39 @@ class APIServer:
     async def _start(self) -> None:
         codec = JSONCodec()
         self.store = await self._stack.enter_async_context(Store(self._log(), codec))
-        chain = Chain([NamespaceLifecycle(self.store)])
+        modules = ModuleAdmission(lambda: self.environment)
+        chain = Chain([NamespaceLifecycle(self.store), modules])
         self.registry = Registry(self.store, chain, self.identity, codec)
         self.client = InProcessClient(self.registry, self.resources)
         bootstrap.install_builtin(self.resources, self.identity)
-        await bootstrap.first_objects(self.client)
         self.manager = Manager(self.client, self.clock)
+        self.environment = self._environment()
+        for module in self.options.kinds:
+            self._add_kind(module, modules)
+        await bootstrap.first_objects(self.client)
+        crds.add(self.manager, Installer(self.resources, chain))
         await self._serve()
         await self._stack.enter_async_context(self.manager)
+
+    def _environment(self) -> Environment:
+        options = self.options
+        return Environment(
+            client=self.client,
+            clock=self.clock,
+            informers=self.manager.informers,
+            events=Recorder(self.client, self.clock),
+            services=options.services,
+            recheck=Recheck(options.recheck_healthy, options.recheck_unhealthy),
+        )
+
+    def _add_kind(self, module: KindModule[Any], admission: ModuleAdmission) -> None:
+        """Serve a kind declared in Python, with its admission and its controllers."""
+        resource = Resource(module.definition, ModuleStrategy(module), since=self.store.revision)
+        self.resources.install(resource)
+        admission.add(module)
+        if self.options.controllers:
+            for controller in module.controllers(self.environment):
+                self.manager.add(controller)
 
     def _log(self) -> Log:
         if self.options.data is None:

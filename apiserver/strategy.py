@@ -81,6 +81,10 @@ class Strategy:
         """Texts for Warning headers."""
         return objectmeta.warnings(obj["metadata"])
 
+    def mark_deleted(self, obj: Object) -> bool:
+        """Whether the kind has a deletion of its own, and marked the object for it just now."""
+        return False
+
     def to_storage(self, resource: Resource, obj: Object) -> Object:
         """From the version of the request to the stored one; pruned and defaulted by the latter."""
         storage = resource.storage
