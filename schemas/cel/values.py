@@ -40,7 +40,7 @@ class _Nanoseconds:
         self.ns = ns
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other.ns == self.ns  # type: ignore[attr-defined]  # same class
+        return type(other) is type(self) and other.ns == self.ns
 
     def __hash__(self) -> int:
         return hash((type(self), self.ns))
@@ -168,5 +168,5 @@ def _equal_optionals(left: Optional, right: Any) -> bool:
 def contains(items: Iterable[Any], value: Any) -> bool:
     """Whether a list holds the value, by `equal`."""
     if type(value) is str:
-        return value in items  # type: ignore[operator]  # lists, tuples and dicts alike
+        return value in items
     return any(equal(item, value) for item in items)
