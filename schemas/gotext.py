@@ -59,7 +59,6 @@ def compact_json(value: Any) -> str:
     return text
 
 
-<<<<<<< HEAD
 def json_kind(value: Any) -> str:
     """The word `encoding/json` has for a value it cannot unmarshal: object, array, number, …"""
     if isinstance(value, bool):
@@ -108,8 +107,8 @@ def syntax(value: Any) -> str:
         pairs = ", ".join(f"{quote(name)}:{syntax(value[name])}" for name in sorted(value))
         return f"map[string]interface {{}}{{{pairs}}}"
     return plain(value) if value is not None else "interface {}(nil)"
-=======
+
+
 def go_strings(texts: list[str]) -> str:
     """`%#v` of a []string."""
     return "[]string{" + ", ".join(map(quote, texts)) + "}"
->>>>>>> values

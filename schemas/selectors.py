@@ -201,9 +201,7 @@ def _split(text: str) -> list[str]:
     return re.findall(r"(?:\\.|[^\\,])+", text, re.DOTALL)
 
 
-def compile(
-    *, labels: str, fields: str, resource: Definition, version: Version
-) -> Matcher | None:
+def compile(*, labels: str, fields: str, resource: Definition, version: Version) -> Matcher | None:
     """A predicate over objects, None when everything matches. Raises StatusError 400."""
     requirements = parse_labels(labels) if labels else ()
     terms = parse_fields(fields) if fields else ()
