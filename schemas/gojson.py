@@ -68,7 +68,8 @@ def _settled(value: float) -> int | float:
     if not value.is_integer() or not -_INT64 <= value < 2 * _INT64:
         return value
     # the shortest digits, filled up with zeros: 9223372036854775808.0 is 9223372036854776000
-    return int(value) if abs(value) < _EXACT else int(decimal.Decimal(repr(value)))
+    whole = int(value) if abs(value) < _EXACT else int(decimal.Decimal(repr(value)))
+    return whole if whole >= -_INT64 else value
 
 
 def _loads_slowly(body: bytes) -> Any:
