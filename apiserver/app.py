@@ -148,9 +148,7 @@ class App:
         served: Served,
     ) -> web.StreamResponse:
         namespace = info.namespace if resource.namespaced else ""
-        call = Call(
-            info.verb, resource, served, namespace, info.name, info.subresource, user=user
-        )
+        call = Call(info.verb, resource, served, namespace, info.name, info.subresource, user=user)
         if served.version.deprecated:
             call.warn(served.version.deprecation_warning)
         try:
@@ -175,6 +173,8 @@ class App:
             return await self._subresource(exchange)
         if call.subresource == "status" and not call.served.version.status or info.rest:
             raise self._no_subresource(call)
+        if call.subresource and call.verb not in ("get", "update", "patch"):
+            raise method_not_allowed(call)
         if call.verb in _LONG:
             return await watch.serve(self._parts.registry, exchange)
         handler = self._parts.handlers.by_verb.get(call.verb)
@@ -239,5 +239,3 @@ def method_not_allowed(call: Call) -> status.StatusError:
     details: Object = {"group": call.resource.group, "kind": call.resource.plural}
     message = f'{call.verb} is not supported on resources of kind "{resource}"'
     return status.method_not_allowed(message, details)
-
-
