@@ -5,8 +5,12 @@ JSON schema of a kind, of a CustomResourceDefinition or a built-in one: both car
 `x-kubernetes-*` keywords. Follows kube-openapi pkg/schemaconv and structured-merge-diff schema/.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
+
+from inkube.schemas import pathelements
 
 Schema = dict[str, Any]
 
@@ -26,6 +30,8 @@ class ListType:
     declared_keys: tuple[str, ...] = ()
     defaults: tuple[Any, ...] = ()
     """Per key the default of its field, None without one."""
+    key: Callable[..., str] = pathelements.value
+    """The path element of an item by the values of its keys, of a set by the item itself."""
 
 
 @dataclass(slots=True, eq=False)
@@ -142,7 +148,8 @@ def _keyed(element: Type, keys: tuple[str, ...]) -> ListType:
     fields = element.map.fields if element.map else {}
     ordered = tuple(sorted(keys))
     defaults = tuple(fields[key].default if key in fields else None for key in ordered)
-    return ListType(element, atomic=False, keys=ordered, declared_keys=keys, defaults=defaults)
+    text = partial(pathelements.key, ordered) if ordered else pathelements.value
+    return ListType(element, False, ordered, keys, defaults, text)
 
 
 _TEXT = {"type": "string"}
