@@ -12,12 +12,12 @@ import itertools
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from aiohttp import web
 
-from inkube.apiserver import negotiation, requests, responses, watch
+from inkube.apiserver import negotiation, requests, responses, tables, watch
 from inkube.apiserver.auth import Authenticator, Authorizer
 from inkube.apiserver.calls import Call, User
 from inkube.apiserver.guards import Guard
@@ -148,9 +148,7 @@ class App:
         served: Served,
     ) -> web.StreamResponse:
         namespace = info.namespace if resource.namespaced else ""
-        call = Call(
-            info.verb, resource, served, namespace, info.name, info.subresource, user=user
-        )
+        call = Call(info.verb, resource, served, namespace, info.name, info.subresource, user=user)
         if served.version.deprecated:
             call.warn(served.version.deprecation_warning)
         try:
@@ -159,6 +157,10 @@ class App:
                 return misplaced
             accept = request.headers.get("Accept")
             form = negotiation.choose(accept, builtin=resource.builtin)
+            if form.kind == "Table":
+                include = request.rel_url.query.get("includeObject", "")
+                tables.check_include(include)
+                form = replace(form, include=include)
             exchange = Exchange(request, call, form)
             return await self._verb(exchange, info)
         except status.StatusError as error:
@@ -171,6 +173,8 @@ class App:
             return await self._subresource(exchange)
         if call.subresource == "status" and not call.served.version.status or info.rest:
             raise self._no_subresource(call)
+        if call.subresource and call.verb not in ("get", "update", "patch"):
+            raise method_not_allowed(call)
         if call.verb in _LONG:
             return await watch.serve(self._parts.registry, exchange)
         handler = self._parts.handlers.by_verb.get(call.verb)
@@ -235,5 +239,3 @@ def method_not_allowed(call: Call) -> status.StatusError:
     details: Object = {"group": call.resource.group, "kind": call.resource.plural}
     message = f'{call.verb} is not supported on resources of kind "{resource}"'
     return status.method_not_allowed(message, details)
-
-

@@ -14,7 +14,9 @@ MAX_BODY = 3 * 1024 * 1024  # apiserver/pkg/server/config.go: MaxRequestBodyByte
 JSON = "application/json"
 _MEDIA = {JSON: "json", "application/yaml": "yaml"}
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
-_UNKNOWN_FORMAT = "the body of the request was in an unknown format - accepted media types include: "
+_UNKNOWN_FORMAT = (
+    "the body of the request was in an unknown format - accepted media types include: "
+)
 _PATCHES = {
     "application/json-patch+json": "json",
     "application/merge-patch+json": "merge",

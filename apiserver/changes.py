@@ -13,8 +13,7 @@ from inkube.apiserver.identity import Identity
 from inkube.apiserver.registry import Change
 from inkube.schemas import apply as apply_rules
 from inkube.schemas import status
-from inkube.schemas.patch import json as json_patch
-from inkube.schemas.patch import merge, strategic
+from inkube.schemas import patch as patches
 
 Object = dict[str, Any]
 
@@ -48,14 +47,14 @@ def patch(call: Call, kind: str, body: Any) -> Change:
 
 def patched(call: Call, kind: str, old: Object, body: Any) -> Object:
     if kind == "json":
-        new, warnings = json_patch.apply_json_patch(old, body)
+        new, warnings = patches.apply_json_patch(old, body)
         if call.options.validation != "Ignore":
             for warning in warnings:
                 call.warn(warning)
         return new
     if kind == "merge":
-        return merge.merge(old, body)
-    return strategic.strategic(old, body, call.served.version.schema)
+        return patches.merge(old, body)
+    return patches.strategic(old, body, call.served.version.schema)
 
 
 def _names_version(kind: str, body: Any) -> bool:
@@ -89,6 +88,7 @@ def apply(call: Call, body: Object, identity: Identity) -> Change:
             typed=call.served.typed,
             writer=ownership.writer(call, identity.now()),
             force=force,
+            versions=ownership.versions(call.resource),
         )
         merged = intake.admit(call, merged, [])
         intake.check_namespace(call, merged)

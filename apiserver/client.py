@@ -25,7 +25,9 @@ CONTROLLER = User("system:apiserver", groups=("system:masters",))
 class InProcessClient:
     """See `controllers.client.Client`. `manager` is who owns the fields it writes."""
 
-    def __init__(self, registry: Registry, resources: Resources, *, manager: str = "inkube") -> None:
+    def __init__(
+        self, registry: Registry, resources: Resources, *, manager: str = "inkube"
+    ) -> None:
         self._registry = registry
         self._resources = resources
         self._manager = manager
@@ -70,6 +72,9 @@ class InProcessClient:
                         body["code"], body.get("reason", ""), body.get("message", "")
                     )
                 yield Event(event["type"], event["object"])
+
+    async def revision(self, resource: GVR | str) -> str:
+        return str(self._registry.store.newest(self._call("list", resource, "").key))
 
     async def create(self, obj: Object, *, dry_run: bool = False) -> Object:
         call, obj = self._own("create", obj, dry_run=dry_run)

@@ -5,12 +5,13 @@ What a CRD must look like is `schemas.crds`; when its kind is served is `control
 
 from typing import Any
 
+from inkube.apiserver.admission import Chain
 from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.resources import Resource, Resources, Served
 from inkube.apiserver.strategy import Strategy
-from inkube.schemas import crds, objectmeta
-from inkube.schemas.definitions import Definition
+from inkube.schemas import crds, names, objectmeta
+from inkube.schemas.definitions import Definition, Origin
 from inkube.schemas.fielderrors import FieldError
 from inkube.storage.entry import Entry
 
@@ -44,17 +45,17 @@ class CRDStrategy(Strategy):
             crds.prepare_update(obj, old)
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
-        errors = objectmeta.validate_create(obj["metadata"], namespaced=False)
+        errors = objectmeta.validate(obj["metadata"], namespaced=False, name_check=names.subdomain)
         return errors + crds.validate_create(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
-        errors = objectmeta.validate_update(obj["metadata"], old["metadata"])
+        errors = objectmeta.validate_changes(obj["metadata"], old["metadata"])
         if call.subresource == "status":
             return errors + crds.validate_status_update(obj, old)
         return errors + crds.validate_update(obj, old)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        return crds.warnings(obj, old)
+        return []
 
     def mark_deleted(self, obj: Object) -> bool:
         return crds.prepare_delete(obj, self._identity.timestamp())
@@ -69,16 +70,19 @@ class CRDStrategy(Strategy):
 class Installer:
     """What `controllers.crds` fills: the live table, with the strategy of custom resources."""
 
-    def __init__(self, resources: Resources) -> None:
+    def __init__(self, resources: Resources, chain: Chain) -> None:
         self._resources = resources
+        self._chain = chain
         self._strategy = Strategy()
 
     def install(self, definition: Definition, *, since: int = 0) -> None:
         """Serve a definition. `since`: objects stored up to this revision may be of another
         schema and are brought to this one when read."""
         known = self._resources.get(definition.group, definition.names.plural)
-        if known is not None and known.builtin:
+        if known is not None and known.definition.origin is not Origin.CUSTOM:
             return
+        if known is not None:
+            self._chain.forget(known)
         self._resources.install(Resource(definition, self._strategy, since=since))
 
     def uninstall(self, group: str, plural: str) -> None:

@@ -21,9 +21,7 @@ def check_preconditions(call: Call, entry: Entry, options: DeleteOptions) -> Non
     """Refuse when uid or resourceVersion differ. Raises StatusError 409."""
     uid = entry.value["metadata"]["uid"]
     if options.uid is not None and options.uid != uid:
-        why = (
-            f"Precondition failed: UID in precondition: {options.uid}, UID in object meta: {uid}"
-        )
+        why = f"Precondition failed: UID in precondition: {options.uid}, UID in object meta: {uid}"
         raise status.conflict(call.resource.group, call.resource.kind, call.name, why)
     if options.resource_version is not None and options.resource_version != str(entry.revision):
         why = (
@@ -36,6 +34,9 @@ def check_preconditions(call: Call, entry: Entry, options: DeleteOptions) -> Non
 def mark(call: Call, obj: Object, options: DeleteOptions, identity: Identity) -> Object | None:
     """The object as it waits for its finalizers; None when it can go at once."""
     meta = obj["metadata"]
+    if call.resource.strategy.mark_deleted(obj):
+        meta.pop("resourceVersion", None)
+        return obj
     finalizers = _finalizers(meta.get("finalizers") or [], options)
     if not finalizers:
         return None

@@ -56,6 +56,7 @@ class Handlers:
         self._renderer = renderer
         self.by_verb: dict[str, Handler] = {
             "get": self.get,
+            "list": self.list,
             "create": self.create,
             "update": self.update,
             "patch": self.patch,
@@ -67,6 +68,13 @@ class Handlers:
         """One object; its stored bytes where they fit the form asked for."""
         entry = self._registry.get(exchange.call)
         return self._renderer.entry(exchange.call, entry, exchange.form)
+
+    async def list(self, exchange: Exchange) -> web.StreamResponse:
+        """Many objects at one revision."""
+        call = exchange.call
+        options = listing.read_options(exchange.query, call)
+        page = await listing.find(self._registry, call, options)
+        return self._renderer.page(call, page, exchange.form)
 
     async def create(self, exchange: Exchange) -> web.StreamResponse:
         """POST."""
@@ -99,9 +107,9 @@ class Handlers:
             raise status.bad_request("name must be provided")
         self._options(exchange, "PatchOptions", apply=kind == "apply")
         body = await bodies.read(exchange.request)
-        outcome = await self._registry.update(call, changes.read_patch(
-            call, kind, body, self._registry.identity
-        ))
+        outcome = await self._registry.update(
+            call, changes.read_patch(call, kind, body, self._registry.identity)
+        )
         return self._answer(exchange, outcome)
 
     async def delete(self, exchange: Exchange) -> web.StreamResponse:
@@ -111,9 +119,7 @@ class Handlers:
         outcome = await self._registry.delete(call, options)
         if outcome.deleted and not call.resource.strategy.returns_deleted:
             meta = outcome.entry.value["metadata"]
-            body = status.success(
-                call.resource.group, call.resource.plural, call.name, meta["uid"]
-            )
+            body = status.success(call.resource.group, call.resource.plural, call.name, meta["uid"])
             return responses.render(body, exchange.form.without_transform(), warnings=call.warnings)
         return self._renderer.entry(call, outcome.entry, exchange.form.without_transform())
 

@@ -25,6 +25,8 @@ class Form:
     kind: str = ""
     version: str = "v1"
     pretty: bool = False
+    include: str = ""
+    """`includeObject` of a Table: Metadata (also ""), Object or None."""
 
     @property
     def plain_json(self) -> bool:

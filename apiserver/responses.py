@@ -13,7 +13,9 @@ from inkube.apiserver.negotiation import JSON, Form
 from inkube.schemas.status import StatusError
 
 Object = dict[str, Any]
-GZIP_FROM = 128 * 1024  # apiserver/pkg/endpoints/handlers/responsewriters: defaultGzipThresholdBytes
+GZIP_FROM = (
+    128 * 1024
+)  # apiserver/pkg/endpoints/handlers/responsewriters: defaultGzipThresholdBytes
 _JSON_HEADERS = CIMultiDict({"Content-Type": JSON, "Cache-Control": "no-cache, private"})
 
 

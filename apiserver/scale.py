@@ -132,9 +132,7 @@ def _check(call: Call, scale: Object) -> None:
             f"{type(replicas).__name__} into Go struct field ScaleSpec.spec.replicas of type int32"
         )
     if replicas < 0:
-        error = fielderrors.invalid(
-            "spec.replicas", replicas, "must be greater than or equal to 0"
-        )
+        error = fielderrors.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
         raise status.invalid("autoscaling", "Scale", meta.get("name", ""), [error])
 
 
@@ -156,5 +154,3 @@ def _read(obj: Object, path: str) -> Any:
     for part in path.lstrip(".").split("."):
         value = value.get(part) if isinstance(value, dict) else None
     return value
-
-

@@ -86,6 +86,8 @@ class Definition:
     verbs: tuple[str, ...] = ALL_VERBS
     subresources: tuple[str, ...] = ()
     """Further subresources beside status and scale, such as `token` or `approval`."""
+    terminating: bool = False
+    """The CRD is being deleted: what is there may go, nothing new may come."""
 
     @property
     def storage_version(self) -> Version:

@@ -8,6 +8,7 @@ from the log by `store`.
 """
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ class Cache:
         self._remembers = FIRST_REVISION
         self._subscriptions: dict[str, dict[Subscription, None]] = {}
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
+        self._wake_at = math.inf
 
     # What lives now.
 
@@ -101,6 +103,7 @@ class Cache:
         if self.revision < revision:
             waiter = asyncio.get_running_loop().create_future()
             self._waiters.append((revision, waiter))
+            self._wake_at = min(self._wake_at, revision)
             await waiter
 
     # What the writer calls.
@@ -117,6 +120,13 @@ class Cache:
         self.revision = self._remembers = horizon.newest
         self._wake()
 
+    def newest(self, prefix: str) -> int:
+        """The revision of the newest change under a prefix, deletions in history included."""
+        for change in reversed(self._history):
+            if matches(prefix, change.entry.key):
+                return change.revision
+        return max((entry.revision for entry in self.list(prefix)), default=0)
+
     def publish(self, changes: Sequence[Change]) -> None:
         """Make committed changes, which follow the newest, visible to all at once."""
         for change in changes:
@@ -128,7 +138,7 @@ class Cache:
         self._remember(changes)
         if self._subscriptions:
             self._distribute(changes)
-        if self._waiters:
+        if self.revision >= self._wake_at:
             self._wake()
 
     def close(self) -> None:
@@ -193,3 +203,4 @@ class Cache:
             if revision <= self.revision and not waiter.done():
                 waiter.set_result(None)
         self._waiters = [pair for pair in self._waiters if not pair[1].done()]
+        self._wake_at = min((revision for revision, _ in self._waiters), default=math.inf)

@@ -83,12 +83,16 @@ class Log(Protocol):
         """Whether other processes may append too."""
         ...
 
-    async def open(self) -> Horizon:
+    async def open(self) -> None:
         """Make it ready, created if need be."""
         ...
 
     async def close(self) -> None:
         """Let go of everything; may be called twice."""
+        ...
+
+    async def horizon(self) -> Horizon:
+        """What can be read."""
         ...
 
     def begin(self) -> AbstractAsyncContextManager[Transaction]:
@@ -146,12 +150,15 @@ class MemoryLog:
         self._versions: dict[str, list[Record]] = {}
         self._compacted = self._newest = FIRST_REVISION
 
-    async def open(self) -> Horizon:
+    async def open(self) -> None:
         """See Log."""
-        return Horizon(self._compacted, self._newest)
 
     async def close(self) -> None:
         """See Log."""
+
+    async def horizon(self) -> Horizon:
+        """See Log."""
+        return Horizon(self._compacted, self._newest)
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[Transaction]:

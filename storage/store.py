@@ -8,10 +8,13 @@ A prefix that ends in "/" means all keys below it, any other means that one key.
 `compacted` to `revision` can be read exactly.
 """
 
+import asyncio
+import logging
+import time
 import warnings
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from types import TracebackType
@@ -19,8 +22,9 @@ from typing import Self
 
 from inkube.storage import writes
 from inkube.storage.cache import Cache, CacheOptions
+from inkube.storage.compaction import CompactionOptions, Compactor
 from inkube.storage.entry import Change, Changes, ChangeType, Codec, Entries, Entry, Value
-from inkube.storage.errors import Closed, Compacted, FutureRevision
+from inkube.storage.errors import Closed, Compacted, FutureRevision, LogError
 from inkube.storage.log import Log, MemoryLog, Range, Record
 from inkube.storage.subscription import Deliver, Subscription
 from inkube.storage.writer import Writer, WriterOptions
@@ -43,16 +47,21 @@ __all__ = [
     "Value",
 ]
 
+logger = logging.getLogger(__name__)
+
 # Rows of the log read at once for a subscriber who comes from before history.
 BACKLOG_PAGE = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreOptions:
-    """Everything that can be set, each with a bound that fits one machine."""
+    """Everything that can be set; `poll` is after how many seconds at most the writes of other
+    processes on the same file are seen."""
 
     cache: CacheOptions = field(default_factory=CacheOptions)
     writer: WriterOptions = field(default_factory=WriterOptions)
+    compaction: CompactionOptions = field(default_factory=CompactionOptions)
+    poll: float = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +103,10 @@ class BaseStore(ABC):
     def count(self, prefix: str) -> int:
         """How many live under a prefix now."""
         return self._cache.count(prefix)
+
+    def newest(self, prefix: str) -> int:
+        """The revision of the newest change under a prefix, deletions in history included."""
+        return self._cache.newest(prefix)
 
     async def get_at(self, key: str, revision: int) -> Entry | None:
         """The state of a key at a revision. Raises Compacted, FutureRevision."""
@@ -158,15 +171,32 @@ class BaseStore(ABC):
 class Store(BaseStore):
     """The store of this process; several processes may each have one on the same file."""
 
-    def __init__(self, log: Log, codec: Codec, options: StoreOptions | None = None) -> None:
-        options = options or StoreOptions()
-        cache = Cache(options.cache)
-        super().__init__(log, cache, codec, Writer(log, cache, codec, options.writer))
+    def __init__(
+        self,
+        log: Log,
+        codec: Codec,
+        options: StoreOptions | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._options = options or StoreOptions()
+        cache = Cache(self._options.cache)
+        super().__init__(log, cache, codec, Writer(log, cache, codec, self._options.writer))
+        self._clock = clock
+        self._tasks: list[asyncio.Task[None]] = []
         self._open = False
 
     async def __aenter__(self) -> Self:
-        await self._writer.start()
+        try:
+            await self._writer.start()
+        except BaseException:
+            await self._log.close()
+            raise
         self._open = True
+        compactor = Compactor(self, self._options.compaction, self._clock)
+        self._tasks.append(asyncio.create_task(compactor.run(), name="inkube-storage-compactor"))
+        if self._log.shared:
+            self._tasks.append(asyncio.create_task(self._follow(), name="inkube-storage-follower"))
         return self
 
     async def __aexit__(
@@ -184,6 +214,10 @@ class Store(BaseStore):
     async def close(self) -> None:
         """Commit what waits, end every subscription, close the log; may be called twice."""
         self._open = False
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._writer.close()
         self._cache.close()
         await self._log.close()
@@ -236,6 +270,15 @@ class Store(BaseStore):
     def dry_run(self) -> "DryRunStore":
         """A store that checks what this one checks, and writes nothing."""
         return DryRunStore(self._log, self._cache, self._codec, self._writer)
+
+    async def _follow(self) -> None:
+        """Publish what other processes write, until cancelled."""
+        while True:
+            await asyncio.sleep(self._options.poll)
+            try:
+                await self._writer.catch_up()
+            except LogError:
+                logger.exception("the log cannot be read and is tried again")
 
     async def _backlog(self, prefix: str, after: int, until: int) -> AsyncIterator[Changes]:
         """Pages of changes in (after, until]; the subscriber's queue holds what follows."""

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from inkube.storage import writes
 from inkube.storage.cache import Cache
 from inkube.storage.entry import Change, Codec, Entry
-from inkube.storage.errors import Closed
-from inkube.storage.log import Horizon, Log, Missed, Range
+from inkube.storage.errors import Closed, Compacted
+from inkube.storage.log import Log, Missed, Range
 
 # Writes committed in a row before subscribers get their turn; far below what their queues hold.
 TURN = 256
@@ -58,7 +58,8 @@ class Writer:
 
     async def start(self) -> None:
         """Fill the cache and begin to serve the queue."""
-        await self._load(await self._log.open())
+        await self._log.open()
+        await self._load()
         self._task = asyncio.create_task(self._serve(), name="inkube-storage-writer")
 
     async def close(self) -> None:
@@ -92,7 +93,7 @@ class Writer:
                 try:
                     self._accept(await self._log.missed(self._cache.revision))
                 except _Behind:
-                    await self._load(await self._log.open())
+                    await self._load()
 
     async def compact(self, revision: int) -> None:
         """Forget what cannot be seen at `revision` or later."""
@@ -150,7 +151,7 @@ class Writer:
                 try:
                     return await self._try_commit(group)
                 except _Behind:
-                    await self._load(await self._log.open())
+                    await self._load()
 
     async def _try_commit(self, group: Sequence[writes.Write]) -> Sequence[Entry | Exception]:
         async with self._log.begin() as transaction:
@@ -196,7 +197,13 @@ class Writer:
             states[record.key] = change.entry
         self._cache.publish(changes)
 
-    async def _load(self, horizon: Horizon) -> None:
-        records = await self._log.at(Range(prefix="/"), horizon.newest)
-        entries = (writes.entry(record, self._codec) for record in records)
-        self._cache.load(entries, horizon)
+    async def _load(self) -> None:
+        while True:
+            horizon = await self._log.horizon()
+            try:
+                records = await self._log.at(Range(prefix="/"), horizon.newest)
+            except Compacted:
+                continue  # by another process, between the two reads
+            entries = (writes.entry(record, self._codec) for record in records)
+            self._cache.load(entries, horizon)
+            return

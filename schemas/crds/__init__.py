@@ -6,6 +6,8 @@ from inkube.schemas.crds.definition import to_definition
 from inkube.schemas.crds.strategy import (
     FINALIZER,
     default,
+    finish_delete,
+    note_deletion_progress,
     prepare_create,
     prepare_delete,
     prepare_status_update,
@@ -21,7 +23,9 @@ __all__ = [
     "FINALIZER",
     "decode",
     "default",
+    "finish_delete",
     "next_status",
+    "note_deletion_progress",
     "prepare_create",
     "prepare_delete",
     "prepare_status_update",

@@ -3,6 +3,7 @@
 from typing import Any
 
 from inkube.schemas import versions
+from inkube.schemas.crds import conditions
 from inkube.schemas.definitions import Column, Definition, Names, Origin, Scale, Version
 
 Object = dict[str, Any]
@@ -11,7 +12,8 @@ Object = dict[str, Any]
 def to_definition(crd: Object) -> Definition:
     """The definition of a valid CRD; accepted names come before wished-for ones."""
     spec = crd["spec"]
-    accepted = (crd.get("status") or {}).get("acceptedNames") or {}
+    status = crd.get("status") or {}
+    accepted = status.get("acceptedNames") or {}
     names = accepted if accepted.get("plural") and accepted.get("kind") else spec["names"]
     return Definition(
         group=spec["group"],
@@ -19,6 +21,7 @@ def to_definition(crd: Object) -> Definition:
         versions=tuple(_version(version, spec) for version in spec["versions"]),
         namespaced=spec["scope"] == "Namespaced",
         origin=Origin.CUSTOM,
+        terminating=conditions.is_true(status, conditions.TERMINATING),
     )
 
 

@@ -1,8 +1,8 @@
 """What creating and updating a CustomResourceDefinition fills in.
 
 The registry calls these in the order of its write pipeline: `default`, then one of the `prepare_…`.
-Follows apiextensions-apiserver/pkg/apis/apiextensions/v1/defaults.go and
-pkg/registry/customresourcedefinition/{strategy,etcd}.go. Objects are changed in place.
+Objects are changed in place. Follows apiextensions-apiserver's apis/apiextensions/v1/defaults.go,
+registry/customresourcedefinition/{strategy,etcd}.go and controller/finalizer.
 """
 
 import copy
@@ -82,11 +82,39 @@ def prepare_delete(crd: Object, now: str) -> bool:
     return True
 
 
+def note_deletion_progress(crd: Object, now: str) -> None:
+    """The controller is at work on the instances."""
+    conditions.put(crd["status"], _DELETION_IN_PROGRESS, now)
+
+
+def finish_delete(crd: Object, now: str) -> None:
+    """The last instance is gone, or there never was one: let the CRD go."""
+    established = conditions.is_true(crd["status"], conditions.ESTABLISHED)
+    conditions.put(crd["status"], _INSTANCES_GONE if established else _NEVER_ESTABLISHED, now)
+    kept = [name for name in crd["metadata"].get("finalizers") or () if name != FINALIZER]
+    if kept:
+        crd["metadata"]["finalizers"] = kept
+    else:
+        crd["metadata"].pop("finalizers", None)
+
+
 _DELETION_PENDING = conditions.condition(
     conditions.TERMINATING,
     "True",
     "InstanceDeletionPending",
     "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+)
+_DELETION_IN_PROGRESS = conditions.condition(
+    conditions.TERMINATING,
+    "True",
+    "InstanceDeletionInProgress",
+    "CustomResource deletion is in progress",
+)
+_INSTANCES_GONE = conditions.condition(
+    conditions.TERMINATING, "False", "InstanceDeletionCompleted", "removed all instances"
+)
+_NEVER_ESTABLISHED = conditions.condition(
+    conditions.TERMINATING, "False", "NeverEstablished", "resource was never established"
 )
 
 

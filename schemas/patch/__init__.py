@@ -6,5 +6,6 @@ and text kube-apiserver answers (apiserver/pkg/endpoints/handlers/patch.go).
 
 from inkube.schemas.patch.json import apply_json_patch
 from inkube.schemas.patch.merge import merge
+from inkube.schemas.patch.strategic import strategic
 
-__all__ = ["apply_json_patch", "merge"]
+__all__ = ["apply_json_patch", "merge", "strategic"]

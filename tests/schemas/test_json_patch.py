@@ -78,7 +78,7 @@ def test_what_cannot_be_carried_out_is_422(operation):
     ],
 )
 def test_what_is_no_list_of_operations_is_400(operations, words):
-    with pytest.raises(StatusError, match="^error decoding patch") as refusal:
+    with pytest.raises(StatusError, match=r"^error decoding patch") as refusal:
         patch.apply_json_patch({}, operations)
     assert refusal.value.code == 400
     assert refusal.value.message.endswith(words)
@@ -104,7 +104,7 @@ def test_a_value_is_not_shared_with_the_patch():
 
 
 def test_too_many_operations_are_413():
-    with pytest.raises(StatusError, match="is 10000, got 10001$") as refusal:
+    with pytest.raises(StatusError, match=r"is 10000, got 10001$") as refusal:
         patch.apply_json_patch({}, [{}] * 10_001)
     assert refusal.value.code == 413
 
