@@ -1,19 +1,19 @@
 """Keys of GitHub Apps and the tokens signed with them (JWT, RS256).
 
 GitHub: "Generating a JSON Web Token for a GitHub App": issuer is the app's ID, issued a minute ago
-because clocks differ, valid for less than ten minutes.
+because clocks differ, valid for less than ten minutes. `cryptography` is imported on first use: it
+takes longer than a server may take to start.
 """
 
 import base64
 import binascii
 import json
-
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import padding
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
+from typing import TYPE_CHECKING
 
 from inkube.controllers.provisioning.hosts import KeyRefused
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 _BEHIND = 60
 _LIFETIME = 540
@@ -27,8 +27,12 @@ def pem_of(value: str) -> str:
         raise ValueError("must be the base64 encoding of a PEM file") from error
 
 
-def read_key(pem: str) -> RSAPrivateKey:
+def read_key(pem: str) -> "RSAPrivateKey":
     """The private key in a PEM. Raises ValueError."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+
     try:
         key = serialization.load_pem_private_key(pem.encode(), password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
@@ -40,6 +44,9 @@ def read_key(pem: str) -> RSAPrivateKey:
 
 def sign(app_id: str, pem: str, now: float) -> str:
     """A token in the name of the app. Raises KeyRefused when the key cannot be read."""
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import padding
+
     try:
         key = read_key(pem)
     except ValueError as error:
@@ -52,6 +59,11 @@ def sign(app_id: str, pem: str, now: float) -> str:
 
 def is_signed_by(token: str, public_pem: str) -> bool:
     """Does the signature belong to that public key? False for anything that is no RSA key."""
+    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import padding
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+
     signed, _, signature = token.rpartition(".")
     try:
         key = serialization.load_pem_public_key(public_pem.encode())

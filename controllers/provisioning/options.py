@@ -1,4 +1,4 @@
-"""Options of provisioning, as `inkube serve` takes them."""
+"""Options of provisioning, as `inkube serve` takes them. Rechecks are the environment's."""
 
 from dataclasses import dataclass
 
@@ -18,10 +18,6 @@ class Options:
     """Directories below which local repositories and `file://` URLs may lie."""
     github_api_url: str = GITHUB_API
     """The REST API of GitHub, an Enterprise server or an emulator; trusted as given."""
-    recheck_healthy: float = 300.0
-    recheck_unhealthy: float = 60.0
-    retry_seconds: float = 10.0
-    """At most so long a failing service is asked again within one reconcile."""
     timeout: float = 10.0
     """At most so long one question to an outside system may take."""
     enabled_types: tuple[str, ...] = TYPES

@@ -8,14 +8,11 @@ The composition root registers the modules and puts the services into the enviro
 
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from inkube.controllers.client import Client
-from inkube.controllers.environment import Recheck
 from inkube.controllers.kinds import KindModule
 from inkube.controllers.provisioning import connection, repository
-from inkube.controllers.provisioning.git import Git
-from inkube.controllers.provisioning.github import GitHub
 from inkube.controllers.provisioning.options import Options
 from inkube.controllers.provisioning.remotes import Remotes
 from inkube.controllers.provisioning.repository_checks import Vaults
@@ -26,6 +23,10 @@ from inkube.controllers.secure import SecretStore, SecureValues
 from inkube.schemas.clock import Clock
 from inkube.schemas.meta import GVR
 
+if TYPE_CHECKING:
+    from inkube.controllers.provisioning.git import Git
+    from inkube.controllers.provisioning.github import GitHub
+
 
 class Provisioning:
     """Kinds and services of one server; entered, it may hold threads and connections."""
@@ -34,11 +35,12 @@ class Provisioning:
         self, options: Options, *, client: Client, store: SecretStore, clock: Clock
     ) -> None:
         self.options = options
-        guard = Guard(allow_private=options.allow_private_hosts)
-        self._git = Git(guard, timeout=options.timeout)
-        self._github = GitHub(options.github_api_url, guard, clock, timeout=options.timeout)
+        self._clock = clock
+        self._guard = Guard(allow_private=options.allow_private_hosts)
+        self._git: Git | None = None
+        self._github: GitHub | None = None
         self._remotes = Remotes(
-            World(client, clock), self._git, self._github, is_offline=options.offline
+            World(client, clock), self._real_git, self._real_github, is_offline=options.offline
         )
         self._vaults = Vaults(
             repositories=SecureValues(_resource(Repository.gvr), store, clock),
@@ -60,11 +62,6 @@ class Provisioning:
         """What the checks find by parameter name."""
         return {"remotes": self._remotes, "vaults": self._vaults}
 
-    @property
-    def recheck(self) -> Recheck:
-        """The intervals of the options."""
-        return Recheck(self.options.recheck_healthy, self.options.recheck_unhealthy)
-
     async def __aenter__(self) -> Self:
         return self
 
@@ -74,8 +71,26 @@ class Provisioning:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._git.close()
-        await self._github.close()
+        if self._git is not None:
+            self._git.close()
+        if self._github is not None:
+            await self._github.close()
+
+    def _real_git(self) -> "Git":
+        """Imported and made when first asked: most servers never are."""
+        if self._git is None:
+            from inkube.controllers.provisioning.git import Git
+
+            self._git = Git(self._guard, timeout=self.options.timeout)
+        return self._git
+
+    def _real_github(self) -> "GitHub":
+        if self._github is None:
+            from inkube.controllers.provisioning.github import GitHub
+
+            url, timeout = self.options.github_api_url, self.options.timeout
+            self._github = GitHub(url, self._guard, self._clock, timeout=timeout)
+        return self._github
 
 
 def _resource(gvr: GVR) -> str:

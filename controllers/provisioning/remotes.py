@@ -1,9 +1,10 @@
 """Who answers for a repository or an app: the scripted world first, then the real thing."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from inkube.controllers.checks import Unreachable
 from inkube.controllers.provisioning import urls
-from inkube.controllers.provisioning.git import Git
-from inkube.controllers.provisioning.github import GitHub
 from inkube.controllers.provisioning.hosts import (
     App,
     AppNotFound,
@@ -13,11 +14,22 @@ from inkube.controllers.provisioning.hosts import (
 )
 from inkube.controllers.provisioning.world import World
 
+if TYPE_CHECKING:
+    from inkube.controllers.provisioning.git import Git
+    from inkube.controllers.provisioning.github import GitHub
+
 
 class Remotes:
     """Opens conversations; `is_offline` leaves nobody but the world."""
 
-    def __init__(self, world: World, git: Git, github: GitHub, *, is_offline: bool) -> None:
+    def __init__(
+        self,
+        world: World,
+        git: "Callable[[], Git]",
+        github: "Callable[[], GitHub]",
+        *,
+        is_offline: bool,
+    ) -> None:
         self._world = world
         self._git = git
         self._github = github
@@ -26,7 +38,7 @@ class Remotes:
     async def repository(self, target: Target) -> Session:
         """A conversation about one repository. Raises Unreachable when nobody may be asked."""
         if target.url.startswith("file://"):
-            return self._git.open(target)
+            return self._git().open(target)
         scripted = await self._world.repository(target)
         if scripted is not None:
             return scripted
@@ -34,8 +46,8 @@ class Remotes:
             host = urls.host_of(target.url)
             raise Unreachable(host, f"host {host} is not reachable", is_final=True)
         if target.type == "github":
-            return self._github.repository(target)
-        return self._git.open(target)
+            return self._github().repository(target)
+        return self._git().open(target)
 
     async def app(self, app: App) -> AppSession:
         """A conversation about one app. Raises AppNotFound when only the world could know it."""
@@ -44,4 +56,4 @@ class Remotes:
             return scripted
         if self._is_offline:
             raise AppNotFound
-        return self._github.app(app)
+        return self._github().app(app)

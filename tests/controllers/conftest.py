@@ -309,15 +309,14 @@ def provisioned():
         clock = FakeClock(ticking=True)
         client = MemoryClient(clock)
         store = MemorySecretStore()
-        options = Options(**{"offline": True, "retry_seconds": 0.0, **options})
+        options = Options(**{"offline": True, **options})
         async with Provisioning(options, client=client, store=store, clock=clock) as plugged:
             cluster = Cluster(
                 clock,
                 plugged.modules,
                 services=plugged.services,
-                recheck=plugged.recheck,
                 client=client,
-                retry_seconds=options.retry_seconds,
+                retry_seconds=0.0,
             )
             async with cluster.manager:
                 yield Provisioned(cluster, store)
