@@ -28,7 +28,12 @@ class CelError(Exception):
 
 
 class EvalError(CelError):
-    """An evaluation failed: `no such key: x`, `division by zero`. Absorbed by `&&` and `||`."""
+    """An evaluation failed: `no such key: x`, `division by zero`. Absorbed by `&&` and `||`.
+
+    `cost` is what was spent up to it, once the error left the program.
+    """
+
+    cost = 0
 
 
 class CostExceededError(CelError):

@@ -1,7 +1,8 @@
 """Macros: calls rewritten while parsing.
 
-See cel-go parser/macro.go, ext/comprehensions.go and cel/library.go (optMap, optFlatMap). An expansion is a tree, or an Issue where the macro is used wrongly. What takes other arguments than
-a macro does is left alone: it is an ordinary call.
+See cel-go parser/macro.go, ext/comprehensions.go and cel/library.go (optMap, optFlatMap).
+An expansion is a tree, or an Issue where the macro is used wrongly. What takes other arguments
+than a macro does is left alone: it is an ordinary call.
 """
 
 from collections.abc import Callable

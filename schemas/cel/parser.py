@@ -30,6 +30,7 @@ _OPERATORS = (
 )  # fmt: skip
 _PRECEDENCE = {operator: level for level, row in enumerate(_OPERATORS) for operator in row}
 _LEVELS = len(_OPERATORS)
+_SIGNS = frozenset({"!", "-"})
 _LOGICAL = frozenset({"||", "&&"})
 _RESERVED = frozenset(
     {
@@ -117,7 +118,7 @@ class _Parser:
 
     def _operators(self, level: int) -> Node:
         """Operators that bind at least as tightly as `level` (precedence climbing)."""
-        left = self._operand()
+        left = self._member() if self._token.kind not in _SIGNS else self._signed()
         lengths = [0] * _LEVELS
         while (found := _PRECEDENCE.get(self._token.kind, -1)) >= level:
             operator = self._token
@@ -138,10 +139,8 @@ class _Parser:
             terms.append(self._operators(level + 1))
         return Call(operator.pos, f"_{operator.kind}_", tuple(terms))
 
-    def _operand(self) -> Node:
+    def _signed(self) -> Node:
         kind = self._token.kind
-        if kind not in ("!", "-"):
-            return self._member()
         pos = self._token.pos
         count = 0
         while self._token.kind == kind and not (kind == "-" and not count and self._is_literal()):
