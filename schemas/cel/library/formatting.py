@@ -51,7 +51,7 @@ _ACCEPTED: Final[dict[str, frozenset[Kind]]] = {
 }  # fmt: skip
 
 
-def format(template: str, arguments: Sequence[Any]) -> str:
+def format(template: str, arguments: Sequence[Any]) -> str:  # noqa: A001 - formatting.format
     """The template with each clause replaced by its argument. Raises EvalError."""
 
     def show(place: int, verb: str, precision: int) -> str:
@@ -82,8 +82,7 @@ def check(template: str, types: Sequence[Type]) -> tuple[int | None, str] | None
         return None, str(error)
     if len(types) > seen:
         return None, (
-            "too many arguments supplied to string.format "
-            f"(expected {seen}, got {len(types)})"
+            f"too many arguments supplied to string.format (expected {seen}, got {len(types)})"
         )
     return None
 
@@ -110,7 +109,7 @@ class _ArgumentError(Exception):
 
 def _expand(template: str, count: int, show: Callable[[int, str, int], str]) -> str:
     """The template with clauses shown by `show(place, verb, precision)`."""
-    parts = []
+    parts: list[str] = []
     position = place = 0
     while True:
         percent = template.find("%", position)
@@ -137,12 +136,13 @@ def _parse_clause(template: str, start: int) -> tuple[str, int, int]:
         raise EvalError("unexpected end of string")
     found = _CLAUSE.match(template, start)
     assert found is not None
+    failed = "could not parse formatting clause: "
     try:
         precision = _precision(found)
-        if found[3] not in _REFUSALS:
-            raise EvalError(f'unrecognized formatting clause "{found[3]}"')
     except EvalError as error:
-        raise EvalError(f"could not parse formatting clause: {error}") from None
+        raise EvalError(f"{failed}{error}") from None
+    if found[3] not in _REFUSALS:
+        raise EvalError(f'{failed}unrecognized formatting clause "{found[3]}"')
     return found[3], precision, found.end()
 
 
@@ -150,15 +150,12 @@ def _precision(found: re.Match[str]) -> int:
     if found[1] is None:
         return _PRECISION
     if not found[3]:
-        raise EvalError(
-            "error while parsing precision: could not find end of precision specifier"
-        )
+        raise EvalError("error while parsing precision: could not find end of precision specifier")
     try:
         return min(strconv.atoi(found[2]), _PRECISION_MAX)
     except ValueError as error:
         raise EvalError(
-            "error while parsing precision: error while converting precision to integer: "
-            f"{error}"
+            f"error while parsing precision: error while converting precision to integer: {error}"
         ) from None
 
 
@@ -273,9 +270,7 @@ def _map(mapping: dict[Any, Any]) -> str:
 def _key(key: Any) -> str:
     if isinstance(key, str | bool | int):
         return _literal(key)
-    raise EvalError(
-        f"no formatting function for map key of type {values.type_of(key).name}"
-    )
+    raise EvalError(f"no formatting function for map key of type {values.type_of(key).name}")
 
 
 def _literal(value: Any) -> str:
