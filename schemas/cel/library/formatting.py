@@ -60,51 +60,38 @@ def format(template: str, arguments: Sequence[Any]) -> str:  # noqa: A001 - form
     return _expand(template, len(arguments), show)
 
 
-def check(template: str, types: Sequence[Type]) -> tuple[int | None, str] | None:
-    """What is wrong with a literal call, as `(argument at fault or None, text)`, or None.
+def check(template: str, count: int, refuse: Callable[[int, str], str | None]) -> str | None:
+    """What is wrong with a literal template and so many arguments, or None.
 
-    Types of elements of literal lists and maps are the caller's to check, by `accepts`.
+    `refuse(place, verb)` tells why an argument does not suit its clause.
     """
     seen = 0
 
     def show(place: int, verb: str, _: int) -> str:
         nonlocal seen
         seen = place + 1
-        if not accepts(verb, types[place]):
-            raise _ArgumentError(place, refusal(verb, types[place].name))
+        fault = refuse(place, verb)
+        if fault is not None:
+            raise EvalError(fault)
         return ""
 
     try:
-        _expand(template, len(types), show)
-    except _ArgumentError as error:
-        return error.place, f"error during formatting: {error}"
+        _expand(template, count, show)
     except EvalError as error:
-        return None, str(error)
-    if len(types) > seen:
-        return None, (
-            f"too many arguments supplied to string.format (expected {seen}, got {len(types)})"
-        )
+        return str(error)
+    if count > seen:
+        return f"too many arguments supplied to string.format (expected {seen}, got {count})"
     return None
 
 
 def accepts(verb: str, type: Type) -> bool:
     """Whether a clause takes arguments of the type; dyn is only known later."""
-    return type.is_dyn or type.kind in _ACCEPTED[verb] or (verb == "s" and _is_object(type))
+    return type.is_dyn or type.kind in _ACCEPTED[verb]
 
 
 def refusal(verb: str, given: str) -> str:
     """Why a clause does not take an argument."""
     return _REFUSALS[verb].format(given)
-
-
-def _is_object(type: Type) -> bool:
-    return type.kind is Kind.OBJECT
-
-
-class _ArgumentError(Exception):
-    def __init__(self, place: int, text: str) -> None:
-        super().__init__(text)
-        self.place = place
 
 
 def _expand(template: str, count: int, show: Callable[[int, str, int], str]) -> str:
