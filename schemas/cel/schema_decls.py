@@ -22,7 +22,11 @@ _IDENTITY: Final = {
     "kind": _STRING,
     "metadata": {"type": "object", "properties": {"name": _STRING, "generateName": _STRING}},
 }
-_SCALARS: Final = {"boolean": (types.BOOL, 4), "integer": (types.INT, 1), "number": (types.DOUBLE, 1)}
+_SCALARS: Final = {
+    "boolean": (types.BOOL, 4),
+    "integer": (types.INT, 1),
+    "number": (types.DOUBLE, 1),
+}
 
 Schema = dict[str, Any]
 
