@@ -7,7 +7,17 @@ than a macro does is left alone: it is an ordinary call.
 
 from collections.abc import Callable
 
-from inkube.schemas.cel.ast import Call, Const, Fold, Ident, ListNode, MapNode, Node, Select, StructNode
+from inkube.schemas.cel.ast import (
+    Call,
+    Const,
+    Fold,
+    Ident,
+    ListNode,
+    MapNode,
+    Node,
+    Select,
+    StructNode,
+)
 from inkube.schemas.cel.source import Issue
 
 _ACCUMULATOR = "@result"
