@@ -69,10 +69,7 @@ class Addr:
         if self.bits == 32 and self.value in (0, 0xFFFFFFFF):
             return False
         return not (
-            self.value == 0
-            or self.is_loopback
-            or self.is_multicast
-            or self.is_link_local_unicast
+            self.value == 0 or self.is_loopback or self.is_multicast or self.is_link_local_unicast
         )
 
     def _starts(self, prefix: int, length: int) -> bool:

@@ -12,8 +12,7 @@ from functools import total_ordering
 from typing import Final
 
 FORMAT_WRONG: Final = (
-    "quantities must match the regular expression "
-    "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 )
 SUFFIX_WRONG: Final = "unable to parse quantity's suffix"
 NUMERIC_WRONG: Final = "unable to parse numeric part of quantity"
@@ -111,13 +110,13 @@ class Quantity:
         return self._plus(replace(other, value=-other.value))
 
     def _plus(self, other: "Quantity") -> "Quantity":
-        format = other.format if self.value == 0 else self.format
+        notation = other.format if self.value == 0 else self.format
         if not self.big and not other.big:
             small = _small_sum(self, other)
             if small is not None:
-                return Quantity(*small, format)
+                return Quantity(*small, notation)
         left, right, scale = _aligned(self, other)
-        return Quantity(left + right, scale, format, big=True)
+        return Quantity(left + right, scale, notation, big=True)
 
 
 ZERO: Final = Quantity(0)
@@ -134,13 +133,15 @@ def parse(text: str) -> Quantity:
         raise ValueError(NUMERIC_WRONG)
     negative = found[1] == "-"
     whole, fraction = found[3] or "0", found[4] or ""
-    base, exponent, format = _interpret(found[5])
-    small = _small(whole, fraction, (exponent, format))
+    base, exponent, notation = _interpret(found[5])
+    small = _small(whole, fraction, (exponent, notation))
     if small is not None:
         value, scale = small
-        return Quantity(-value if negative else value, scale, format)
-    value, scale, format = _large(int(whole + fraction), -len(fraction), (base, exponent, format))
-    return Quantity(-value if negative else value, scale, format, big=True)
+        return Quantity(-value if negative else value, scale, notation)
+    value, scale, notation = _large(
+        int(whole + fraction), -len(fraction), (base, exponent, notation)
+    )
+    return Quantity(-value if negative else value, scale, notation, big=True)
 
 
 def is_valid(text: str) -> bool:
@@ -167,10 +168,10 @@ def _interpret(suffix: str) -> tuple[int, int, Format]:
 
 def _small(whole: str, fraction: str, suffix: tuple[int, Format]) -> tuple[int, int] | None:
     """The int64 form, or None where the number may not fit it."""
-    exponent, format = suffix
+    exponent, notation = suffix
     mantissa, scale = 1, exponent
     precision = _FACTORS_MAX - len(whole) - len(fraction)
-    if format is Format.BINARY:
+    if notation is Format.BINARY:
         if fraction:
             return None
         mantissa, scale = 2**exponent, 0
@@ -184,27 +185,28 @@ def _small(whole: str, fraction: str, suffix: tuple[int, Format]) -> tuple[int, 
 
 def _large(value: int, scale: int, suffix: tuple[int, int, Format]) -> tuple[int, int, Format]:
     """The decimal form: rounded up to nano, capped at the greatest int64 where binary."""
-    base, exponent, format = suffix
+    base, exponent, notation = suffix
     if base == 10:
         scale += exponent
     else:
         value <<= exponent
     if value and scale < _NANO:
         value, scale = _rounded_up(value, scale, _NANO), _NANO
-    if format is Format.BINARY:
+    if notation is Format.BINARY:
         amount = Quantity(value, scale)
         if amount > Quantity(_INT64 - 1):
             value, scale = _INT64 - 1, 0
         elif ZERO < amount < Quantity(1):
-            format = Format.DECIMAL
-    return value, scale, format
+            notation = Format.DECIMAL
+    return value, scale, notation
 
 
 def _rounded_up(value: int, scale: int, target: int) -> int:
     """The amount (not negative) at a greater scale, away from zero."""
     if target - scale > len(str(value)) + 1:
         return 1 if value else 0
-    return -(-value // 10 ** (target - scale))
+    divisor: int = 10 ** (target - scale)
+    return -(-value // divisor)
 
 
 def _magnitude(quantity: Quantity) -> int:
@@ -272,8 +274,9 @@ def canonical(quantity: Quantity) -> str:
 
 def _whole(quantity: Quantity) -> int | None:
     if quantity.scale >= 0:
-        return quantity.value * 10 ** min(quantity.scale, _SCALE_MAX)
-    divisor = 10**-quantity.scale
+        factor: int = 10 ** min(quantity.scale, _SCALE_MAX)
+        return quantity.value * factor
+    divisor: int = 10**-quantity.scale
     return None if quantity.value % divisor else quantity.value // divisor
 
 

@@ -31,6 +31,8 @@ _CODES: Final = {
     "invalid named capture group": "invalid named capture",
     "pattern too large - compile failed": "expression too large",
 }
+
+
 class RegexError(ValueError):
     """Not a pattern: `error parsing regexp: missing closing ): …`, Go's text."""
 
@@ -82,7 +84,7 @@ def _next_character(data: bytes, position: int) -> int:
 
 
 @functools.lru_cache(maxsize=1024)
-def compile(text: str) -> Pattern:
+def compile(text: str) -> Pattern:  # noqa: A001 - read as regexp.compile
     """The pattern, cached. Raises RegexError."""
     return Pattern(text)
 

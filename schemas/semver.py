@@ -42,9 +42,7 @@ class Version:
 
 
 def _key(version: Version) -> tuple[object, ...]:
-    pre = tuple(
-        (0, part, "") if isinstance(part, int) else (1, 0, part) for part in version.pre
-    )
+    pre = tuple((0, part, "") if isinstance(part, int) else (1, 0, part) for part in version.pre)
     return version.major, version.minor, version.patch, not pre, pre
 
 

@@ -1,4 +1,4 @@
-"""Conversions between the types: int(), uint(), double(), string(), bytes(), bool(), …
+"""Conversions between the types: int(), string(), timestamp(), …; type() and dyn().
 
 Upstream: cel-go common/types (ConvertToType of each type), common/stdlib/standard.go.
 """
@@ -186,9 +186,7 @@ _TO_STRING: Final[dict[Any, Callable[[Any], str]]] = {
 
 def _string_to_bytes(arguments: tuple[Argument, ...]) -> CallEstimate:
     size = arguments[0].size
-    return CallEstimate(
-        size.times(STRING_FACTOR), Range(size.min, min(size.max * 4, TOP))
-    )
+    return CallEstimate(size.times(STRING_FACTOR), Range(size.min, min(size.max * 4, TOP)))
 
 
 def _bytes_to_string(arguments: tuple[Argument, ...]) -> CallEstimate:

@@ -18,7 +18,7 @@ RANGE_MAX: Final = 10_000_000
 _SELF_COMPARISON: Final = 2.0
 
 
-def slice(items: Sequence[Any], start: int, end: int) -> list[Any]:
+def part(items: Sequence[Any], start: int, end: int) -> list[Any]:
     """The items from one place up to another."""
     call = f"cannot slice({start}, {end})"
     if start < 0 or end < 0:
@@ -66,7 +66,7 @@ def sort_by_keys(items: Sequence[Any], keys: Sequence[Any]) -> list[Any]:
     return [items[index] for index in order]
 
 
-_COMPARABLE_TYPES: Final = frozenset(type for _, type in COMPARABLE)
+_COMPARABLE_TYPES: Final = frozenset(kind for _, kind in COMPARABLE)
 
 
 def reverse(items: Sequence[Any]) -> list[Any]:
@@ -149,7 +149,7 @@ OVERLOADS: Final[tuple[Overload, ...]] = (
         "list_slice",
         (LIST_T, INT, INT),
         LIST_T,
-        slice,
+        part,
         receiver=True,
         cost=_output_cost,
         estimate=_estimate_slice,
@@ -178,28 +178,28 @@ OVERLOADS: Final[tuple[Overload, ...]] = (
     *(
         Overload(
             "sort",
-            f"list_{type.name}_sort",
-            (list_of(type),),
-            list_of(type),
+            f"list_{kind.name}_sort",
+            (list_of(kind),),
+            list_of(kind),
             sort,
             receiver=True,
             cost=_comparison_cost,
-            estimate=_estimate_comparison(_factor(type)),
+            estimate=_estimate_comparison(_factor(kind)),
         )
-        for _, type in COMPARABLE
+        for _, kind in COMPARABLE
     ),
     *(
         Overload(
             "@sortByAssociatedKeys",
-            f"list_{type.name}_sortByAssociatedKeys",
-            (LIST_T, list_of(type)),
+            f"list_{kind.name}_sortByAssociatedKeys",
+            (LIST_T, list_of(kind)),
             LIST_T,
             sort_by_keys,
             receiver=True,
             cost=_comparison_cost,
-            estimate=_estimate_comparison(_factor(type)),
+            estimate=_estimate_comparison(_factor(kind)),
         )
-        for _, type in COMPARABLE
+        for _, kind in COMPARABLE
     ),
     Overload(
         "lists.range",

@@ -51,7 +51,7 @@ _ACCEPTED: Final[dict[str, frozenset[Kind]]] = {
 }  # fmt: skip
 
 
-def format(template: str, arguments: Sequence[Any]) -> str:
+def format(template: str, arguments: Sequence[Any]) -> str:  # noqa: A001 - formatting.format
     """The template with each clause replaced by its argument. Raises EvalError."""
 
     def show(place: int, verb: str, precision: int) -> str:
@@ -60,37 +60,33 @@ def format(template: str, arguments: Sequence[Any]) -> str:
     return _expand(template, len(arguments), show)
 
 
-def check(template: str, types: Sequence[Type]) -> tuple[int | None, str] | None:
-    """What is wrong with a literal call, as `(argument at fault or None, text)`, or None.
+def check(template: str, count: int, refuse: Callable[[int, str], str | None]) -> str | None:
+    """What is wrong with a literal template and so many arguments, or None.
 
-    Types of elements of literal lists and maps are the caller's to check, by `accepts`.
+    `refuse(place, verb)` tells why an argument does not suit its clause.
     """
     seen = 0
 
     def show(place: int, verb: str, _: int) -> str:
         nonlocal seen
         seen = place + 1
-        if not accepts(verb, types[place]):
-            raise _ArgumentError(place, refusal(verb, types[place].name))
+        fault = refuse(place, verb)
+        if fault is not None:
+            raise EvalError(fault)
         return ""
 
     try:
-        _expand(template, len(types), show)
-    except _ArgumentError as error:
-        return error.place, f"error during formatting: {error}"
+        _expand(template, count, show)
     except EvalError as error:
-        return None, str(error)
-    if len(types) > seen:
-        return None, (
-            "too many arguments supplied to string.format "
-            f"(expected {seen}, got {len(types)})"
-        )
+        return str(error)
+    if count > seen:
+        return f"too many arguments supplied to string.format (expected {seen}, got {count})"
     return None
 
 
 def accepts(verb: str, type: Type) -> bool:
     """Whether a clause takes arguments of the type; dyn is only known later."""
-    return type.is_dyn or type.kind in _ACCEPTED[verb] or (verb == "s" and _is_object(type))
+    return type.is_dyn or type.kind in _ACCEPTED[verb]
 
 
 def refusal(verb: str, given: str) -> str:
@@ -98,19 +94,9 @@ def refusal(verb: str, given: str) -> str:
     return _REFUSALS[verb].format(given)
 
 
-def _is_object(type: Type) -> bool:
-    return type.kind is Kind.OBJECT
-
-
-class _ArgumentError(Exception):
-    def __init__(self, place: int, text: str) -> None:
-        super().__init__(text)
-        self.place = place
-
-
 def _expand(template: str, count: int, show: Callable[[int, str, int], str]) -> str:
     """The template with clauses shown by `show(place, verb, precision)`."""
-    parts = []
+    parts: list[str] = []
     position = place = 0
     while True:
         percent = template.find("%", position)
@@ -137,12 +123,13 @@ def _parse_clause(template: str, start: int) -> tuple[str, int, int]:
         raise EvalError("unexpected end of string")
     found = _CLAUSE.match(template, start)
     assert found is not None
+    failed = "could not parse formatting clause: "
     try:
         precision = _precision(found)
-        if found[3] not in _REFUSALS:
-            raise EvalError(f'unrecognized formatting clause "{found[3]}"')
     except EvalError as error:
-        raise EvalError(f"could not parse formatting clause: {error}") from None
+        raise EvalError(f"{failed}{error}") from None
+    if found[3] not in _REFUSALS:
+        raise EvalError(f'{failed}unrecognized formatting clause "{found[3]}"')
     return found[3], precision, found.end()
 
 
@@ -150,15 +137,12 @@ def _precision(found: re.Match[str]) -> int:
     if found[1] is None:
         return _PRECISION
     if not found[3]:
-        raise EvalError(
-            "error while parsing precision: could not find end of precision specifier"
-        )
+        raise EvalError("error while parsing precision: could not find end of precision specifier")
     try:
         return min(strconv.atoi(found[2]), _PRECISION_MAX)
     except ValueError as error:
         raise EvalError(
-            "error while parsing precision: error while converting precision to integer: "
-            f"{error}"
+            f"error while parsing precision: error while converting precision to integer: {error}"
         ) from None
 
 
@@ -273,9 +257,7 @@ def _map(mapping: dict[Any, Any]) -> str:
 def _key(key: Any) -> str:
     if isinstance(key, str | bool | int):
         return _literal(key)
-    raise EvalError(
-        f"no formatting function for map key of type {values.type_of(key).name}"
-    )
+    raise EvalError(f"no formatting function for map key of type {values.type_of(key).name}")
 
 
 def _literal(value: Any) -> str:

@@ -4,6 +4,7 @@ Upstream: apiserver pkg/cel/library/lists.go.
 """
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -52,7 +53,7 @@ def guarded(function: Callable[..., Any]) -> Impl:
 
 def is_sorted(items: Sequence[Any]) -> bool:
     """Whether no item is less than the one before it."""
-    return not any(after < before for before, after in zip(items, items[1:], strict=False))
+    return not any(after < before for before, after in itertools.pairwise(items))
 
 
 def greatest(items: Sequence[Any]) -> Any:
@@ -145,20 +146,20 @@ _SUMS: Final[tuple[tuple[str, Type, Impl], ...]] = (
 
 OVERLOADS: Final[tuple[Overload, ...]] = (
     *(
-        _overload("isSorted", f"list_{name}_is_sorted_bool", (list_of(type),), BOOL, is_sorted)
-        for name, type in COMPARABLE
+        _overload("isSorted", f"list_{name}_is_sorted_bool", (list_of(kind),), BOOL, is_sorted)
+        for name, kind in COMPARABLE
     ),
     *(
-        _overload("sum", f"list_{name}_sum_{name}", (list_of(type),), type, impl)
-        for name, type, impl in _SUMS
+        _overload("sum", f"list_{name}_sum_{name}", (list_of(kind),), kind, impl)
+        for name, kind, impl in _SUMS
     ),
     *(
-        _overload("max", f"list_{name}_max_{name}", (list_of(type),), type, greatest)
-        for name, type in COMPARABLE
+        _overload("max", f"list_{name}_max_{name}", (list_of(kind),), kind, greatest)
+        for name, kind in COMPARABLE
     ),
     *(
-        _overload("min", f"list_{name}_min_{name}", (list_of(type),), type, least)
-        for name, type in COMPARABLE
+        _overload("min", f"list_{name}_min_{name}", (list_of(kind),), kind, least)
+        for name, kind in COMPARABLE
     ),
     _overload("indexOf", "list_a_index_of_int", (list_of(T), T), INT, index_of),
     _overload("lastIndexOf", "list_a_last_index_of_int", (list_of(T), T), INT, last_index_of),

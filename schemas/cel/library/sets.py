@@ -9,7 +9,6 @@ from typing import Any, Final
 from inkube.schemas.cel import values
 from inkube.schemas.cel.estimates import ONE, Argument, CallEstimate
 from inkube.schemas.cel.functions import CostFunction, EstimateFunction, Impl, Overload
-from inkube.schemas.cel.library import costs
 from inkube.schemas.cel.types import BOOL, LIST_T
 
 

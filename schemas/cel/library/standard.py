@@ -41,13 +41,13 @@ def _sizes() -> tuple[Overload, ...]:
         Overload(
             "size",
             f"{name}_size" if receiver else f"size_{name}",
-            (type,),
+            (kind,),
             INT,
             len,
             receiver=receiver,
             fails=False,
         )
-        for name, type in kinds
+        for name, kind in kinds
         for receiver in (False, True)
     )
 
@@ -87,7 +87,15 @@ OVERLOADS: Final[tuple[Overload, ...]] = (
         estimate=costs.sized(index=1),
         fails=False,
     ),
-    Overload("matches", "matches", (STRING, STRING), BOOL, matches, specialise=_matcher),
+    Overload(
+        "matches",
+        "matches",
+        (STRING, STRING),
+        BOOL,
+        matches,
+        cost=costs.search,
+        specialise=_matcher,
+    ),
     Overload(
         "matches",
         "matches_string",

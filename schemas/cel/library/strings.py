@@ -171,9 +171,7 @@ def _estimate_quote(arguments: tuple[Argument, ...]) -> CallEstimate:
     return CallEstimate(size.times(STRING_FACTOR), Range(size.min + 2, longest))
 
 
-def _search(
-    id: str, impl: object, *, with_offset: bool = False, last: bool = False
-) -> Overload:
+def _search(id: str, impl: object, *, with_offset: bool = False, last: bool = False) -> Overload:
     assert callable(impl)
     return Overload(
         "lastIndexOf" if last else "indexOf",
