@@ -147,7 +147,7 @@ def _identity(entry: Entry) -> Manager:
 def _encoded(manager: Manager, owned: Owned, time: str, known: Entry | None) -> Entry:
     if (
         known is not None
-        and known.get("fieldsV1") is owned.fields
+        and known.get("fieldsV1") == owned.fields
         and known.get("time", "") == time
         and known.get("apiVersion") == owned.api_version
     ):

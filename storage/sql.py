@@ -57,11 +57,6 @@ class Dialect(Protocol):
         ...
 
     @property
-    def shared(self) -> bool:
-        """Whether other processes may use the database too."""
-        ...
-
-    @property
     def begin(self) -> str:
         """The statement that begins a transaction and takes the write lock."""
         ...
@@ -83,9 +78,9 @@ class SqlLog:
     """See Log. One connection, used by one coroutine at a time."""
 
     immediate = False
+    shared = True
 
     def __init__(self, dialect: Dialect) -> None:
-        self.shared = dialect.shared
         self._dialect = dialect
         self._engine: AsyncEngine | None = None
         self._connection: AsyncConnection | None = None
@@ -224,8 +219,13 @@ class SqlLog:
             if self._engine is None:
                 raise Unavailable(f"{self._dialect.name} is closed")
             with self._translated():
-                self._connection = await self._engine.connect()
-                await self._dialect.prepare(self._connection)
+                connection = await self._engine.connect()
+                try:
+                    await self._dialect.prepare(connection)
+                except BaseException:
+                    await connection.close()
+                    raise
+            self._connection = connection
         return self._connection
 
     async def _disconnect(self) -> None:

@@ -34,8 +34,8 @@ class SqliteOptions:
 
 
 def sqlite_log(path: Path | str, options: SqliteOptions | None = None) -> SqlLog:
-    """The log in a file, created with the first `open`; ":memory:" is a log for one store."""
-    return SqlLog(SqliteDialect(str(path), options or SqliteOptions()))
+    """The log in a file, created with the first `open`."""
+    return SqlLog(SqliteDialect(Path(path), options or SqliteOptions()))
 
 
 class SqliteDialect:
@@ -43,9 +43,9 @@ class SqliteDialect:
 
     begin = "BEGIN IMMEDIATE"
 
-    def __init__(self, path: str, options: SqliteOptions) -> None:
-        self.name = path
-        self.shared = path != ":memory:"
+    def __init__(self, path: Path, options: SqliteOptions) -> None:
+        # Absolute, so that no name has a meaning of its own to SQLite, as ":memory:" has.
+        self.name = str(path.absolute())
         self._options = options
 
     def engine(self) -> AsyncEngine:
@@ -57,17 +57,22 @@ class SqliteDialect:
         """See Dialect. Nothing is changed before the file is known to be ours or new."""
         timeout = int(self._options.lock_timeout * 1000)
         await connection.exec_driver_sql(f"PRAGMA busy_timeout = {timeout}")
-        owner = await connection.exec_driver_sql("PRAGMA application_id")
-        tables = await connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")
-        if owner.scalar_one() != APPLICATION_ID and tables.scalar_one() > 0:
-            raise NotOurs(f"{self.name} is the database of another application")
+        await self._claim(connection)
         for pragma in (
             "journal_mode = WAL",
             f"synchronous = {self._options.synchronous}",
             f"journal_size_limit = {WAL_BYTES}",
-            f"application_id = {APPLICATION_ID}",
         ):
             await connection.exec_driver_sql(f"PRAGMA {pragma}")
+
+    async def _claim(self, connection: AsyncConnection) -> None:
+        owner = await connection.exec_driver_sql("PRAGMA application_id")
+        if owner.scalar_one() == APPLICATION_ID:
+            return
+        tables = await connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")
+        if tables.scalar_one() > 0:
+            raise NotOurs(f"{self.name} is the database of another application")
+        await connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
 
     def translate(self, error: DBAPIError) -> LogError:
         """See Dialect."""
