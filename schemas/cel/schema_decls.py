@@ -56,7 +56,7 @@ def declare(schema: Schema, *, is_root: bool = False, name: str = "object") -> D
 
 
 def with_identity(schema: Schema) -> Schema:
-    """The schema with apiVersion, kind and metadata of nothing but names (WithTypeAndObjectMeta)."""
+    """The schema with apiVersion, kind and the names in metadata (WithTypeAndObjectMeta)."""
     return {**schema, "properties": {**schema.get("properties", {}), **_IDENTITY}}
 
 
