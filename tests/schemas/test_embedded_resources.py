@@ -85,8 +85,8 @@ def test_they_are_well_formed(members: dict[str, Any], expected: str) -> None:
         (
             {"metadata": {"finalizers": "x"}},
             (
-                'spec.one.metadata: Invalid value: {"finalizers":"x"}: json: cannot unmarshal string '
-                "into Go struct field ObjectMeta.finalizers of type []string"
+                'spec.one.metadata: Invalid value: {"finalizers":"x"}: json: cannot unmarshal '
+                "string into Go struct field ObjectMeta.finalizers of type []string"
             ),
         ),
     ],
