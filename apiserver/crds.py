@@ -35,6 +35,9 @@ class CRDStrategy(Strategy):
         crds.default(decoded)
         return decoded
 
+    def settle_applied(self, served: Served, obj: Object) -> Object:
+        return self.decode(served, obj, None)
+
     def prepare_create(self, call: Call, obj: Object) -> None:
         crds.prepare_create(obj)
 

@@ -12,7 +12,7 @@ from inkube.schemas.cel.rules import RuleSet
 from inkube.schemas.compiled import CompiledSchema
 from inkube.schemas.definitions import Definition, Origin, Version
 from inkube.schemas.meta import GVK, GVR
-from inkube.schemas.typed import TypedSchema
+from inkube.schemas.typed import TypedSchema, Versions
 from inkube.storage.entry import Entry
 
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ class Resource:
         }
         self.storage = self.versions[definition.storage_version.name]
         self.prefix = prefix or storage_prefix(definition)
+        self.field_versions: Versions | None = None
+        """How `ownership` reads managedFields of other versions; made on first use."""
         self._renewed: dict[str, tuple[int, Object]] = {}
 
     def served(self, version: str) -> Served | None:
