@@ -55,10 +55,13 @@ class StatusError(Exception):
         self.message = message
         self.details = details
         self.headers: dict[str, str] = {}
+        self.metadata: Object = {}
+        """ListMeta of the Status: the continue token of an expired list."""
 
     def body(self) -> Object:
         """The Status object, members in the reference's order."""
-        status: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+        status: Object = {"kind": "Status", "apiVersion": "v1", "metadata": self.metadata}
+        status["status"] = "Failure"
         status["message"] = self.message
         if self.reason:
             status["reason"] = str(self.reason)

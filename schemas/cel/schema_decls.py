@@ -22,7 +22,11 @@ _IDENTITY: Final = {
     "kind": _STRING,
     "metadata": {"type": "object", "properties": {"name": _STRING, "generateName": _STRING}},
 }
-_SCALARS: Final = {"boolean": (types.BOOL, 4), "integer": (types.INT, 1), "number": (types.DOUBLE, 1)}
+_SCALARS: Final = {
+    "boolean": (types.BOOL, 4),
+    "integer": (types.INT, 1),
+    "number": (types.DOUBLE, 1),
+}
 
 Schema = dict[str, Any]
 
@@ -52,7 +56,7 @@ def declare(schema: Schema, *, is_root: bool = False, name: str = "object") -> D
 
 
 def with_identity(schema: Schema) -> Schema:
-    """The schema with apiVersion, kind and metadata of nothing but names (WithTypeAndObjectMeta)."""
+    """The schema with apiVersion, kind and the names in metadata (WithTypeAndObjectMeta)."""
     return {**schema, "properties": {**schema.get("properties", {}), **_IDENTITY}}
 
 

@@ -1,0 +1,111 @@
+"""Reading request bodies: size, media type, patches, DeleteOptions."""
+
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from inkube.apiserver.calls import Call
+from inkube.schemas import decoding, status
+from inkube.schemas.gotext import quote
+
+Object = dict[str, Any]
+MAX_BODY = 3 * 1024 * 1024  # apiserver/pkg/server/config.go: MaxRequestBodyBytes
+JSON = "application/json"
+_MEDIA = {JSON: "json", "application/yaml": "yaml"}
+_PROTOBUF = "application/vnd.kubernetes.protobuf"
+_UNKNOWN_FORMAT = (
+    "the body of the request was in an unknown format - accepted media types include: "
+)
+_PATCHES = {
+    "application/json-patch+json": "json",
+    "application/merge-patch+json": "merge",
+    "application/apply-patch+yaml": "apply",
+    "application/strategic-merge-patch+json": "strategic",
+}
+
+
+async def read(request: web.BaseRequest) -> bytes:
+    """The whole body. Raises StatusError 413 over 3 MiB."""
+    try:
+        return await request.read()
+    except web.HTTPRequestEntityTooLarge as error:
+        message = f"Request entity too large: limit is {MAX_BODY}"
+        raise status.too_large(message) from error
+
+
+def media_type(request: web.BaseRequest) -> str:
+    """`json` or `yaml`; no Content-Type means JSON. Raises StatusError 415."""
+    header = request.headers.get("Content-Type")
+    if header is None or header == JSON:
+        return "json"
+    media = header.partition(";")[0].strip().lower()
+    if media in _MEDIA:
+        return _MEDIA[media]
+    if media == _PROTOBUF:
+        return "protobuf"
+    accepted = f"{JSON}, application/yaml, {_PROTOBUF}"
+    raise status.unsupported_media_type(_UNKNOWN_FORMAT + accepted)
+
+
+def patch_kind(request: web.BaseRequest, *, builtin: bool) -> str:
+    """Which patch the Content-Type names. Raises StatusError 415."""
+    media = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    kind = _PATCHES.get(media, "")
+    if kind and (builtin or kind != "strategic"):
+        return kind
+    if builtin:
+        raise status.StatusError(
+            415,
+            status.Reason.UNSUPPORTED_MEDIA_TYPE,
+            "415: Unsupported Media Type",
+            details={},
+        )
+    accepted = ", ".join(name for name, kind in _PATCHES.items() if kind != "strategic")
+    raise status.unsupported_media_type(_UNKNOWN_FORMAT + accepted)
+
+
+def decode_patch(kind: str, body: bytes) -> Any:
+    """The patch document. Raises StatusError 400 when it cannot be read."""
+    if kind == "apply":
+        return _decode_apply(body)
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        decoded = decoding.decode(body, "json", want_duplicates=False)
+    except decoding.DecodeError as error:
+        raise status.bad_request(str(error)) from error
+    return decoded.value
+
+
+def _decode_apply(body: bytes) -> Object:
+    try:
+        value = decoding.decode(body, "yaml", want_duplicates=False).value
+    except decoding.DecodeError as error:
+        raise status.bad_request(f"error decoding YAML: {error}") from error
+    if not isinstance(value, dict):
+        raise status.bad_request("error decoding YAML: an object is expected")
+    return value
+
+
+async def read_delete_options(request: web.BaseRequest, call: Call) -> Object | None:
+    """The DeleteOptions of a body, None without one. Raises StatusError 400 or 415."""
+    if not request.can_read_body:
+        return None
+    body = await read(request)
+    if not body:
+        return None
+    media = media_type(request)
+    try:
+        value = decoding.decode(body, media, want_duplicates=False).value
+    except decoding.DecodeError as error:
+        message = f"the object provided is unrecognized (must be of type DeleteOptions): {error}"
+        raise status.bad_request(message) from error
+    kind = value.get("kind")
+    if kind and kind != "DeleteOptions":
+        raise status.bad_request(
+            f"{kind} in version {quote(call.served.name)} cannot be handled as a DeleteOptions"
+        )
+    return value

@@ -1,0 +1,137 @@
+"""From a request's body to an object fit for the registry.
+
+Decodes, checks apiVersion and kind against the address, gives metadata its types, prunes and
+defaults, and deals with unknown and duplicate fields as `fieldValidation` asks. Patched objects
+pass the same way. Follows apiserver/pkg/endpoints/handlers/{create,update,patch}.go and
+apiextensions-apiserver's schemaCoercingDecoder.
+"""
+
+from typing import Any
+
+from inkube.apiserver.calls import Call
+from inkube.schemas import decoding, fielderrors, status
+from inkube.schemas.builtin import resources as builtin_resources
+from inkube.schemas.gotext import quote
+from inkube.schemas.meta import split_api_version
+
+Object = dict[str, Any]
+
+
+def read(call: Call, body: bytes, media: str) -> Object:
+    """Decode the body of a create or update. Raises StatusError 400, 415 or 422."""
+    wants = call.options.validation != "Ignore"
+    try:
+        decoded = decoding.decode(body, media, want_duplicates=wants)
+    except decoding.DecodeError as error:
+        kind = call.served.kind
+        message = f"the object provided is unrecognized (must be of type {kind}): {error}"
+        raise status.bad_request(message) from error
+    obj = decoded.value
+    check_type(call, obj)
+    return admit(call, obj, decoded.duplicates)
+
+
+def check_type(call: Call, obj: Object) -> None:
+    """The body's apiVersion and kind must be those of the address."""
+    served = call.served
+    if call.resource.builtin:
+        _check_builtin_type(call, obj)
+        return
+    if obj.get("apiVersion") != served.api_version:
+        raise status.bad_request(
+            f"the API version in the data ({obj.get('apiVersion', '')}) does not match the "
+            f"expected API version ({served.api_version})"
+        )
+    if obj.get("kind") != served.kind:
+        found = obj.get("kind", "")
+        error = fielderrors.invalid("kind", found, f"must be {served.kind}")
+        name = (obj.get("metadata") or {}).get("name", "")
+        raise status.invalid(served.gvk.group, found, name, [error])
+
+
+def _check_builtin_type(call: Call, obj: Object) -> None:
+    """A body without kind is what the address says; another kind is refused in Go's words."""
+    served = call.served
+    version = obj.setdefault("apiVersion", served.api_version) or served.api_version
+    kind = obj.setdefault("kind", served.kind) or served.kind
+    obj["apiVersion"], obj["kind"] = version, kind
+    if kind == served.kind and version == served.api_version:
+        return
+    known = {
+        (resource.group, resource.kind): resource for resource in builtin_resources.read()
+    }.get((split_api_version(version)[0], kind))
+    short = split_api_version(version)[1]
+    if known is None:
+        why = (
+            f"no kind {quote(kind)} is registered for version {quote(version)} in scheme "
+            '"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"'
+        )
+    elif version != served.api_version and kind == served.kind:
+        raise status.bad_request(
+            f"the API version in the data ({version}) does not match the expected API version "
+            f"({served.api_version})"
+        )
+    else:
+        package = served.gvk.group.partition(".")[0] or "core"
+        why = f"converting ({short}.{kind}) to ({package}.{served.kind}): unknown conversion"
+    raise status.bad_request(
+        f"{kind} in version {quote(short)} cannot be handled as a {served.kind}: {why}"
+    )
+
+
+def admit(call: Call, obj: Object, duplicates: list[str], *, patched: bool = False) -> Object:
+    """Type, prune and default an object, in place where that is possible; returns it.
+
+    `patched`: it came out of a patch, so that a strict failure is the patch's.
+    """
+    validation = call.options.validation
+    unknown: list[str] | None = None if validation == "Ignore" else []
+    obj = call.resource.strategy.decode(call.served, obj, unknown)
+    found = [*duplicates, *(unknown or ())]
+    if found and validation == "Strict":
+        raise _strict(call, found, obj if patched else None)
+    for text in found:
+        call.warn(text)
+    return obj
+
+
+def _strict(call: Call, found: list[str], patched: Object | None) -> status.StatusError:
+    """Strict decoding failed: 400 for a body, 422 with cause `patch` for a patch."""
+    text = "strict decoding error: " + ", ".join(found)
+    if patched is None:
+        served = call.served
+        return status.bad_request(
+            f"{served.kind} in version {quote(served.name)} cannot be handled as a "
+            f"{served.kind}: {text}"
+        )
+    error = fielderrors.invalid("patch", patched, text)
+    return status.invalid(call.resource.group, call.served.kind, call.name, [error])
+
+
+def check_namespace(call: Call, obj: Object) -> None:
+    """The body's namespace must be the address's; a missing one is filled in."""
+    meta = obj.get("metadata")
+    if meta is None:
+        meta = obj["metadata"] = {}
+    if not call.resource.namespaced:
+        meta.pop("namespace", None)
+    elif not meta.get("namespace"):
+        meta["namespace"] = call.namespace
+    elif meta["namespace"] != call.namespace:
+        raise status.bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+
+
+def check_name(call: Call, obj: Object) -> None:
+    """The body's name must be the address's. Raises StatusError 400."""
+    name = obj["metadata"].get("name") or ""
+    if not name:
+        raise status.bad_request(
+            f"the name of the object ({call.name} based on URL) was undeterminable: "
+            "name must be provided"
+        )
+    if name != call.name:
+        raise status.bad_request(
+            f"the name of the object ({name}) does not match the name on the URL ({call.name})"
+        )

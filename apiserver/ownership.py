@@ -1,0 +1,73 @@
+"""Who set which field: keeps metadata.managedFields true on every write.
+
+A thin bridge between calls and the pure `schemas.managedfields`; apply brings its own entries.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from inkube.apiserver.calls import Call
+from inkube.apiserver.resources import Resource
+from inkube.schemas import fieldsets, managedfields, meta
+from inkube.schemas.typed import TypedSchema, Versions
+
+Object = dict[str, Any]
+
+_NOTHING: fieldsets.FieldSet = {}
+_STATUS = fieldsets.named("status")
+_SPEC = fieldsets.named("spec")
+
+
+class _LazySchemas(dict[str, TypedSchema]):
+    """The typed views of a kind by apiVersion, each compiled when an entry first needs it."""
+
+    def __init__(self, resource: Resource) -> None:
+        super().__init__()
+        self._served = {
+            served.api_version: served
+            for served in resource.versions.values()
+            if served.version.served
+        }
+
+    def __missing__(self, api_version: str) -> TypedSchema:
+        view = self[api_version] = self._served[api_version].typed
+        return view
+
+    def __contains__(self, api_version: object) -> bool:
+        return api_version in self._served
+
+    def get(self, api_version: str, default: Any = None) -> Any:
+        """The view of a served version; `default` for others."""
+        return self[api_version] if api_version in self._served else default
+
+
+def versions(resource: Resource) -> Versions | None:
+    """How entries of other versions are read; None where there is one version only."""
+    if len(resource.versions) < 2:
+        return None
+    return Versions(_LazySchemas(resource))
+
+
+def writer(call: Call, now: datetime) -> managedfields.Writer:
+    """The manager this call writes as."""
+    ignored = _NOTHING
+    if call.served.version.status:
+        ignored = _SPEC if call.subresource == "status" else _STATUS
+    return managedfields.Writer(
+        manager=call.manager,
+        api_version=call.served.api_version,
+        subresource=call.subresource,
+        time=meta.format_time(now),
+        ignored=ignored,
+    )
+
+
+def track(call: Call, live: Object | None, new: Object, now: datetime) -> None:
+    """Record in `new` what an ordinary write changed against `live`."""
+    managedfields.track_update(
+        live,
+        new,
+        typed=call.served.typed,
+        writer=writer(call, now),
+        versions=versions(call.resource),
+    )

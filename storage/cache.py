@@ -1,0 +1,206 @@
+"""The watch cache: what lives now, what happened lately, and who wants to know.
+
+    writer → publish → index (current entries) → history (bounded) → subscriptions by prefix
+
+Everything here is memory and never suspends, so a read and the subscription that follows it see
+one state. History is one sequence for all keys, without holes; what it no longer holds is read
+from the log by `store`.
+"""
+
+import asyncio
+import math
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from inkube.storage.entry import Change, Changes, Entries, Entry
+from inkube.storage.errors import Closed, Compacted, StorageError
+from inkube.storage.index import Index
+from inkube.storage.log import FIRST_REVISION, Horizon, matches
+from inkube.storage.subscription import Subscription
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheOptions:
+    """The bounds: changes and bytes kept in history, changes waiting for one subscriber."""
+
+    history: int = 8_192
+    history_bytes: int = 32 * 2**20
+    queue: int = 4_096
+
+
+class Cache:
+    """Written by the writer only; read by all."""
+
+    def __init__(self, options: CacheOptions) -> None:
+        self.revision = FIRST_REVISION
+        self.compacted = FIRST_REVISION
+        self._options = options
+        self._index = Index()
+        self._history: deque[Change] = deque()
+        self._history_bytes = 0
+        self._remembers = FIRST_REVISION
+        self._subscriptions: dict[str, dict[Subscription, None]] = {}
+        self._waiters: list[tuple[int, asyncio.Future[None]]] = []
+        self._wake_at = math.inf
+
+    # What lives now.
+
+    def get(self, key: str) -> Entry | None:
+        """The entry of a key."""
+        return self._index.get(key)
+
+    def list(self, prefix: str, after: str = "") -> Entries:
+        """The entries under a prefix whose keys follow `after`; the list is the caller's."""
+        return self._index.list(prefix, after)
+
+    def count(self, prefix: str) -> int:
+        """How many entries a prefix has."""
+        return self._index.count(prefix)
+
+    # What happened lately.
+
+    def since(self, prefix: str, revision: int) -> Changes | None:
+        """Every change under a prefix after a revision; None when history does not reach back."""
+        if revision < self._remembers:
+            return None
+        found = [change for change in self._newer(revision) if matches(prefix, change.entry.key)]
+        found.reverse()
+        return found
+
+    def at(self, prefix: str, revision: int) -> Entries | None:
+        """What lived at a revision, by undoing what followed; None as for `since`."""
+        if revision < self._remembers:
+            return None
+        undone: dict[str, Entry | None] = {}
+        for change in self._newer(revision):
+            if matches(prefix, change.entry.key):
+                undone[change.entry.key] = change.previous
+        if not undone:
+            return self._index.list(prefix)
+        kept = {entry.key: entry for entry in self._index.list(prefix)}
+        kept |= undone  # type: ignore[arg-type]  # None marks what did not live; dropped below
+        return [entry for _, entry in sorted(kept.items()) if entry is not None]
+
+    # Who wants to know.
+
+    def subscribe(self, prefix: str, after: int) -> Subscription:
+        """Everything published from now on; what came before is the store's to add."""
+        subscription = Subscription(self, prefix, after, self._options.queue)
+        self._subscriptions.setdefault(prefix, {})[subscription] = None
+        return subscription
+
+    def unsubscribe(self, subscription: Subscription) -> None:
+        """Publish nothing more to it; may be called twice."""
+        scope = self._subscriptions.get(subscription.prefix)
+        if scope is not None:
+            scope.pop(subscription, None)
+            if not scope:
+                del self._subscriptions[subscription.prefix]
+
+    async def reached(self, revision: int) -> None:
+        """Return once `revision` is published. Raises Closed."""
+        if self.revision < revision:
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiters.append((revision, waiter))
+            self._wake_at = min(self._wake_at, revision)
+            await waiter
+
+    # What the writer calls.
+
+    def load(self, entries: Iterable[Entry], horizon: Horizon) -> None:
+        """Begin anew; subscribers, who cannot be told what lies between, end with Compacted."""
+        self._end_subscriptions(Compacted(self.revision, horizon.compacted))
+        self._index = Index()
+        for entry in entries:
+            self._index.put(entry)
+        self._history.clear()
+        self._history_bytes = 0
+        self.compacted = horizon.compacted
+        self.revision = self._remembers = horizon.newest
+        self._wake()
+
+    def newest(self, prefix: str) -> int:
+        """The revision of the newest change under a prefix, deletions in history included."""
+        for change in reversed(self._history):
+            if matches(prefix, change.entry.key):
+                return change.revision
+        return max((entry.revision for entry in self.list(prefix)), default=0)
+
+    def publish(self, changes: Sequence[Change]) -> None:
+        """Make committed changes, which follow the newest, visible to all at once."""
+        for change in changes:
+            if change.type == "DELETED":
+                self._index.remove(change.entry.key)
+            else:
+                self._index.put(change.entry)
+        self.revision = changes[-1].revision
+        self._remember(changes)
+        if self._subscriptions:
+            self._distribute(changes)
+        if self.revision >= self._wake_at:
+            self._wake()
+
+    def close(self) -> None:
+        """End every subscription and everyone who waits for a revision."""
+        self._end_subscriptions(None)
+        for _, waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_exception(Closed())
+        self._waiters.clear()
+
+    # Helpers.
+
+    def _newer(self, revision: int) -> Iterator[Change]:
+        for change in reversed(self._history):
+            if change.revision <= revision:
+                return
+            yield change
+
+    def _remember(self, changes: Sequence[Change]) -> None:
+        self._history.extend(changes)
+        self._history_bytes += sum(len(change.entry.data) for change in changes)
+        while (
+            len(self._history) > self._options.history
+            or self._history_bytes > self._options.history_bytes
+        ):
+            oldest = self._history.popleft()
+            self._history_bytes -= len(oldest.entry.data)
+            self._remembers = oldest.revision
+
+    def _distribute(self, changes: Sequence[Change]) -> None:
+        if len(changes) == 1:
+            for scope in self._scopes(changes[0].entry.key):
+                for subscription in tuple(self._subscriptions.get(scope, ())):
+                    subscription.offer(changes)
+            return
+        batches: dict[str, Changes] = {}
+        for change in changes:
+            for scope in self._scopes(change.entry.key):
+                batches.setdefault(scope, []).append(change)
+        for scope, batch in batches.items():
+            for subscription in tuple(self._subscriptions.get(scope, ())):
+                subscription.offer(batch)
+
+    def _scopes(self, key: str) -> Sequence[str]:
+        """The prefixes somebody subscribed to that this key is under."""
+        found = [key] if key in self._subscriptions else []
+        end = key.find("/") + 1
+        while end > 0:
+            if key[:end] in self._subscriptions:
+                found.append(key[:end])
+            end = key.find("/", end) + 1
+        return found
+
+    def _end_subscriptions(self, error: StorageError | None) -> None:
+        subscriptions, self._subscriptions = self._subscriptions, {}
+        for scope in subscriptions.values():
+            for subscription in scope:
+                subscription.end(error)
+
+    def _wake(self) -> None:
+        for revision, waiter in self._waiters:
+            if revision <= self.revision and not waiter.done():
+                waiter.set_result(None)
+        self._waiters = [pair for pair in self._waiters if not pair[1].done()]
+        self._wake_at = min((revision for revision, _ in self._waiters), default=math.inf)

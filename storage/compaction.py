@@ -1,0 +1,83 @@
+"""Forgetting: which part of the past is given up, and when.
+
+What is younger than `age` is kept, up to `revisions` of it. As in etcd3's compactor
+(apiserver/pkg/storage/etcd3/compact.go), ages are known by remembering what the newest revision
+was at each look; after a restart they count anew.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionOptions:
+    """Seconds and revisions to keep, seconds between two looks."""
+
+    age: float = 300.0
+    revisions: int = 100_000
+    interval: float = 30.0
+
+
+class Compactable(Protocol):
+    """What a compactor needs of a store."""
+
+    @property
+    def revision(self) -> int:
+        """The newest revision."""
+        ...
+
+    @property
+    def compacted(self) -> int:
+        """The oldest revision that can be read."""
+        ...
+
+    async def reached(self, revision: int) -> None:
+        """Return once the store has come to `revision`."""
+        ...
+
+    async def compact(self, revision: int) -> None:
+        """Forget what cannot be seen at `revision` or later."""
+        ...
+
+
+class Compactor:
+    """Looks at a store now and then and compacts it; `clock` gives seconds."""
+
+    def __init__(
+        self, store: Compactable, options: CompactionOptions, clock: Callable[[], float]
+    ) -> None:
+        self._store = store
+        self._options = options
+        self._clock = clock
+        self._seen: deque[tuple[float, int]] = deque()
+
+    async def run(self) -> None:
+        """Look until cancelled: at every interval, and earlier when too much has gathered."""
+        while True:
+            # A fifth more than is kept, so that a busy store is not compacted at every write.
+            full = self._store.compacted + self._options.revisions * 6 // 5
+            try:
+                async with asyncio.timeout(self._options.interval):
+                    await self._store.reached(full)
+            except TimeoutError:
+                pass
+            try:
+                await self.look()
+            except Exception:
+                logger.exception("compaction failed and is tried again")
+
+    async def look(self) -> None:
+        """Compact what is too old or too much at this moment. Raises LogError."""
+        now = self._clock()
+        target = self._store.revision - self._options.revisions
+        self._seen.append((now, self._store.revision))
+        while self._seen and self._seen[0][0] <= now - self._options.age:
+            target = max(target, self._seen.popleft()[1])
+        if target > self._store.compacted:
+            await self._store.compact(target)

@@ -1,0 +1,237 @@
+"""The append-only log: what a log must do, and the one that lives in memory.
+
+A log is a sequence of records with strictly growing revisions. It knows nothing of objects; the
+writer is the only one who appends, and always inside a transaction. `inkube.storage.sql` is the
+log that outlives the process.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import NamedTuple, Protocol
+
+from inkube.storage.errors import Compacted
+
+# A new log is as if it had been compacted up to here, so that clients who make up small revisions
+# are told "expired", as by a server that has lived for a while.
+FIRST_REVISION = 100
+
+
+class Record(NamedTuple):
+    """One row: the state of `key` from `revision` on, or, when `deleted`, its last state.
+
+    `previous` is the revision of the state before, 0 when the key did not live.
+    """
+
+    revision: int
+    key: str
+    previous: int
+    created: int
+    deleted: bool
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Horizon:
+    """The moments that can be read: from `compacted` to `newest`, both included."""
+
+    compacted: int
+    newest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """What other writers appended, and how far they compacted."""
+
+    records: Sequence[Record]
+    compacted: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """Part of the keys under `prefix`: those after `after`, at most `limit` (0: all)."""
+
+    prefix: str
+    after: str = ""
+    limit: int = 0
+
+
+class Transaction(Protocol):
+    """The write lock, held. Leaving the block commits; an exception inside it rolls back."""
+
+    async def missed(self, revision: int) -> Missed:
+        """Every record after `revision` by others; empty when nobody else can have written."""
+        ...
+
+    async def append(self, records: Sequence[Record]) -> None:
+        """Add records, in the order of their revisions, which follow the newest."""
+        ...
+
+
+class Log(Protocol):
+    """Every method but `open` needs an open log and may raise LogError."""
+
+    @property
+    def immediate(self) -> bool:
+        """Whether no method ever suspends, so that a write may be committed where it is asked."""
+        ...
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes may append too."""
+        ...
+
+    async def open(self) -> None:
+        """Make it ready, created if need be."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of everything; may be called twice."""
+        ...
+
+    async def horizon(self) -> Horizon:
+        """What can be read."""
+        ...
+
+    def begin(self) -> AbstractAsyncContextManager[Transaction]:
+        """Take the write lock; raises Locked when it is not to be had in time."""
+        ...
+
+    async def missed(self, revision: int) -> Missed:
+        """As in a transaction, without the lock; cheap when nothing happened."""
+        ...
+
+    async def changes(
+        self, prefix: str, after: int, limit: int
+    ) -> Sequence[tuple[Record, Record | None]]:
+        """The first `limit` records under `prefix` after a revision, each with the one before it.
+
+        Raises Compacted.
+        """
+        ...
+
+    async def at(self, keys: Range, revision: int) -> Sequence[Record]:
+        """What lived at a revision, in the order of keys. Raises Compacted."""
+        ...
+
+    async def count_at(self, keys: Range, revision: int) -> int:
+        """How many lived at a revision. Raises Compacted."""
+        ...
+
+    async def compact(self, revision: int) -> None:
+        """Forget what cannot be seen at `revision` or later; a revision already past is ignored."""
+        ...
+
+
+def matches(prefix: str, key: str) -> bool:
+    """Whether a key is under a prefix."""
+    return key.startswith(prefix) if prefix.endswith("/") else key == prefix
+
+
+def bounds(prefix: str) -> tuple[str, str]:
+    """The half-open interval of keys under a prefix."""
+    # "0" is the character after "/", NUL the smallest that can follow a whole key.
+    return (prefix, prefix[:-1] + "0") if prefix.endswith("/") else (prefix, prefix + "\0")
+
+
+_revision = attrgetter("revision")
+
+
+class MemoryLog:
+    """A log for one process, gone with it. It may be closed and opened again by a next store."""
+
+    immediate = True
+    shared = False
+
+    def __init__(self) -> None:
+        self._records: list[Record] = []
+        self._versions: dict[str, list[Record]] = {}
+        self._compacted = self._newest = FIRST_REVISION
+
+    async def open(self) -> None:
+        """See Log."""
+
+    async def close(self) -> None:
+        """See Log."""
+
+    async def horizon(self) -> Horizon:
+        """See Log."""
+        return Horizon(self._compacted, self._newest)
+
+    @asynccontextmanager
+    async def begin(self) -> AsyncIterator[Transaction]:
+        """See Log; the one append of the writer is its last step, so nothing needs undoing."""
+        yield self
+
+    async def missed(self, revision: int) -> Missed:
+        """See Log; another store in this process may share the log."""
+        if revision == self._newest:
+            return Missed((), self._compacted)
+        return Missed(self._after(revision), self._compacted)
+
+    async def append(self, records: Sequence[Record]) -> None:
+        """See Transaction."""
+        self._records.extend(records)
+        self._newest = records[-1].revision
+        for record in records:
+            self._versions.setdefault(record.key, []).append(record)
+
+    async def changes(
+        self, prefix: str, after: int, limit: int
+    ) -> Sequence[tuple[Record, Record | None]]:
+        """See Log."""
+        self._check(after)
+        found: list[tuple[Record, Record | None]] = []
+        for record in self._after(after):
+            if matches(prefix, record.key):
+                found.append((record, self._exactly(record.key, record.previous)))
+                if len(found) == limit:
+                    break
+        return found
+
+    async def at(self, keys: Range, revision: int) -> Sequence[Record]:
+        """See Log."""
+        self._check(revision)
+        found = sorted(self._living(keys, revision), key=attrgetter("key"))
+        return found[: keys.limit] if keys.limit else found
+
+    async def count_at(self, keys: Range, revision: int) -> int:
+        """See Log."""
+        self._check(revision)
+        return sum(1 for _ in self._living(keys, revision))
+
+    async def compact(self, revision: int) -> None:
+        """See Log."""
+        gone = self._records[: bisect_right(self._records, revision, key=_revision)]
+        del self._records[: len(gone)]
+        for key in {record.key for record in gone}:
+            self._forget(key, revision)
+        self._compacted = max(self._compacted, revision)
+
+    def _forget(self, key: str, revision: int) -> None:
+        versions = self._versions[key]
+        newest = bisect_right(versions, revision, key=_revision) - 1
+        del versions[: newest + versions[newest].deleted]
+        if not versions:
+            del self._versions[key]
+
+    def _check(self, revision: int) -> None:
+        if revision < self._compacted:
+            raise Compacted(revision, self._compacted)
+
+    def _after(self, revision: int) -> Sequence[Record]:
+        return self._records[bisect_right(self._records, revision, key=_revision) :]
+
+    def _exactly(self, key: str, revision: int) -> Record | None:
+        versions = self._versions[key]
+        place = bisect_left(versions, revision, key=_revision)
+        return versions[place] if versions[place].revision == revision else None
+
+    def _living(self, keys: Range, revision: int) -> Iterable[Record]:
+        for key, versions in self._versions.items():
+            if key > keys.after and matches(keys.prefix, key):
+                newest = bisect_right(versions, revision, key=_revision) - 1
+                if newest >= 0 and not versions[newest].deleted:
+                    yield versions[newest]

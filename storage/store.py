@@ -1,0 +1,320 @@
+"""The store everyone uses: reads from memory, writes through the writer, subscriptions.
+
+    async with Store(log, codec, StoreOptions()) as store:
+        entry = await store.create(key, value)
+
+Keys are "/registry/<group>/<plural>/<namespace>/<name>", but only their order and "/" matter here.
+A prefix that ends in "/" means all keys below it, any other means that one key. Every moment from
+`compacted` to `revision` can be read exactly.
+"""
+
+import asyncio
+import logging
+import time
+import warnings
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from operator import attrgetter
+from types import TracebackType
+from typing import Self
+
+from inkube.storage import writes
+from inkube.storage.cache import Cache, CacheOptions
+from inkube.storage.compaction import CompactionOptions, Compactor
+from inkube.storage.entry import Change, Changes, ChangeType, Codec, Entries, Entry, Value
+from inkube.storage.errors import Closed, Compacted, FutureRevision
+from inkube.storage.log import Log, MemoryLog, Range, Record
+from inkube.storage.subscription import Deliver, Subscription
+from inkube.storage.writer import Writer, WriterOptions
+
+__all__ = [
+    "BaseStore",
+    "Change",
+    "ChangeType",
+    "Changes",
+    "Codec",
+    "Deliver",
+    "DryRunStore",
+    "Entries",
+    "Entry",
+    "MemoryLog",
+    "Page",
+    "Store",
+    "StoreOptions",
+    "Subscription",
+    "Value",
+]
+
+logger = logging.getLogger(__name__)
+
+# Rows of the log read at once for a subscriber who comes from before history.
+BACKLOG_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreOptions:
+    """Everything that can be set; `poll` is after how many seconds at most the writes of other
+    processes on the same file are seen."""
+
+    cache: CacheOptions = field(default_factory=CacheOptions)
+    writer: WriterOptions = field(default_factory=WriterOptions)
+    compaction: CompactionOptions = field(default_factory=CompactionOptions)
+    poll: float = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Part of a list: its entries, how many follow them, and the revision it is true at."""
+
+    entries: Entries
+    remaining: int
+    revision: int
+
+
+class BaseStore(ABC):
+    """What can be done to a store, for real or as a dry run."""
+
+    def __init__(self, log: Log, cache: Cache, codec: Codec, writer: Writer) -> None:
+        self._log = log
+        self._cache = cache
+        self._codec = codec
+        self._writer = writer
+
+    @property
+    def revision(self) -> int:
+        """The newest revision."""
+        return self._cache.revision
+
+    @property
+    def compacted(self) -> int:
+        """The oldest revision that can be read."""
+        return self._cache.compacted
+
+    def get(self, key: str) -> Entry | None:
+        """The newest state of a key; None when it does not live."""
+        return self._cache.get(key)
+
+    def list(self, prefix: str) -> Entries:
+        """What lives under a prefix now, in order of keys; the list is the caller's."""
+        return self._cache.list(prefix)
+
+    def count(self, prefix: str) -> int:
+        """How many live under a prefix now."""
+        return self._cache.count(prefix)
+
+    def newest(self, prefix: str) -> int:
+        """The revision of the newest change under a prefix, deletions in history included."""
+        return self._cache.newest(prefix)
+
+    async def get_at(self, key: str, revision: int) -> Entry | None:
+        """The state of a key at a revision. Raises Compacted, FutureRevision."""
+        found = await self.list_at(key, revision)
+        return found[0] if found else None
+
+    async def list_at(self, prefix: str, revision: int) -> Entries:
+        """What lived under a prefix at a revision, in order of keys.
+
+        Raises Compacted, FutureRevision.
+        """
+        await self._check_revision(revision)
+        found = self._cache.at(prefix, revision)
+        if found is None:
+            found = self._entries(await self._log.at(Range(prefix=prefix), revision))
+        return found
+
+    async def page(self, prefix: str, limit: int, after_key: str = "", revision: int = 0) -> Page:
+        """At most `limit` entries whose keys follow `after_key`, at a revision (0: the newest).
+
+        Pages read at one revision are parts of one list. Raises Compacted, FutureRevision.
+        """
+        revision = revision or self.revision
+        await self._check_revision(revision)
+        found = self._cache.at(prefix, revision)
+        if found is not None:
+            start = bisect_right(found, after_key, key=attrgetter("key"))
+            entries = found[start : start + limit]
+            return Page(entries, len(found) - start - len(entries), revision)
+        keys = Range(prefix=prefix, after=after_key, limit=limit)
+        entries = self._entries(await self._log.at(keys, revision))
+        total = await self._log.count_at(keys, revision)
+        return Page(entries, total - len(entries), revision)
+
+    @abstractmethod
+    async def create(self, key: str, value: Value) -> Entry:
+        """Bring a key to life. Raises AlreadyExists."""
+
+    @abstractmethod
+    async def update(self, key: str, value: Value, expected: int) -> Entry:
+        """Replace the state at revision `expected`. Raises NotFound, Conflict."""
+
+    @abstractmethod
+    async def delete(self, key: str, expected: int, value: Value | None = None) -> Entry:
+        """End the life of a key at revision `expected`; `value` is the final state to show.
+
+        The entry returned has the revision of the deletion. Raises NotFound, Conflict.
+        """
+
+    def _entries(self, records: Sequence[Record]) -> Entries:
+        return [writes.entry(record, self._codec) for record in records]
+
+    async def _check_revision(self, revision: int) -> None:
+        if revision < self.compacted:
+            raise Compacted(revision, self.compacted)
+        if revision > self.revision:
+            await self._writer.catch_up()
+        if revision > self.revision:
+            raise FutureRevision(revision, self.revision)
+
+
+class Store(BaseStore):
+    """The store of this process; several processes may each have one on the same file."""
+
+    def __init__(
+        self,
+        log: Log,
+        codec: Codec,
+        options: StoreOptions | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._options = options or StoreOptions()
+        cache = Cache(self._options.cache)
+        super().__init__(log, cache, codec, Writer(log, cache, codec, self._options.writer))
+        self._clock = clock
+        self._tasks: list[asyncio.Task[None]] = []
+        self._open = False
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self._writer.start()
+        except BaseException:
+            await self._log.close()
+            raise
+        self._open = True
+        compactor = Compactor(self, self._options.compaction, self._clock)
+        self._tasks.append(asyncio.create_task(compactor.run(), name="inkube-storage-compactor"))
+        if self._log.shared:
+            self._tasks.append(asyncio.create_task(self._follow(), name="inkube-storage-follower"))
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_open", False):
+            warnings.warn(f"unclosed {self!r}", ResourceWarning, stacklevel=1, source=self)
+
+    async def close(self) -> None:
+        """Commit what waits, end every subscription, close the log; may be called twice."""
+        self._open = False
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._writer.close()
+        self._cache.close()
+        await self._log.close()
+
+    async def create(self, key: str, value: Value) -> Entry:
+        """See BaseStore."""
+        return await self._writer.write(writes.Create(key, value))
+
+    async def update(self, key: str, value: Value, expected: int) -> Entry:
+        """See BaseStore."""
+        return await self._writer.write(writes.Update(key, value, expected))
+
+    async def delete(self, key: str, expected: int, value: Value | None = None) -> Entry:
+        """See BaseStore."""
+        return await self._writer.write(writes.Delete(key, expected, value))
+
+    def subscribe(
+        self, prefix: str, after: int | None = None, *, deliver: Deliver | None = None
+    ) -> Subscription:
+        """Every change under a prefix after a revision (None: the newest), none missing.
+
+        A revision in the future is allowed: changes up to it are not told. With `deliver` see
+        `Subscription.attach`; history must reach back to `after` then. Raises Compacted, Closed.
+        """
+        if not self._open:
+            raise Closed
+        after = self.revision if after is None else after
+        if after < self.compacted:
+            raise Compacted(after, self.compacted)
+        early = self._cache.since(prefix, after)
+        subscription = self._cache.subscribe(prefix, after)
+        if early is None:
+            subscription.start([], partial(self._backlog, prefix, self.revision))
+        else:
+            subscription.start(early, None)
+        if deliver is not None:
+            try:
+                subscription.attach(deliver)
+            except RuntimeError:
+                subscription.close()
+                raise
+        return subscription
+
+    async def reached(self, revision: int) -> None:
+        """Return once the store has come to `revision`. Raises Closed."""
+        await self._cache.reached(revision)
+
+    async def compact(self, revision: int) -> None:
+        """Forget what cannot be seen at `revision` or later. Raises FutureRevision."""
+        if revision > self.revision:
+            raise FutureRevision(revision, self.revision)
+        await self._writer.compact(revision)
+
+    def dry_run(self) -> "DryRunStore":
+        """A store that checks what this one checks, and writes nothing."""
+        return DryRunStore(self._log, self._cache, self._codec, self._writer)
+
+    async def _follow(self) -> None:
+        """Publish what other processes write, until cancelled."""
+        while True:
+            await asyncio.sleep(self._options.poll)
+            try:
+                await self._writer.catch_up()
+            except Exception:
+                logger.exception("the log cannot be read and is tried again")
+
+    async def _backlog(self, prefix: str, until: int, after: int) -> tuple[Changes, bool]:
+        """Some changes in (after, until], and whether these are all; the queue has what follows."""
+        rows = await self._log.changes(prefix, after, BACKLOG_PAGE)
+        changes = [
+            writes.change(row, writes.entry(before, self._codec) if before else None, self._codec)
+            for row, before in rows
+            if row.revision <= until
+        ]
+        return changes, len(changes) < BACKLOG_PAGE
+
+
+class DryRunStore(BaseStore):
+    """Answers like the store it was made from; appends nothing, takes no revision.
+
+    What create returns has revision 0, what update and delete return has the stored revision.
+    """
+
+    async def create(self, key: str, value: Value) -> Entry:
+        """See BaseStore."""
+        return await self._rehearse(writes.Create(key, value))
+
+    async def update(self, key: str, value: Value, expected: int) -> Entry:
+        """See BaseStore."""
+        return await self._rehearse(writes.Update(key, value, expected))
+
+    async def delete(self, key: str, expected: int, value: Value | None = None) -> Entry:
+        """See BaseStore."""
+        return await self._rehearse(writes.Delete(key, expected, value))
+
+    async def _rehearse(self, write: writes.Write) -> Entry:
+        await self._writer.catch_up()
+        current = self._cache.get(write.key)
+        return write.change(current, current.revision if current else 0, self._codec).entry

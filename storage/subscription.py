@@ -1,0 +1,229 @@
+"""One subscriber: what it still has to read, and how it is told.
+
+    log or history (the backlog, once) → queue (bounded) → next_batch()
+                                       → deliver(changes), while attached
+
+A subscriber that lets its queue fill is cut off with SlowConsumer; nobody else notices.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from types import TracebackType
+from typing import Protocol, Self
+
+from inkube.storage.entry import Change, Changes
+from inkube.storage.errors import SlowConsumer, StorageError
+
+logger = logging.getLogger(__name__)
+
+Deliver = Callable[[Sequence[Change]], None]
+
+# Changes after a revision that happened before the subscription, and whether these are all.
+Backlog = Callable[[int], Awaitable[tuple[Changes, bool]]]
+
+
+class Publisher(Protocol):
+    """What a subscription needs of the cache it hangs on."""
+
+    @property
+    def revision(self) -> int:
+        """The newest revision published."""
+        ...
+
+    def unsubscribe(self, subscription: "Subscription") -> None:
+        """Publish nothing more to it."""
+        ...
+
+
+class Subscription:
+    """Every change under `prefix` after a revision, in order, each once.
+
+    Read it with `async for`, with `next_batch`, or attach a callable. Close it, or use it as a
+    context manager, async or not.
+    """
+
+    def __init__(self, publisher: Publisher, prefix: str, after: int, limit: int) -> None:
+        self.prefix = prefix
+        self._publisher = publisher
+        self._limit = limit
+        self._delivered = after
+        self._not_before = after
+        self._backlog: Backlog | None = None
+        self._early: Changes = []
+        self._queue: Changes = []
+        self._batch: Changes = []
+        self._deliver: Deliver | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        self._over = False
+        self._error: StorageError | None = None
+
+    # What the subscriber calls.
+
+    @property
+    def revision(self) -> int:
+        """Everything up to here under the prefix was handed over: what a bookmark may say."""
+        if self._batch:
+            return self._batch[-1].revision - 1
+        if self._backlog is not None or self._early or self._queue or self._over:
+            return self._delivered
+        return max(self._delivered, self._publisher.revision)
+
+    async def next_batch(self) -> Changes:
+        """All changes that wait, at least one; empty when the subscription or store was closed.
+
+        Raises SlowConsumer, and Compacted when the backlog was compacted before it was read.
+        """
+        while True:
+            batch = await self.waiting()
+            if batch or self._over:
+                return batch
+            await self._wait()
+
+    async def waiting(self) -> Changes:
+        """As `next_batch`, but empty when nothing waits; never waits for a change to happen."""
+        while True:
+            batch = self._take()
+            if batch:
+                self._delivered = batch[-1].revision
+                return batch
+            if self._error is not None:
+                raise self._error
+            if self._over or self._backlog is None:
+                return []
+            await self._read_backlog(self._backlog)
+
+    def attach(self, deliver: Deliver) -> None:
+        """Call `deliver` with every further batch, as soon as it is published, until `detach`.
+
+        What waits in memory is handed over before this returns; a backlog in the log must have
+        been read with `waiting`. `deliver` must not block; if it raises, the subscription is over.
+        """
+        if self._backlog is not None:
+            raise RuntimeError("read what is waiting before attaching")
+        self._deliver = deliver
+        waiting = self._batch[::-1] + self._early + self._queue
+        self._batch, self._early, self._queue = [], [], []
+        if waiting:
+            self._delivered = waiting[-1].revision
+            self._push(deliver, waiting)
+
+    def detach(self) -> None:
+        """Let changes wait in the queue again."""
+        self._deliver = None
+
+    def close(self) -> None:
+        """Receive nothing more."""
+        self._publisher.unsubscribe(self)
+        self.end(None)
+
+    def __aiter__(self) -> "Subscription":
+        return self
+
+    async def __anext__(self) -> Change:
+        if not self._batch:
+            batch = await self.next_batch()
+            if not batch:
+                raise StopAsyncIteration
+            self._batch = batch[::-1]
+        change = self._batch.pop()
+        self._delivered = change.revision
+        return change
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # What the cache calls.
+
+    def start(self, early: Changes, backlog: Backlog | None) -> None:
+        """Give it what happened before it was subscribed: from history, or from the log."""
+        self._early = early
+        self._backlog = backlog
+
+    def offer(self, changes: Sequence[Change]) -> None:
+        """Hand over changes just published, or keep them for the subscriber."""
+        if changes[0].revision <= self._not_before:
+            changes = [change for change in changes if change.revision > self._not_before]
+            if not changes:
+                return
+        if self._deliver is not None:
+            self._delivered = changes[-1].revision
+            self._push(self._deliver, changes)
+            return
+        if len(self._queue) + len(changes) > self._limit:
+            self._cut_off(SlowConsumer(self.revision))
+            return
+        self._queue.extend(changes)
+        self._wake()
+
+    def end(self, error: StorageError | None) -> None:
+        """Tell the subscriber that nothing more will come, and why."""
+        if not self._over:
+            self._over, self._error = True, error
+            self._early, self._queue, self._deliver = [], [], None
+            self._wake()
+
+    # Helpers.
+
+    def _take(self) -> Changes:
+        if self._batch:
+            batch, self._batch = self._batch[::-1], []
+        elif self._early:
+            batch, self._early = self._early, []
+        elif self._backlog is None:
+            batch, self._queue = self._queue, []
+        else:
+            batch = []
+        return batch
+
+    def _push(self, deliver: Deliver, changes: Sequence[Change]) -> None:
+        try:
+            deliver(changes)
+        except Exception as error:
+            logger.exception("a subscriber of %s failed and was cut off", self.prefix)
+            failure = StorageError(f"the subscriber failed: {error}")
+            failure.__cause__ = error
+            self._cut_off(failure)
+
+    def _cut_off(self, error: StorageError) -> None:
+        self._publisher.unsubscribe(self)
+        self.end(error)
+
+    async def _read_backlog(self, backlog: Backlog) -> None:
+        try:
+            self._early, is_all = await backlog(self._delivered)
+        except StorageError as error:
+            self._cut_off(error)
+            raise
+        if is_all:
+            self._backlog = None
+
+    async def _wait(self) -> None:
+        self._waiter = asyncio.get_running_loop().create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)

@@ -1,0 +1,209 @@
+"""The one writer of this process: every write goes through here, in groups.
+
+    write() → bounded queue → [lock, catch up, check, append, commit] → publish → answer
+
+Nobody is answered before the commit. While one group is being committed the next one gathers, so
+the more clients write, the fewer commits each of them costs. On an immediate log a write that
+finds nobody before it is committed where it stands, without a task switch.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from inkube.storage import writes
+from inkube.storage.cache import Cache
+from inkube.storage.entry import Change, Codec, Entry
+from inkube.storage.errors import Closed, Compacted
+from inkube.storage.log import Log, Missed, Range
+
+# Writes committed in a row before subscribers get their turn; far below what their queues hold.
+TURN = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriterOptions:
+    """The bounds: writes that may wait (further callers wait outside), writes in one commit."""
+
+    pending: int = 4_096
+    group: int = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    write: writes.Write
+    answer: asyncio.Future[Entry]
+
+
+class _Behind(Exception):
+    """Others compacted what this process has not read yet: it must load everything anew."""
+
+
+class Writer:
+    """Appends to the log and keeps the cache equal to it."""
+
+    def __init__(self, log: Log, cache: Cache, codec: Codec, options: WriterOptions) -> None:
+        self._log = log
+        self._cache = cache
+        self._codec = codec
+        self._group = min(options.group, TURN) if log.immediate else options.group
+        self._queue: deque[_Pending] = deque()
+        self._room = asyncio.Semaphore(options.pending)
+        self._lock = asyncio.Lock()
+        self._wanted = asyncio.Event()
+        self._in_turn = 0
+        self._closed = False
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Fill the cache and begin to serve the queue."""
+        await self._log.open()
+        await self._load()
+        self._task = asyncio.create_task(self._serve(), name="inkube-storage-writer")
+
+    async def close(self) -> None:
+        """Finish what waits in the queue, refuse everything else."""
+        self._closed = True
+        self._wanted.set()
+        if self._task is not None:
+            await self._task
+
+    async def write(self, write: writes.Write) -> Entry:
+        """The entry a write made, once committed. Raises PreconditionError, Closed, LogError."""
+        if self._closed:
+            raise Closed
+        if self._may_commit_here():
+            (outcome,) = await self._commit([write])
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
+        async with self._room:
+            if self._closed:
+                raise Closed
+            pending = _Pending(write, asyncio.get_running_loop().create_future())
+            self._queue.append(pending)
+            self._wanted.set()
+            return await pending.answer
+
+    async def catch_up(self) -> None:
+        """Publish what other processes appended. Raises LogError."""
+        if self._log.shared:
+            async with self._lock:
+                try:
+                    self._accept(await self._log.missed(self._cache.revision))
+                except _Behind:
+                    await self._load()
+
+    async def compact(self, revision: int) -> None:
+        """Forget what cannot be seen at `revision` or later."""
+        async with self._lock:
+            await self._log.compact(revision)
+            self._cache.compacted = max(self._cache.compacted, revision)
+
+    def _may_commit_here(self) -> bool:
+        if not self._log.immediate or self._queue or self._lock.locked():
+            return False
+        if self._in_turn == 0:
+            asyncio.get_running_loop().call_soon(self._end_turn)
+        self._in_turn += 1
+        return self._in_turn <= TURN
+
+    def _end_turn(self) -> None:
+        self._in_turn = 0
+
+    async def _serve(self) -> None:
+        while not self._closed or self._queue:
+            await self._wanted.wait()
+            self._wanted.clear()
+            while self._queue:
+                size = min(self._group, len(self._queue))
+                await self._answer([self._queue.popleft() for _ in range(size)])
+                # An immediate log never suspends: give subscribers their turn.
+                await asyncio.sleep(0)
+
+    async def _answer(self, group: Sequence[_Pending]) -> None:
+        # Whoever was cancelled while waiting no longer wants the write.
+        group = [pending for pending in group if not pending.answer.done()]
+        try:
+            outcomes = await self._commit([pending.write for pending in group])
+        except BaseException as error:
+            failure = error if isinstance(error, Exception) else Closed()
+            self._settle(group, [failure] * len(group))
+            if not isinstance(error, Exception):
+                raise
+        else:
+            self._settle(group, outcomes)
+
+    @staticmethod
+    def _settle(group: Sequence[_Pending], outcomes: Sequence[Entry | Exception]) -> None:
+        for pending, outcome in zip(group, outcomes, strict=True):
+            if pending.answer.done():
+                continue
+            if isinstance(outcome, Exception):
+                pending.answer.set_exception(outcome)
+            else:
+                pending.answer.set_result(outcome)
+
+    async def _commit(self, group: Sequence[writes.Write]) -> Sequence[Entry | Exception]:
+        async with self._lock:
+            while True:
+                try:
+                    return await self._try_commit(group)
+                except _Behind:
+                    await self._load()
+
+    async def _try_commit(self, group: Sequence[writes.Write]) -> Sequence[Entry | Exception]:
+        async with self._log.begin() as transaction:
+            self._accept(await transaction.missed(self._cache.revision))
+            changes, outcomes = self._check(group)
+            if changes:
+                await transaction.append([writes.record(change) for change in changes])
+        if changes:
+            self._cache.publish(changes)
+        return outcomes
+
+    def _check(self, group: Sequence[writes.Write]) -> tuple[list[Change], list[Entry | Exception]]:
+        """What a group comes to, each write seeing those before it."""
+        changes: list[Change] = []
+        outcomes: list[Entry | Exception] = []
+        changed: dict[str, Entry | None] = {}
+        for write in group:
+            key = write.key
+            current = changed[key] if key in changed else self._cache.get(key)
+            try:
+                change = write.change(current, self._cache.revision + len(changes) + 1, self._codec)
+            except Exception as error:  # noqa: BLE001 - it is the answer to this one write
+                outcomes.append(error)
+                continue
+            changes.append(change)
+            outcomes.append(change.entry)
+            changed[key] = None if change.type == "DELETED" else change.entry
+        return changes, outcomes
+
+    def _accept(self, missed: Missed) -> None:
+        """Publish what others appended; it is committed whatever becomes of our transaction."""
+        if missed.compacted > self._cache.revision:
+            raise _Behind
+        self._cache.compacted = max(self._cache.compacted, missed.compacted)
+        if not missed.records:
+            return
+        changes: list[Change] = []
+        states: dict[str, Entry] = {}
+        for record in missed.records:
+            previous = states.get(record.key) or self._cache.get(record.key)
+            change = writes.change(record, previous, self._codec)
+            changes.append(change)
+            states[record.key] = change.entry
+        self._cache.publish(changes)
+
+    async def _load(self) -> None:
+        while True:
+            horizon = await self._log.horizon()
+            try:
+                records = await self._log.at(Range(prefix="/"), horizon.newest)
+            except Compacted:
+                continue  # by another process, between the two reads
+            entries = (writes.entry(record, self._codec) for record in records)
+            self._cache.load(entries, horizon)
+            return

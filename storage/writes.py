@@ -1,0 +1,101 @@
+"""The three writes: what each asks of the state before it, and the change it makes of it."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from inkube.storage.entry import Change, Codec, Entry, Value
+from inkube.storage.errors import AlreadyExists, Conflict, NotFound
+from inkube.storage.log import Record
+
+
+class Write(Protocol):
+    """One write, before it has a revision."""
+
+    @property
+    def key(self) -> str:
+        """What it is about."""
+        ...
+
+    def change(self, current: Entry | None, revision: int, codec: Codec) -> Change:
+        """The change it makes at `revision`. Raises PreconditionError; changes nothing itself."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """Bring a key to life."""
+
+    key: str
+    value: Value
+
+    def change(self, current: Entry | None, revision: int, codec: Codec) -> Change:
+        """See Write. Raises AlreadyExists."""
+        if current is not None:
+            raise AlreadyExists(self.key, current)
+        data = codec.encode(self.value, revision)
+        return Change("ADDED", Entry(self.key, revision, revision, data, codec.decode), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Replace the state at revision `expected`."""
+
+    key: str
+    value: Value
+    expected: int
+
+    def change(self, current: Entry | None, revision: int, codec: Codec) -> Change:
+        """See Write. Raises NotFound, Conflict."""
+        current = _expect(self.key, self.expected, current)
+        data = codec.encode(self.value, revision)
+        entry = Entry(self.key, revision, current.created, data, codec.decode)
+        return Change("MODIFIED", entry, current)
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """End the life of a key at revision `expected`; `value` is its final state, None the last."""
+
+    key: str
+    expected: int
+    value: Value | None = None
+
+    def change(self, current: Entry | None, revision: int, codec: Codec) -> Change:
+        """See Write. Raises NotFound, Conflict."""
+        current = _expect(self.key, self.expected, current)
+        # Decoded anew: current.value is shared, and an encoder may stamp the revision in place.
+        value = codec.decode(current.data) if self.value is None else self.value
+        data = codec.encode(value, revision)
+        entry = Entry(self.key, revision, current.created, data, codec.decode)
+        return Change("DELETED", entry, current)
+
+
+def _expect(key: str, expected: int, current: Entry | None) -> Entry:
+    if current is None:
+        raise NotFound(key)
+    if current.revision != expected:
+        raise Conflict(key, expected, current)
+    return current
+
+
+def record(change: Change) -> Record:
+    """The row that keeps a change."""
+    entry = change.entry
+    previous = change.previous.revision if change.previous is not None else 0
+    return Record(
+        entry.revision, entry.key, previous, entry.created, change.type == "DELETED", entry.data
+    )
+
+
+def entry(record: Record, codec: Codec) -> Entry:
+    """The state a row keeps."""
+    return Entry(record.key, record.revision, record.created, record.data, codec.decode)
+
+
+def change(record: Record, previous: Entry | None, codec: Codec) -> Change:
+    """The change a row keeps, given the state before it."""
+    if record.deleted:
+        return Change("DELETED", entry(record, codec), previous)
+    if record.previous == 0:
+        return Change("ADDED", entry(record, codec), None)
+    return Change("MODIFIED", entry(record, codec), previous)
