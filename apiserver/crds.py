@@ -57,7 +57,7 @@ class CRDStrategy(Strategy):
         return errors + crds.validate_update(obj, old)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        return []
+        return crds.warnings(obj, old)
 
     def mark_deleted(self, obj: Object) -> bool:
         return crds.prepare_delete(obj, self._identity.timestamp())

@@ -78,6 +78,9 @@ class Registry:
         attributes = Attributes("CREATE", call, obj, None, call.options.dry_run)
         meta = metadata(obj)
         self._name(call, meta)
+        if call.resource.definition.terminating:
+            why = "create not allowed while custom resource definition is terminating"
+            raise status.forbidden(call.resource.group, call.resource.plural, call.name, why)
         ownership.track(call, None, obj, self.identity.now())
         return await self._create(call, obj, attributes)
 
