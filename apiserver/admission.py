@@ -76,8 +76,7 @@ class Chain:
             plugins = tuple(
                 plugin
                 for plugin in self._plugins
-                if getattr(type(plugin), hook) is not getattr(Plugin, hook)
-                and plugin.handles(*key)
+                if getattr(type(plugin), hook) is not getattr(Plugin, hook) and plugin.handles(*key)
             )
             known[key] = plugins
         return plugins

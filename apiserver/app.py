@@ -148,9 +148,7 @@ class App:
         served: Served,
     ) -> web.StreamResponse:
         namespace = info.namespace if resource.namespaced else ""
-        call = Call(
-            info.verb, resource, served, namespace, info.name, info.subresource, user=user
-        )
+        call = Call(info.verb, resource, served, namespace, info.name, info.subresource, user=user)
         if served.version.deprecated:
             call.warn(served.version.deprecation_warning)
         try:
@@ -241,5 +239,3 @@ def method_not_allowed(call: Call) -> status.StatusError:
     details: Object = {"group": call.resource.group, "kind": call.resource.plural}
     message = f'{call.verb} is not supported on resources of kind "{resource}"'
     return status.method_not_allowed(message, details)
-
-

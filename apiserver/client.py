@@ -25,7 +25,9 @@ CONTROLLER = User("system:apiserver", groups=("system:masters",))
 class InProcessClient:
     """See `controllers.client.Client`. `manager` is who owns the fields it writes."""
 
-    def __init__(self, registry: Registry, resources: Resources, *, manager: str = "inkube") -> None:
+    def __init__(
+        self, registry: Registry, resources: Resources, *, manager: str = "inkube"
+    ) -> None:
         self._registry = registry
         self._resources = resources
         self._manager = manager

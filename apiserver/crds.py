@@ -45,11 +45,10 @@ class CRDStrategy(Strategy):
             crds.prepare_update(obj, old)
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
-        errors = objectmeta.validate_create(obj["metadata"], namespaced=False)
-        return errors + crds.validate_create(obj)
+        return crds.validate_create(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
-        errors = objectmeta.validate_update(obj["metadata"], old["metadata"])
+        errors = objectmeta.validate_changes(obj["metadata"], old["metadata"])
         if call.subresource == "status":
             return errors + crds.validate_status_update(obj, old)
         return errors + crds.validate_update(obj, old)

@@ -21,9 +21,7 @@ def check_preconditions(call: Call, entry: Entry, options: DeleteOptions) -> Non
     """Refuse when uid or resourceVersion differ. Raises StatusError 409."""
     uid = entry.value["metadata"]["uid"]
     if options.uid is not None and options.uid != uid:
-        why = (
-            f"Precondition failed: UID in precondition: {options.uid}, UID in object meta: {uid}"
-        )
+        why = f"Precondition failed: UID in precondition: {options.uid}, UID in object meta: {uid}"
         raise status.conflict(call.resource.group, call.resource.kind, call.name, why)
     if options.resource_version is not None and options.resource_version != str(entry.revision):
         why = (

@@ -107,9 +107,9 @@ class Handlers:
             raise status.bad_request("name must be provided")
         self._options(exchange, "PatchOptions", apply=kind == "apply")
         body = await bodies.read(exchange.request)
-        outcome = await self._registry.update(call, changes.read_patch(
-            call, kind, body, self._registry.identity
-        ))
+        outcome = await self._registry.update(
+            call, changes.read_patch(call, kind, body, self._registry.identity)
+        )
         return self._answer(exchange, outcome)
 
     async def delete(self, exchange: Exchange) -> web.StreamResponse:
@@ -119,9 +119,7 @@ class Handlers:
         outcome = await self._registry.delete(call, options)
         if outcome.deleted and not call.resource.strategy.returns_deleted:
             meta = outcome.entry.value["metadata"]
-            body = status.success(
-                call.resource.group, call.resource.plural, call.name, meta["uid"]
-            )
+            body = status.success(call.resource.group, call.resource.plural, call.name, meta["uid"])
             return responses.render(body, exchange.form.without_transform(), warnings=call.warnings)
         return self._renderer.entry(call, outcome.entry, exchange.form.without_transform())
 

@@ -28,7 +28,9 @@ class NamespaceLifecycle(Plugin):
         call = attributes.call
         if attributes.operation == "DELETE":
             if call.name in IMMORTAL:
-                raise status.forbidden("", "namespaces", call.name, "this namespace may not be deleted")
+                raise status.forbidden(
+                    "", "namespaces", call.name, "this namespace may not be deleted"
+                )
             return
         entry = self._store.get(_PREFIX + call.namespace)
         if entry is None:

@@ -104,14 +104,18 @@ def _problems(options: ListOptions, watching: bool) -> list[FieldError]:
         return _watch_problems(options)
     errors = []
     if options.initial_events is not None:
-        errors.append(fielderrors.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+        errors.append(
+            fielderrors.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
+        )
     if not match:
         return errors
     if match not in ("Exact", "NotOlderThan"):
         errors.append(fielderrors.not_supported(field, match, ["Exact", "NotOlderThan", ""]))
         return errors
     if options.token:
-        errors.append(fielderrors.forbidden(field, f"{field} is forbidden when continue is provided"))
+        errors.append(
+            fielderrors.forbidden(field, f"{field} is forbidden when continue is provided")
+        )
     if not options.resource_version:
         errors.append(
             fielderrors.forbidden(field, f"{field} is forbidden unless resourceVersion is provided")
@@ -127,7 +131,9 @@ def _watch_problems(options: ListOptions) -> list[FieldError]:
     field = "resourceVersionMatch"
     errors = []
     if options.token:
-        errors.append(fielderrors.forbidden(field, f"{field} is forbidden when continue is provided"))
+        errors.append(
+            fielderrors.forbidden(field, f"{field} is forbidden when continue is provided")
+        )
     if options.initial_events is None:
         if options.match:
             errors.append(
@@ -260,7 +266,6 @@ def _read_token(token: str, prefix: str) -> tuple[str, int]:
         revision, start = int(document["rv"]), str(document["start"])
     except (binascii.Error, ValueError, KeyError, TypeError) as error:
         raise status.bad_request(
-            "invalid continue token: continue key is not valid: "
-            f"{error}"
+            f"invalid continue token: continue key is not valid: {error}"
         ) from error
     return prefix + start.removesuffix("\0"), max(revision, 0)

@@ -13,7 +13,7 @@ from inkube.schemas.fielderrors import FieldError
 
 MAX_MANAGER = 128
 VALIDATIONS = ("", "Ignore", "Strict", "Warn")
-PROPAGATION = ("", "Background", "Foreground", "Orphan")
+PROPAGATION = ("", "Foreground", "Background", "Orphan")
 DRY_RUN_TRUE = 'dryRun "true" was read as "All"; other API servers refuse it'
 
 
@@ -44,9 +44,7 @@ def read_write_options(
     if kind == "PatchOptions":
         errors += _force(force, apply)
         if apply and not manager:
-            errors.append(
-                fielderrors.required("fieldManager", "is required for apply patch")
-            )
+            errors.append(fielderrors.required("fieldManager", "is required for apply patch"))
     errors += _manager(manager)
     if validation not in VALIDATIONS:
         errors.append(fielderrors.not_supported("fieldValidation", validation, VALIDATIONS))

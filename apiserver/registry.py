@@ -24,7 +24,9 @@ from inkube.storage.entry import Codec, Entry
 from inkube.storage.store import Store
 
 Object = dict[str, Any]
-MAX_RETRIES = 100  # each lost race means that another write won, so this many losses are no accident
+MAX_RETRIES = (
+    100  # each lost race means that another write won, so this many losses are no accident
+)
 MAX_OBJECT = 1_572_864  # etcd's default request limit, which the reference's clients meet
 GENERATE_RETRIES = 8  # as CreateWithGenerateName retries
 
@@ -77,10 +79,10 @@ class Registry:
         meta = metadata(obj)
         self._name(call, meta)
         await self.chain.mutate(attributes)
+        ownership.track(call, None, obj, self.identity.now())
         return await self._create(call, obj, attributes)
 
     async def _create(self, call: Call, obj: Object, attributes: Attributes) -> Outcome:
-        ownership.track(call, None, obj, self.identity.now())
         self._before_create(call, obj)
         await self.chain.validate(attributes)
         if metadata(obj).get("resourceVersion"):
@@ -168,6 +170,8 @@ class Registry:
             meta.pop("resourceVersion", None)
         attributes = Attributes("CREATE", call, obj, None, call.options.dry_run)
         await self.chain.mutate(attributes)
+        if change.tracks:
+            ownership.track(call, None, obj, self.identity.now())
         return await self._create(call, obj, attributes)
 
     async def _update(self, call: Call, change: Change, entry: Entry) -> Outcome:
@@ -213,6 +217,7 @@ class Registry:
                     "metadata.resourceVersion", 0, "must be specified for an update"
                 )
                 raise status.invalid(resource.group, resource.plural, call.name, [error])
+            meta["resourceVersion"] = str(entry.revision)
         elif version != entry.revision:
             raise status.conflict(resource.group, resource.plural, call.name)
         if uid and uid != current and call.verb == "update":
@@ -270,9 +275,7 @@ class Registry:
         for _ in range(MAX_RETRIES):
             entry = self.get(call)
             deletion.check_preconditions(call, entry, options)
-            attributes = Attributes(
-                "DELETE", call, None, self.view(call, entry), options.dry_run
-            )
+            attributes = Attributes("DELETE", call, None, self.view(call, entry), options.dry_run)
             await self.chain.mutate(attributes)
             await self.chain.validate(attributes)
             store = self._dry if options.dry_run else self.store
@@ -309,16 +312,16 @@ def parse_version(text: Any) -> int:
 
 def uid_without_object(call: Call, uid: str) -> status.StatusError:
     """An apply that names a uid where there is no object."""
-    why = (
-        f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-    )
+    why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
     return status.conflict(call.resource.group, call.resource.plural, call.name, why)
 
 
 def same_state(new: Object, stored: Object) -> bool:
     """Whether a write would change nothing; the stored resourceVersion does not count."""
     old_meta, new_meta = stored["metadata"], new["metadata"]
-    if len(new) != len(stored) or len(new_meta) + ("resourceVersion" not in new_meta) != len(old_meta):
+    if len(new) != len(stored) or len(new_meta) + ("resourceVersion" not in new_meta) != len(
+        old_meta
+    ):
         return False
     return same(
         {**new, "metadata": {**new_meta, "resourceVersion": old_meta["resourceVersion"]}}, stored
@@ -327,4 +330,3 @@ def same_state(new: Object, stored: Object) -> bool:
 
 async def _resolve(made: Object | Awaitable[Object]) -> Object:
     return made if isinstance(made, dict) else await made
-

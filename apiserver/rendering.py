@@ -27,7 +27,9 @@ class Renderer:
             return responses.data(data_of(call, entry), code=code, warnings=call.warnings)
         value = value_of(call, entry)
         if form.kind:
-            value = tables.transform(call, [value], form, self._identity.now(), include=form.include)
+            value = tables.transform(
+                call, [value], form, self._identity.now(), include=form.include
+            )
         return responses.render(value, form, code=code, warnings=call.warnings)
 
     def page(self, call: Call, page: Page, form: Form) -> web.Response:

@@ -64,7 +64,9 @@ class Resource:
         self.namespaced = definition.namespaced
         self.builtin = definition.origin is Origin.BUILTIN
         self.since = since
-        self.versions = {version.name: Served(definition, version) for version in definition.versions}
+        self.versions = {
+            version.name: Served(definition, version) for version in definition.versions
+        }
         self.storage = self.versions[definition.storage_version.name]
         self.prefix = prefix or storage_prefix(definition)
         self._renewed: dict[str, tuple[int, Object]] = {}

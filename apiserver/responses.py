@@ -13,16 +13,27 @@ from inkube.apiserver.negotiation import JSON, Form
 from inkube.schemas.status import StatusError
 
 Object = dict[str, Any]
-GZIP_FROM = 128 * 1024  # apiserver/pkg/endpoints/handlers/responsewriters: defaultGzipThresholdBytes
+GZIP_FROM = (
+    128 * 1024
+)  # apiserver/pkg/endpoints/handlers/responsewriters: defaultGzipThresholdBytes
 _JSON_HEADERS = CIMultiDict({"Content-Type": JSON, "Cache-Control": "no-cache, private"})
 
 
 def data(body: bytes, *, code: int = 200, warnings: Iterable[str] = ()) -> web.Response:
     """JSON bytes as they are."""
+    return web.Response(body=body, status=code, headers=_headers(warnings))
+
+
+def stream(warnings: Iterable[str] = ()) -> web.StreamResponse:
+    """The start of a stream of JSON documents."""
+    return web.StreamResponse(headers=_headers(warnings))
+
+
+def _headers(warnings: Iterable[str]) -> CIMultiDict[str]:
     headers = _JSON_HEADERS.copy()
     for warning in warnings:
         headers.add("Warning", f"299 - {_quoted(warning)}")
-    return web.Response(body=body, status=code, headers=headers)
+    return headers
 
 
 def render(

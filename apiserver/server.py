@@ -36,12 +36,15 @@ from inkube.apiserver.rendering import Renderer
 from inkube.apiserver.modules import ModuleAdmission, ModuleStrategy
 from inkube.apiserver.resources import Resource, Resources
 from inkube.apiserver.scale import ScaleHandler
+from inkube.apiserver.secrets import StoredSecrets
 from inkube.controllers.clock import SystemClock
 from inkube.controllers import crds
 from inkube.controllers.environment import Environment, Recheck
 from inkube.controllers.events import Recorder
 from inkube.controllers.kinds import KindModule
 from inkube.controllers.manager import Manager
+from inkube.controllers.provisioning import options as provisioning_options
+from inkube.controllers.provisioning.provisioning import Provisioning
 from inkube.storage.log import Log, MemoryLog
 from inkube.storage.store import Store
 
@@ -99,23 +102,39 @@ class APIServer:
         self.client = InProcessClient(self.registry, self.resources)
         bootstrap.install_builtin(self.resources, self.identity)
         self.manager = Manager(self.client, self.clock)
-        self.environment = self._environment()
-        for module in self.options.kinds:
+        provisioning = await self._stack.enter_async_context(self._provisioning())
+        self.environment = self._environment(provisioning)
+        for module in (*provisioning.modules, *self.options.kinds):
             self._add_kind(module, modules)
         await bootstrap.first_objects(self.client)
         crds.add(self.manager, Installer(self.resources, chain))
         await self._serve()
         await self._stack.enter_async_context(self.manager)
 
-    def _environment(self) -> Environment:
+    def _provisioning(self) -> Provisioning:
+        options = self.options
+        return Provisioning(
+            provisioning_options.Options(
+                offline=options.offline,
+                allow_private_hosts=options.allow_private_hosts,
+                local_path_prefixes=tuple(str(path) for path in options.local_path_prefixes),
+                github_api_url=options.github_api_url,
+            ),
+            client=self.client,
+            store=StoredSecrets(self.store, options.data),
+            clock=self.clock,
+        )
+
+    def _environment(self, provisioning: Provisioning) -> Environment:
         options = self.options
         return Environment(
             client=self.client,
             clock=self.clock,
             informers=self.manager.informers,
             events=Recorder(self.client, self.clock),
-            services=options.services,
+            services={**provisioning.services, **options.services},
             recheck=Recheck(options.recheck_healthy, options.recheck_unhealthy),
+            retry_seconds=options.retry_seconds,
         )
 
     def _add_kind(self, module: KindModule[Any], admission: ModuleAdmission) -> None:

@@ -11,10 +11,11 @@ import orjson
 
 from inkube.apiserver.calls import Call
 from inkube.apiserver.resources import Resource, Served
-from inkube.schemas import objectmeta
+from inkube.schemas import decoding, names, objectmeta
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin.behaviours import Behaviour
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.unmarshal import DecodeError
 from inkube.storage.entry import Entry
 
 Object = dict[str, Any]
@@ -34,8 +35,14 @@ class Strategy:
 
         Raises StatusError 400 when a value cannot be what its field is.
         """
-        objectmeta.coerce(obj, served.gvk, unknown)
-        served.schema.prune_and_default(obj, unknown)
+        paths: list[str] | None = None if unknown is None else []
+        try:
+            served.schema.prune_and_default(obj, paths)
+        except DecodeError as error:
+            kind = served.kind
+            raise decoding.cannot_handle(served.api_version, kind, kind, error.text) from error
+        if unknown is not None and paths:
+            unknown.extend(decoding.unknown_fields(paths))
         return obj
 
     def prepare_create(self, call: Call, obj: Object) -> None:
@@ -58,17 +65,23 @@ class Strategy:
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Everything wrong with a new object."""
-        errors = objectmeta.validate_create(obj["metadata"], namespaced=call.resource.namespaced)
+        errors = objectmeta.validate(
+            obj["metadata"], namespaced=call.resource.namespaced, name_check=names.subdomain
+        )
         errors += call.served.schema.validate(obj)
-        return errors + self._rules(call, obj, None, bool(errors))
+        return errors + self._rules(call, obj, None, errors)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Everything wrong with a change; what stood there before is ratcheted."""
-        errors = objectmeta.validate_update(obj["metadata"], old["metadata"])
+        errors = objectmeta.validate_update(
+            obj["metadata"], old["metadata"], namespaced=call.resource.namespaced
+        )
         errors += call.served.schema.validate(obj, old)
-        return errors + self._rules(call, obj, old, bool(errors))
+        return errors + self._rules(call, obj, old, errors)
 
-    def _rules(self, call: Call, obj: Object, old: Object | None, failed: bool) -> list[FieldError]:
+    def _rules(
+        self, call: Call, obj: Object, old: Object | None, found: list[FieldError]
+    ) -> list[FieldError]:
         rules = call.served.rules
         if not rules:
             return []
@@ -79,7 +92,7 @@ class Strategy:
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Texts for Warning headers."""
-        return objectmeta.warnings(obj["metadata"])
+        return objectmeta.finalizer_warnings(obj["metadata"], old and old["metadata"])
 
     def mark_deleted(self, obj: Object) -> bool:
         """Whether the kind has a deletion of its own, and marked the object for it just now."""
@@ -92,14 +105,14 @@ class Strategy:
             return obj
         stored = orjson.loads(orjson.dumps(obj))
         stored["apiVersion"] = storage.api_version
-        storage.schema.prune_and_default(stored, None)
+        storage.schema.prune_and_default(stored, None, lenient=True)
         return stored  # type: ignore[no-any-return] # a copy of an Object is one
 
     def renew(self, resource: Resource, entry: Entry) -> Object:
         """A stored object under today's schema; the same object when nothing differs."""
         fresh: Object = orjson.loads(entry.data)
         fresh["apiVersion"] = resource.storage.api_version
-        resource.storage.schema.prune_and_default(fresh, None)
+        resource.storage.schema.prune_and_default(fresh, None, lenient=True)
         return entry.value if _same(fresh, entry.value) else fresh
 
 
@@ -183,7 +196,7 @@ class BuiltinStrategy(Strategy):
         return self.behaviour.validate(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
-        errors = objectmeta.validate_update(obj["metadata"], old["metadata"])
+        errors = objectmeta.validate_changes(obj["metadata"], old["metadata"])
         if call.subresource == "status":
             return errors + self.behaviour.validate_status(obj, old)
         return errors + self.behaviour.validate_update(obj, old)

@@ -257,6 +257,11 @@ class Informers:
                 self._start(informer)
         return informer
 
+    @property
+    def is_running(self) -> bool:
+        """Are the caches kept current?"""
+        return self._running
+
     def all(self) -> list[Informer]:
         """Every informer in use."""
         return list(self._known.values())

@@ -107,3 +107,8 @@ def syntax(value: Any) -> str:
         pairs = ", ".join(f"{quote(name)}:{syntax(value[name])}" for name in sorted(value))
         return f"map[string]interface {{}}{{{pairs}}}"
     return plain(value) if value is not None else "interface {}(nil)"
+
+
+def go_strings(texts: list[str]) -> str:
+    """`%#v` of a []string."""
+    return "[]string{" + ", ".join(map(quote, texts)) + "}"

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from inkube.schemas import labels as label_rules
-from inkube.schemas import status
+from inkube.schemas import names, status
 from inkube.schemas.definitions import Definition, Origin, Version
 from inkube.schemas.gotext import quote
 
@@ -104,7 +103,7 @@ class _Parser:
         key = self._take()
         if key in _SYMBOLS or not key:
             raise _unparsed(f"found '{key}', expected: identifier")
-        problems = label_rules.selector_key_problems(key)
+        problems = names.label_key(key)
         if problems:
             raise _unparsed(f"<nil>: Invalid value: {quote(key)}: {'; '.join(problems)}")
         if negated:
@@ -133,7 +132,7 @@ class _Parser:
                         "operators, the value must be an integer"
                     )
                 continue
-            problems = label_rules.value_problems(value)
+            problems = names.label_value(value)
             if problems:
                 raise _unparsed(
                     f"values[{index}][{key}]: Invalid value: {quote(value)}: {'; '.join(problems)}"
@@ -202,9 +201,7 @@ def _split(text: str) -> list[str]:
     return re.findall(r"(?:\\.|[^\\,])+", text, re.DOTALL)
 
 
-def compile(
-    *, labels: str, fields: str, resource: Definition, version: Version
-) -> Matcher | None:
+def compile(*, labels: str, fields: str, resource: Definition, version: Version) -> Matcher | None:
     """A predicate over objects, None when everything matches. Raises StatusError 400."""
     requirements = parse_labels(labels) if labels else ()
     terms = parse_fields(fields) if fields else ()

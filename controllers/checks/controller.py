@@ -31,7 +31,7 @@ async def _nothing_to_write(run: Run[Any], errors: Sequence[FieldError]) -> list
     return []
 
 
-def _no_members(run: Run[Any], errors: Sequence[FieldError]) -> Object:
+async def _no_members(run: Run[Any], errors: Sequence[FieldError]) -> Object:
     return {}
 
 
@@ -49,7 +49,7 @@ class Report:
     """
 
     reason: Callable[[Sequence[FieldError]], str] = status.reason_of
-    members: Callable[[Run[Any], Sequence[FieldError]], Object] = _no_members
+    members: Callable[[Run[Any], Sequence[FieldError]], Awaitable[Object]] = _no_members
     findings: Callable[[Run[Any], Sequence[FieldError]], Awaitable[list[Object]]] = (
         _nothing_to_write
     )
@@ -100,7 +100,7 @@ class CheckReconciler(Generic[R]):
             found = errors or await self._checks.evaluate(run)
             if await self._write_findings(run, found):
                 return Result(self._env.recheck.unhealthy)
-            members = self._report.members(run, found)
+            members = await self._report.members(run, found)
             await self._write(obj, Verdict(found, self._report.reason(found), members))
         finally:
             await run.memo.close()

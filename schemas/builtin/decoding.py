@@ -223,7 +223,7 @@ class _Walk:
     def integer(self, go: GoType, given: Any) -> int:
         if isinstance(given, bool) or not isinstance(given, int | float):
             return int(self.mistyped(given, go, 0))
-        bound = 1 << _INT_BITS[go.kind]
+        bound = 1 << _INT_BITS.get(go.kind, 31)
         if isinstance(given, float) or not -bound <= given < bound:
             text = repr(given) if isinstance(given, float) else str(given)
             return int(self.mistyped(given, go, 0, word=f"number {text}"))

@@ -1,8 +1,8 @@
 """What creating and updating a CustomResourceDefinition fills in.
 
 The registry calls these in the order of its write pipeline: `default`, then one of the `prepare_…`.
-Objects are changed in place. Follows apiextensions-apiserver: pkg/apis/apiextensions/v1/defaults.go,
-pkg/registry/customresourcedefinition/{strategy,etcd}.go and pkg/controller/finalizer.
+Objects are changed in place. Follows apiextensions-apiserver's apis/apiextensions/v1/defaults.go,
+registry/customresourcedefinition/{strategy,etcd}.go and controller/finalizer.
 """
 
 import copy
