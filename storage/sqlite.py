@@ -66,8 +66,19 @@ class SqliteDialect:
         url = URL.create("sqlite+aiosqlite", database=self.name)
         return create_async_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
 
-    async def prepare(self, connection: AsyncConnection) -> None:
+    async def connect(self, engine: AsyncEngine) -> AsyncConnection:
         """See Dialect. Nothing is changed before the file is known to be ours or new."""
+        # aiosqlite leaves a thread behind when it cannot open a file: ask before it does.
+        sqlite3.connect(self.name).close()
+        connection = await engine.connect()
+        try:
+            await self._prepare(connection)
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+    async def _prepare(self, connection: AsyncConnection) -> None:
         timeout = int(self._options.lock_timeout * 1000)
         await connection.exec_driver_sql(f"PRAGMA busy_timeout = {timeout}")
         await self._claim(connection)
