@@ -143,7 +143,7 @@ class Discovery:
                 continue
             items.append(
                 {
-                    "metadata": {"name": group} if group else {"creationTimestamp": None},
+                    "metadata": {"name": group} if group else {},
                     "versions": [self._discovered(group, name) for name in versions],
                 }
             )

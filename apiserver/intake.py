@@ -8,6 +8,7 @@ apiextensions-apiserver's schemaCoercingDecoder.
 
 from typing import Any
 
+from inkube.apiserver import bodies
 from inkube.apiserver.calls import Call
 from inkube.schemas import decoding, fielderrors, status
 from inkube.schemas.builtin import resources as builtin_resources
@@ -18,17 +19,29 @@ Object = dict[str, Any]
 
 
 def read(call: Call, body: bytes, media: str) -> Object:
-    """Decode the body of a create or update. Raises StatusError 400, 415 or 422."""
-    wants = call.options.validation != "Ignore"
-    try:
-        decoded = decoding.decode(body, media, want_duplicates=wants)
-    except decoding.DecodeError as error:
-        kind = call.served.kind
-        message = f"the object provided is unrecognized (must be of type {kind}): {error}"
-        raise status.bad_request(message) from error
-    obj = decoded.value
+    """Decode the body of a create or update. Raises StatusError 400 or 422."""
+    kind = call.served.kind
+    if media == bodies.PROTOBUF:
+        raise _no_protobuf(call, body)
+    decoded = decoding.decode_object(
+        body,
+        "yaml" if media == "yaml" else "json",
+        kind=kind,
+        want_duplicates=call.options.validation != "Ignore",
+        needs_kind=not call.resource.builtin,
+    )
+    obj: Object = decoded.value
     check_type(call, obj)
-    return admit(call, obj, decoded.duplicates)
+    strict = call.options.validation == "Strict"
+    return admit(call, obj, decoded.strict_texts() if strict else decoded.duplicates)
+
+
+def _no_protobuf(call: Call, body: bytes) -> status.StatusError:
+    """Bytes that say they are protobuf: the reference's words, or that it is not supported."""
+    if body.startswith(b"k8s\0"):
+        return status.unsupported_media_type("protobuf is not supported; send JSON or YAML")
+    text = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
+    return decoding.unrecognized(body, call.served.kind, text)
 
 
 def check_type(call: Call, obj: Object) -> None:
@@ -97,7 +110,7 @@ def admit(call: Call, obj: Object, duplicates: list[str], *, patched: bool = Fal
 
 def _strict(call: Call, found: list[str], patched: Object | None) -> status.StatusError:
     """Strict decoding failed: 400 for a body, 422 with cause `patch` for a patch."""
-    text = "strict decoding error: " + ", ".join(found)
+    text = decoding.strict_text(found)
     if patched is None:
         served = call.served
         return status.bad_request(

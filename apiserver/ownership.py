@@ -8,14 +8,10 @@ from typing import Any
 
 from inkube.apiserver.calls import Call
 from inkube.apiserver.resources import Resource
-from inkube.schemas import fieldsets, managedfields, meta
+from inkube.schemas import managedfields, meta, resetfields
 from inkube.schemas.typed import TypedSchema, Versions
 
 Object = dict[str, Any]
-
-_NOTHING: fieldsets.FieldSet = {}
-_STATUS = fieldsets.named("status")
-_SPEC = fieldsets.named("spec")
 
 
 class _LazySchemas(dict[str, TypedSchema]):
@@ -50,9 +46,12 @@ def versions(resource: Resource) -> Versions | None:
 
 def writer(call: Call, now: datetime) -> managedfields.Writer:
     """The manager this call writes as."""
-    ignored = _NOTHING
-    if call.served.version.status:
-        ignored = _SPEC if call.subresource == "status" else _STATUS
+    has_status = call.served.version.status
+    if call.resource.builtin:
+        group, kind = call.resource.group, call.resource.kind
+        ignored = resetfields.of_builtin(group, kind, call.subresource, status=has_status)
+    else:
+        ignored = resetfields.of_custom(call.subresource, status=has_status)
     return managedfields.Writer(
         manager=call.manager,
         api_version=call.served.api_version,

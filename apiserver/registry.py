@@ -79,10 +79,10 @@ class Registry:
         meta = metadata(obj)
         self._name(call, meta)
         await self.chain.mutate(attributes)
+        ownership.track(call, None, obj, self.identity.now())
         return await self._create(call, obj, attributes)
 
     async def _create(self, call: Call, obj: Object, attributes: Attributes) -> Outcome:
-        ownership.track(call, None, obj, self.identity.now())
         self._before_create(call, obj)
         await self.chain.validate(attributes)
         if metadata(obj).get("resourceVersion"):
@@ -170,6 +170,8 @@ class Registry:
             meta.pop("resourceVersion", None)
         attributes = Attributes("CREATE", call, obj, None, call.options.dry_run)
         await self.chain.mutate(attributes)
+        if change.tracks:
+            ownership.track(call, None, obj, self.identity.now())
         return await self._create(call, obj, attributes)
 
     async def _update(self, call: Call, change: Change, entry: Entry) -> Outcome:

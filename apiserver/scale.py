@@ -13,7 +13,7 @@ from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.options import manager_name, read_write_options
 from inkube.apiserver.registry import Change, Outcome, Registry
-from inkube.schemas import decoding, fielderrors, status
+from inkube.schemas import fielderrors, status
 from inkube.schemas.definitions import Scale
 
 Object = dict[str, Any]
@@ -48,13 +48,7 @@ class ScaleHandler:
         call = exchange.call
         self._options(exchange, "UpdateOptions")
         body = await bodies.read(exchange.request)
-        try:
-            decoded = decoding.decode(
-                body, bodies.media_type(exchange.request), want_duplicates=False
-            ).value
-        except decoding.DecodeError as error:
-            message = f"the object provided is unrecognized (must be of type Scale): {error}"
-            raise status.bad_request(message) from error
+        decoded = bodies.decode_kind(body, bodies.media_type(exchange.request), "Scale")
         intake.check_namespace(call, decoded)
         intake.check_name(call, decoded)
         outcome = await self._registry.update(call, self._change(call, lambda scale: decoded))

@@ -11,11 +11,10 @@ import orjson
 
 from inkube.apiserver.calls import Call
 from inkube.apiserver.resources import Resource, Served
-from inkube.schemas import names, objectmeta, status
+from inkube.schemas import decoding, names, objectmeta
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin.behaviours import Behaviour
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.gotext import quote
 from inkube.schemas.unmarshal import DecodeError
 from inkube.storage.entry import Entry
 
@@ -36,12 +35,14 @@ class Strategy:
 
         Raises StatusError 400 when a value cannot be what its field is.
         """
+        paths: list[str] | None = None if unknown is None else []
         try:
-            served.schema.prune_and_default(obj, unknown)
+            served.schema.prune_and_default(obj, paths)
         except DecodeError as error:
-            kind, version = served.kind, quote(served.name)
-            message = f"{kind} in version {version} cannot be handled as a {kind}: {error}"
-            raise status.bad_request(message) from error
+            kind = served.kind
+            raise decoding.cannot_handle(served.api_version, kind, kind, error.text) from error
+        if unknown is not None and paths:
+            unknown.extend(decoding.unknown_fields(paths))
         return obj
 
     def prepare_create(self, call: Call, obj: Object) -> None:

@@ -8,6 +8,7 @@ validation and preconditions come after, in the registry.
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -17,7 +18,7 @@ from inkube.schemas.fieldsets import FieldSet
 from inkube.schemas.listitems import UntypableError
 from inkube.schemas.managedfields import APPLY, Managed, Writer
 from inkube.schemas.meta import split_api_version
-from inkube.schemas.ownership import Conflict, ConflictsError, Manager, Updater
+from inkube.schemas.ownership import Configuration, Conflict, ConflictsError, Manager, Updater
 from inkube.schemas.typed import TypedSchema, Versions
 from inkube.schemas.typedvalidation import Problem
 
@@ -50,7 +51,6 @@ def apply(
     old = ((live or {}).get("metadata") or {}).get("managedFields")
     managed = managedfields.decode(old, trusted=True)
     request = _Apply(before, patch, typed, writer, versions)
-    request.check()
     if not managed.owners and live is not None:
         request.adopt(managed)
     merged = request.run(managed, force=force)
@@ -68,9 +68,8 @@ def _empty(patch: Object) -> Object:
 
 
 def _check_request(patch: Object, live: Object | None, writer: Writer) -> None:
-    kind = patch.get("kind", "") if live is None else live.get("kind", "")
-    same_kind = patch.get("kind", "") == kind
-    if patch.get("apiVersion", "") != writer.api_version or not same_kind:
+    kind = writer.kind or (live or patch).get("kind", "")
+    if patch.get("apiVersion", "") != writer.api_version or patch.get("kind", "") != kind:
         raise status.bad_request(f"invalid object type: {_gvk(patch)}")
     metadata = patch.get("metadata")
     if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
@@ -91,25 +90,18 @@ class _Apply:
         self.live, self.patch, self.typed = live, patch, typed
         self.writer, self.versions = writer, versions
         self.manager = writer.identity(APPLY)
+        self.config = self._configuration()
 
-    def check(self) -> None:
-        """Refuse a patch that cannot be typed; duplicates in its lists too."""
-        problems = self.typed.problems(self.patch)
-        if problems:
-            text = typedvalidation.text(problems)
-            raise status.unknown(
-                f"failed to create typed patch object ({_where(self.patch)}): {text}"
-            )
+    def _configuration(self) -> Configuration:
+        """The patch and what it claims; refused if it cannot be typed, duplicates included."""
+        try:
+            return Configuration(self.patch, self.typed.owned(self.patch, strict=True))
+        except UntypableError as error:
+            raise _untypable("patch", self.patch, self.typed.problems(self.patch)) from error
 
     def adopt(self, managed: Managed) -> None:
         """Give what nobody owns yet to a manager of its own, before the first apply."""
-        writer = Writer(
-            BEFORE_FIRST_APPLY,
-            self.writer.api_version,
-            self.writer.subresource,
-            self.writer.time,
-            self.writer.ignored,
-        )
+        writer = replace(self.writer, manager=BEFORE_FIRST_APPLY)
         objects = (_empty(self.live), self.live)
         with self._typed():
             managedfields.update(
@@ -135,7 +127,7 @@ class _Apply:
         updater = Updater(self.typed, self.writer.api_version, self.writer.ignored, self.versions)
         with self._typed():
             merged, owners = updater.applied(
-                self.live, self.patch, managed.owners, manager=self.manager, force=force
+                self.live, self.config, managed.owners, manager=self.manager, force=force
             )
         own = owners.get(self.manager)
         if own is not None:

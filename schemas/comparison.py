@@ -10,7 +10,15 @@ from typing import Any, NamedTuple
 from inkube.schemas import listitems, typedvalidation
 from inkube.schemas.fieldsets import EMPTY, MEMBER, FieldSet, recursive_difference
 from inkube.schemas.listitems import UntypableError
-from inkube.schemas.mergetypes import ListType, MapType, Type
+from inkube.schemas.mergetypes import (
+    BOOLEAN,
+    NUMERIC,
+    STRING,
+    UNTYPED,
+    ListType,
+    MapType,
+    Type,
+)
 
 
 class Comparison(NamedTuple):
@@ -30,35 +38,40 @@ class Comparison(NamedTuple):
 UNCHANGED = Comparison(EMPTY, EMPTY, EMPTY)
 
 
-def owned(kind: Type, value: Any) -> FieldSet:
+def owned(kind: Type, value: Any, *, strict: bool = False) -> FieldSet:
     """The fields a configuration claims: leaves, elements, entries of maps, empty objects.
 
     Structs with content are not claimed themselves. Raises UntypableError for values that do not
-    fit the type (`typedvalidation.problems` then says why).
+    fit the type, `strict` also for elements that stand twice in a set or keyed list
+    (`typedvalidation.problems` then says why).
     """
-    return _owned(kind, value) or {}
+    return _owned(kind, value, strict) or {}
 
 
-def _owned(kind: Type, value: Any) -> FieldSet | None:
+def _owned(kind: Type, value: Any, strict: bool) -> FieldSet | None:
     """The node of one value: `{}` a leaf to be claimed, None nothing of its own."""
     shape = value.__class__
     if shape is dict:
         if kind.map is None:
             raise UntypableError
-        return _owned_map(kind, kind.map, value)
+        return _fits(kind, value) if kind.map.atomic else _owned_map(kind.map, value, strict)
     if shape is list:
         if kind.list is None:
             raise UntypableError
-        return _owned_list(kind, kind.list, value)
-    if value is not None and any(typedvalidation.problems(kind, value)):
+        return _fits(kind, value) if kind.list.atomic else _owned_list(kind.list, value, strict)
+    if value is None:
+        return None if kind.scalar is None else {}
+    return _fits(kind, value)
+
+
+def _fits(kind: Type, value: Any) -> FieldSet:
+    """A leaf, if the value is of the type."""
+    if any(typedvalidation.problems(kind, value)):
         raise UntypableError
-    return None if value is None and kind.scalar is None else {}
+    return {}
 
 
-def _owned_map(whole: Type, kind: MapType, value: dict[str, Any]) -> FieldSet | None:
-    if kind.atomic:
-        _fits(whole, value)
-        return {}
+def _owned_map(kind: MapType, value: dict[str, Any], strict: bool) -> FieldSet | None:
     fields, other = kind.fields, kind.element
     node: FieldSet = {}
     for name, child in value.items():
@@ -67,10 +80,10 @@ def _owned_map(whole: Type, kind: MapType, value: dict[str, Any]) -> FieldSet | 
         child_kind = child_kind or other
         if child_kind is None:
             raise UntypableError
-        if child.__class__ is str and child_kind.scalar:
-            below: FieldSet | None = {} if child_kind.scalar in _TEXTUAL else _refuse()
-        else:
-            below = _owned(child_kind, child)
+        if child_kind.scalar in _LEAVES.get(child.__class__, ()):
+            node["f:" + name] = {}
+            continue
+        below = _owned(child_kind, child, strict)
         if child is None or (not child and child.__class__ is dict):
             node["f:" + name] = {}
         elif not declared:
@@ -80,27 +93,23 @@ def _owned_map(whole: Type, kind: MapType, value: dict[str, Any]) -> FieldSet | 
     return node or None
 
 
-_TEXTUAL = frozenset({"string", "untyped"})
+_LEAVES = {
+    str: (STRING, UNTYPED),
+    int: (NUMERIC, UNTYPED),
+    float: (NUMERIC, UNTYPED),
+    bool: (BOOLEAN, UNTYPED),
+}
+"""The scalar types that a value of each class fits."""
 
 
-def _refuse() -> FieldSet:
-    raise UntypableError
-
-
-def _fits(kind: Type, value: Any) -> None:
-    if any(typedvalidation.problems(kind, value)):
-        raise UntypableError
-
-
-def _owned_list(whole: Type, kind: ListType, items: list[Any]) -> FieldSet | None:
-    if kind.atomic:
-        _fits(whole, items)
-        return {}
+def _owned_list(kind: ListType, items: list[Any], strict: bool) -> FieldSet | None:
     node: FieldSet = {}
     elements = listitems.elements(kind, items)
     repeated = _repeated(elements)
+    if repeated and strict:
+        raise UntypableError
     for element, item in zip(elements, items, strict=True):
-        below = None if element in repeated else _owned(kind.element, item)
+        below = None if element in repeated else _owned(kind.element, item, strict)
         node[element] = {MEMBER: {}, **below} if below else {}
     return node or None
 

@@ -17,6 +17,12 @@ ALL_VERBS = (
 )  # fmt: skip
 
 
+CUSTOM_VERBS = (
+    "delete", "deletecollection", "get", "list", "patch", "create", "update", "watch",
+)  # fmt: skip
+"""The same in the order the reference lists them for custom resources."""
+
+
 class Origin(Enum):
     """Where a kind comes from; a few answers of the reference differ by it."""
 
@@ -83,7 +89,7 @@ class Definition:
     versions: tuple[Version, ...]
     namespaced: bool = True
     origin: Origin = Origin.CUSTOM
-    verbs: tuple[str, ...] = ALL_VERBS
+    verbs: tuple[str, ...] = CUSTOM_VERBS
     subresources: tuple[str, ...] = ()
     """Further subresources beside status and scale, such as `token` or `approval`."""
     terminating: bool = False

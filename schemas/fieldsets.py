@@ -111,6 +111,8 @@ def recursive_difference(left: FieldSet, right: FieldSet) -> FieldSet:
 def _difference(left: FieldSet, right: FieldSet, *, deep: bool) -> FieldSet:
     if not right or not left:
         return left
+    if left is right or left == right:
+        return {}
     result: FieldSet = {}
     for element, node in left.items():
         other = right.get(element)
@@ -127,6 +129,8 @@ def _difference(left: FieldSet, right: FieldSet, *, deep: bool) -> FieldSet:
 
 def _reduced(node: FieldSet, other: FieldSet, *, deep: bool) -> FieldSet | None:
     """What is left of one node; None when neither it nor a child is a member any more."""
+    if node is other or node == other:
+        return None
     removed = not other or MEMBER in other
     if not node:
         return None if removed else node

@@ -168,7 +168,14 @@ def _is_date(text: str) -> bool:
 _clock = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))\Z")
 
 
+_plain_time = _matching(
+    r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T[01]\d:[0-5]\d:[0-5]\d(?:\.\d+)?Z"
+)
+
+
 def _is_date_time(text: str) -> bool:
+    if _plain_time(text):
+        return True
     date, *rest = text.lower().split("t")
     if not rest or not _is_date(date):
         return False

@@ -23,10 +23,27 @@ def element(kind: ListType, index: int, item: Any) -> str:
 
 def elements(kind: ListType, items: list[Any]) -> list[str]:
     """The path element of every item."""
+    if len(kind.keys) == 1:
+        quick = _by_one_key(kind, items)
+        if quick is not None:
+            return quick
     try:
         return [element(kind, index, item) for index, item in enumerate(items)]
     except UntypableError:
         return [_reported(kind, index, item) for index, item in enumerate(items)]
+
+
+def _by_one_key(kind: ListType, items: list[Any]) -> list[str] | None:
+    """The usual case: all items have the one key, and it is a string."""
+    name = kind.keys[0]
+    try:
+        values = [item[name] for item in items]
+    except (KeyError, TypeError):
+        return None
+    for value in values:
+        if value.__class__ is not str:
+            return None
+    return [*map(kind.key, values)]
 
 
 def _reported(kind: ListType, index: int, item: Any) -> str:
@@ -47,7 +64,7 @@ def _keyed(kind: ListType, item: Any) -> str:
         if found is None or found.__class__ is dict or found.__class__ is list:
             return _unusual(kind, item)
         values.append(found)
-    return pathelements.key(names, *values)
+    return kind.key(*values)
 
 
 def _unusual(kind: ListType, item: dict[str, Any]) -> str:

@@ -5,8 +5,12 @@ JSON schema of a kind, of a CustomResourceDefinition or a built-in one: both car
 `x-kubernetes-*` keywords. Follows kube-openapi pkg/schemaconv and structured-merge-diff schema/.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
+
+from inkube.schemas import pathelements
 
 Schema = dict[str, Any]
 
@@ -26,6 +30,8 @@ class ListType:
     declared_keys: tuple[str, ...] = ()
     defaults: tuple[Any, ...] = ()
     """Per key the default of its field, None without one."""
+    key: Callable[..., str] = pathelements.value
+    """The path element of an item by the values of its keys, of a set by the item itself."""
 
 
 @dataclass(slots=True, eq=False)
@@ -48,6 +54,8 @@ class Type:
     map: MapType | None = None
     default: Any = None
     """The default of the field that has this type; only those of list keys matter."""
+    mixed: bool = True
+    """Whether an open type may really hold anything; int-or-string is open, but not mixed."""
 
     @property
     def open(self) -> bool:
@@ -57,8 +65,10 @@ class Type:
     @property
     def exact(self) -> bool:
         """Whether `==` tells all values of this type apart."""
+        if self.open:
+            return not self.mixed
         if self.list is not None:
-            return not self.open and self.list.element.exact
+            return self.list.element.exact
         return self.map is None or self.map.exact
 
 
@@ -82,7 +92,7 @@ def of_schema(schema: Schema, *, preserve: bool = False) -> Type:
     kind = schema.get("type", "")
     if schema.get("x-kubernetes-int-or-string"):
         kind = ""
-    made = Type(default=schema.get("default"))
+    made = Type(default=schema.get("default"), mixed=not schema.get("x-kubernetes-int-or-string"))
     if kind in ("", "array"):
         made.list = _list(schema, preserve)
     if kind in ("", "object"):
@@ -100,6 +110,8 @@ def _scalar(kind: str, form: str) -> str:
 
 def _map(schema: Schema, preserve: bool) -> MapType:
     properties: Schema = schema.get("properties") or {}
+    if "managedFields" in properties and "ownerReferences" in properties and OBJECT_META.map:
+        return OBJECT_META.map  # of a template inside a built-in kind
     fields = {name: of_schema(child, preserve=preserve) for name, child in properties.items()}
     if schema.get("x-kubernetes-embedded-resource"):
         text = Type(scalar=STRING)
@@ -142,7 +154,8 @@ def _keyed(element: Type, keys: tuple[str, ...]) -> ListType:
     fields = element.map.fields if element.map else {}
     ordered = tuple(sorted(keys))
     defaults = tuple(fields[key].default if key in fields else None for key in ordered)
-    return ListType(element, atomic=False, keys=ordered, declared_keys=keys, defaults=defaults)
+    text = partial(pathelements.key, ordered) if ordered else pathelements.value
+    return ListType(element, False, ordered, keys, defaults, text)
 
 
 _TEXT = {"type": "string"}
@@ -157,7 +170,8 @@ _OWNER = {
         "controller": {"type": "boolean"}, "kind": _TEXT, "name": _TEXT, "uid": _TEXT,
     },
 }  # fmt: skip
-OBJECT_META = of_schema(
+OBJECT_META = Type()
+OBJECT_META.map = of_schema(
     {
         "type": "object",
         "properties": {
@@ -183,7 +197,7 @@ OBJECT_META = of_schema(
             "uid": _TEXT,
         },
     }
-)
+).map
 """ObjectMeta, which every kind has, whatever its schema says of metadata.
 
 managedFields only stands here as an atomic list: it is neither merged nor compared nor owned.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from inkube.schemas import comparison, fieldsets
-from inkube.schemas.comparison import Comparison
+from inkube.schemas.comparison import UNCHANGED, Comparison
 from inkube.schemas.fieldsets import EMPTY, FieldSet
 from inkube.schemas.typed import TypedSchema, Versions
 
@@ -35,6 +35,13 @@ class Owned(NamedTuple):
 
 
 Owners = dict[Manager, Owned]
+
+
+class Configuration(NamedTuple):
+    """What is applied, and the fields it claims."""
+
+    value: Object
+    fields: FieldSet
 
 
 class Conflict(NamedTuple):
@@ -80,15 +87,15 @@ class Updater:
         return others, taken
 
     def applied(
-        self, live: Object, config: Object, owners: Owners, *, manager: Manager, force: bool
+        self, live: Object, config: Configuration, owners: Owners, *, manager: Manager, force: bool
     ) -> tuple[Object | None, Owners]:
         """The object after an apply, None when it is the live one, and its owners.
 
         Raises ConflictsError, and UntypableError when something does not fit its type.
         """
         owners = self._reconciled(live, owners)
-        merged = self.typed.merge(live, config)
-        fields = self.typed.owned(config)
+        merged = self.typed.merge(live, config.value)
+        fields = config.fields
         last = owners.get(manager)
         if self.ignored:
             fields = fieldsets.recursive_difference(fields, self.ignored)
@@ -100,12 +107,13 @@ class Updater:
             merged = self._pruned(merged, owners, last, fields)
         change = self.typed.compare(live, merged).without(self.ignored)
         others = {other: owned for other, owned in owners.items() if other != manager}
-        if not force:
+        if not force and change is not UNCHANGED:
             self._refuse_conflicts((live, merged), change, others)
         result = self._yielded((live, merged), change, others)
         if fields:
             result[manager] = owners[manager]
-        return (None if comparison.same(live, merged) else merged), result
+        unchanged = merged is live or comparison.same(live, merged)
+        return (None if unchanged else merged), result
 
     def _reconciled(self, live: Object, owners: Owners) -> Owners:
         """Every set in line with its schema; entries of unserved versions left out."""
@@ -162,6 +170,8 @@ class Updater:
         self, objects: tuple[Object, Object], change: Comparison, others: Owners
     ) -> Owners:
         """The others without what the write changed or removed; the empty ones are gone."""
+        if change is UNCHANGED:
+            return {manager: owned for manager, owned in others.items() if owned.fields}
         changes = self._changes(objects, change, others)
         result: Owners = {}
         for manager, owned in others.items():
@@ -186,30 +196,37 @@ class Updater:
             return merged
         claimed = typed.with_parents(last.fields)
         pruned = typed.remove(before, claimed)
-        pruned = self._with_owned(before, pruned, owners, last.api_version)
         held = typed.with_parents(typed.owned(before))
+        pruned = self._with_owned(_Seen(before, held, last.api_version), pruned, owners)
         kept = typed.with_parents(typed.owned(pruned))
         gone = fieldsets.intersection(fieldsets.difference(held, kept), claimed)
         _, result = self._at(typed.remove(before, gone), self.api_version)
         return result
 
-    def _with_owned(
-        self, merged: Object, pruned: Object, owners: Owners, api_version: str
-    ) -> Object:
-        """`pruned` with everything back that any manager owns, in the version `api_version`."""
-        claims: dict[str, FieldSet] = {api_version: EMPTY}
+    def _with_owned(self, merged: "_Seen", pruned: Object, owners: Owners) -> Object:
+        """`pruned` with everything back that any manager owns, in the version of `merged`."""
+        claims: dict[str, FieldSet] = {merged.api_version: EMPTY}
         for owned in owners.values():
             fields = claims.get(owned.api_version, EMPTY)
             claims[owned.api_version] = fieldsets.union(fields, owned.fields)
         for version, fields in claims.items():
             try:
-                typed, whole = self._at(merged, version)
+                typed, whole = self._at(merged.value, version)
             except Unserved:
                 continue
             _, rest = self._at(pruned, version)
-            held = typed.with_parents(typed.owned(whole))
+            same = whole is merged.value
+            held = merged.held if same else typed.with_parents(typed.owned(whole))
             kept = typed.with_parents(typed.owned(rest))
             kept = fieldsets.union(kept, typed.with_parents(fields))
             pruned = typed.remove(whole, fieldsets.difference(held, kept))
-        _, result = self._at(pruned, api_version)
+        _, result = self._at(pruned, merged.api_version)
         return result
+
+
+class _Seen(NamedTuple):
+    """An object in one version, and all it holds there."""
+
+    value: Object
+    held: FieldSet
+    api_version: str

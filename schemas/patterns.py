@@ -17,7 +17,7 @@ import re2
 Matcher = Callable[[str], bool]
 PatternError = re2.error
 
-_SHORT = 300
+SHORT = 300
 """The longest text `re` is asked about; two unbounded repeats then cost at most 300² steps."""
 _MOST_REPEATS = 2
 _ODD = re.compile(
@@ -37,20 +37,19 @@ def matcher(pattern: str) -> Matcher:
     def match(text: str) -> bool:
         return search(text) is not None
 
+    return match
+
+
+@lru_cache(maxsize=4096)
+def short_matcher(pattern: str) -> Callable[[str], object] | None:
+    """A faster search for texts of at most SHORT characters, where the pattern allows one."""
     fast = _as_python(pattern)
-    if fast is None:
-        return match
-    python_search = fast.search
-
-    def match_short(text: str) -> bool:
-        return python_search(text) is not None if len(text) <= _SHORT else match(text)
-
-    return match_short
+    return fast.search if fast else None
 
 
 def _as_python(pattern: str) -> "re.Pattern[str] | None":
     """The same pattern for `re`, or None where that is not certain."""
-    if _ODD.search(pattern) or len(pattern) > _SHORT:
+    if _ODD.search(pattern) or len(pattern) > SHORT:
         return None
     try:
         tree = _parser.parse(pattern, re.ASCII)

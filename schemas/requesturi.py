@@ -2,6 +2,8 @@
 
 import re
 
+_PLAIN = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]+)?(?:/[!$&-~]*)?\Z")
+"""The usual sort; no escapes, nothing that needs a second look."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _ESCAPES = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
@@ -13,6 +15,8 @@ _PORT = re.compile(r"(?::[0-9]*)?\Z")
 
 def is_request_uri(text: str) -> bool:
     """Whether url.ParseRequestURI(text) succeeds."""
+    if _PLAIN.match(text):
+        return True
     if not text or _CONTROLS.search(text):
         return False
     if text == "*":

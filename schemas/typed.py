@@ -38,21 +38,26 @@ class TypedSchema:
         found = typedvalidation.problems(self.type, value)
         return [problem for problem in found if duplicates or not problem.duplicate]
 
-    def owned(self, value: Object) -> FieldSet:
-        """The fields a configuration claims. Raises UntypableError when it has problems."""
-        return comparison.owned(self.type, value)
+    def owned(self, value: Object, *, strict: bool = False) -> FieldSet:
+        """The fields a configuration claims. Raises UntypableError when it has problems.
+
+        Elements that stand twice are a problem only if `strict`.
+        """
+        return comparison.owned(self.type, value, strict=strict)
 
     def compare(self, old: Object, new: Object) -> Comparison:
         """What changed between two values. Raises UntypableError."""
         return comparison.compare(self.type, old, new)
 
     def merge(self, live: Object, applied: Object) -> Object:
-        """A configuration laid over a live value; shares structure with both."""
+        """A configuration laid over a live value, `live` itself when it changes nothing."""
         merged: Object = typedmerge.merge(self.type, live, applied)
         return merged
 
     def remove(self, value: Object, fields: FieldSet) -> Object:
         """The value without the members of the set."""
+        if not fields:
+            return value
         return typedmerge.remove(self.type, value, fields) or {}
 
     def with_parents(self, fields: FieldSet) -> FieldSet:

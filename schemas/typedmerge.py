@@ -6,6 +6,7 @@ typed/merge.go, remove.go and reconcile_schema.go, fieldpath/set.go.
 """
 
 from functools import cached_property
+from operator import is_
 from typing import Any
 
 from inkube.schemas import comparison, fieldsets, listitems, typedvalidation
@@ -15,7 +16,7 @@ from inkube.schemas.mergetypes import ListType, MapType, Type
 
 
 def merge(kind: Type, live: Any, applied: Any) -> Any:
-    """`live` with everything `applied` says; nothing is removed.
+    """`live` with everything `applied` says; nothing is removed. `live` itself if that is all.
 
     Elements of lists that both name stand in the order of `applied`. Raises UntypableError.
     """
@@ -44,24 +45,47 @@ def _granular(kind: Type, value: Any) -> bool:
 
 def _merge_maps(kind: MapType, live: dict[str, Any], applied: dict[str, Any]) -> dict[str, Any]:
     fields, other = kind.fields, kind.element
-    result = dict(live)
+    result = live
     for name, child in applied.items():
-        if child.__class__ in _CONTAINERS or child is None:
+        before = live.get(name, _ABSENT)
+        if before is _ABSENT or child.__class__ is str or child.__class__ is int:
+            merged = child
+        else:
             child_kind = fields.get(name, other)
             if child_kind is None:
                 raise UntypableError(f"{name}: field not declared in schema")
-            result[name] = merge(child_kind, live[name], child) if name in live else child
-        else:
-            result[name] = child
+            merged = merge(child_kind, before, child)
+        if merged is before or comparison.same(merged, before):
+            continue
+        if result is live:
+            result = dict(live)
+        result[name] = merged
     return result
 
 
-_CONTAINERS = (dict, list)
+_ABSENT = object()
 
 
 def _merge_lists(kind: ListType, live: list[Any], applied: list[Any]) -> list[Any]:
     """The reference's order: what is only live keeps its place before the next shared element."""
     left, right = listitems.elements(kind, live), listitems.elements(kind, applied)
+    if left == right and len(set(left)) == len(left):
+        result = [_merged(kind.element, *pair) for pair in zip(live, applied, strict=True)]
+    else:
+        result = _interleaved(kind, (left, right), live, applied)
+    return live if len(result) == len(live) and all(map(is_, result, live)) else result
+
+
+def _merged(kind: Type, live: Any, applied: Any) -> Any:
+    """One element of both lists; the live one itself if nothing changes."""
+    item = merge(kind, live, applied)
+    return live if comparison.same(item, live) else item
+
+
+def _interleaved(
+    kind: ListType, elements: tuple[list[str], list[str]], live: list[Any], applied: list[Any]
+) -> list[Any]:
+    left, right = elements
     old: dict[str, Any] = {}
     for element, item in zip(left, live, strict=True):
         old[element] = _REPEATED if element in old else item
@@ -111,7 +135,9 @@ class _MergedList:
         """Append an applied element, merged with the live one unless that stands there twice."""
         live = self.old.get(element, _REPEATED)
         item = self.new[element]
-        self.result.append(item if live is _REPEATED else merge(self.kind.element, live, item))
+        if live is not _REPEATED:
+            item = _merged(self.kind.element, live, item)
+        self.result.append(item)
         self.taken.add(element)
 
 
@@ -243,6 +269,8 @@ class Reconciliation:
     def _expand(self, path: fieldsets.Path) -> None:
         """A leaf that is granular by now owns what stands below it."""
         self.settled = False
+        if not _may_hold(self.live, path):
+            return
         node: FieldSet | None = self._held
         for element in path:
             node = node.get(element) if node else None
@@ -252,3 +280,12 @@ class Reconciliation:
             for element in reversed(path):
                 whole = {element: whole}
             self.added = fieldsets.union(self.added, whole)
+
+
+def _may_hold(value: Any, path: fieldsets.Path) -> bool:
+    """Whether something may stand below a path; a cheap look before a whole walk."""
+    for element in path:
+        if element[0] != "f":
+            return True
+        value = value.get(element[2:]) if value.__class__ is dict else None
+    return bool(value) and value.__class__ in (dict, list)

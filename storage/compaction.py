@@ -12,8 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from inkube.storage.errors import LogError
-
 logger = logging.getLogger(__name__)
 
 
@@ -71,7 +69,7 @@ class Compactor:
                 pass
             try:
                 await self.look()
-            except LogError:
+            except Exception:
                 logger.exception("compaction failed and is tried again")
 
     async def look(self) -> None:

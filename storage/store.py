@@ -14,8 +14,9 @@ import time
 import warnings
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from operator import attrgetter
 from types import TracebackType
 from typing import Self
@@ -24,7 +25,7 @@ from inkube.storage import writes
 from inkube.storage.cache import Cache, CacheOptions
 from inkube.storage.compaction import CompactionOptions, Compactor
 from inkube.storage.entry import Change, Changes, ChangeType, Codec, Entries, Entry, Value
-from inkube.storage.errors import Closed, Compacted, FutureRevision, LogError
+from inkube.storage.errors import Closed, Compacted, FutureRevision
 from inkube.storage.log import Log, MemoryLog, Range, Record
 from inkube.storage.subscription import Deliver, Subscription
 from inkube.storage.writer import Writer, WriterOptions
@@ -250,11 +251,15 @@ class Store(BaseStore):
         early = self._cache.since(prefix, after)
         subscription = self._cache.subscribe(prefix, after)
         if early is None:
-            subscription.start([], self._backlog(prefix, after, self.revision))
+            subscription.start([], partial(self._backlog, prefix, self.revision))
         else:
             subscription.start(early, None)
         if deliver is not None:
-            subscription.attach(deliver)
+            try:
+                subscription.attach(deliver)
+            except RuntimeError:
+                subscription.close()
+                raise
         return subscription
 
     async def reached(self, revision: int) -> None:
@@ -277,24 +282,18 @@ class Store(BaseStore):
             await asyncio.sleep(self._options.poll)
             try:
                 await self._writer.catch_up()
-            except LogError:
+            except Exception:
                 logger.exception("the log cannot be read and is tried again")
 
-    async def _backlog(self, prefix: str, after: int, until: int) -> AsyncIterator[Changes]:
-        """Pages of changes in (after, until]; the subscriber's queue holds what follows."""
-        while after < until:
-            rows = await self._log.changes(prefix, after, BACKLOG_PAGE)
-            page = [
-                writes.change(
-                    row, writes.entry(before, self._codec) if before else None, self._codec
-                )
-                for row, before in rows
-                if row.revision <= until
-            ]
-            if not page:
-                return
-            yield page
-            after = page[-1].revision
+    async def _backlog(self, prefix: str, until: int, after: int) -> tuple[Changes, bool]:
+        """Some changes in (after, until], and whether these are all; the queue has what follows."""
+        rows = await self._log.changes(prefix, after, BACKLOG_PAGE)
+        changes = [
+            writes.change(row, writes.entry(before, self._codec) if before else None, self._codec)
+            for row, before in rows
+            if row.revision <= until
+        ]
+        return changes, len(changes) < BACKLOG_PAGE
 
 
 class DryRunStore(BaseStore):

@@ -8,7 +8,7 @@ A subscriber that lets its queue fill is cut off with SlowConsumer; nobody else 
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -18,6 +18,9 @@ from inkube.storage.errors import SlowConsumer, StorageError
 logger = logging.getLogger(__name__)
 
 Deliver = Callable[[Sequence[Change]], None]
+
+# Changes after a revision that happened before the subscription, and whether these are all.
+Backlog = Callable[[int], Awaitable[tuple[Changes, bool]]]
 
 
 class Publisher(Protocol):
@@ -46,7 +49,7 @@ class Subscription:
         self._limit = limit
         self._delivered = after
         self._not_before = after
-        self._backlog: AsyncIterator[Changes] | None = None
+        self._backlog: Backlog | None = None
         self._early: Changes = []
         self._queue: Changes = []
         self._batch: Changes = []
@@ -66,16 +69,19 @@ class Subscription:
             return self._delivered
         return max(self._delivered, self._publisher.revision)
 
-    @property
-    def caught_up(self) -> bool:
-        """Whether nothing waits to be read."""
-        return not (self._backlog or self._early or self._queue or self._batch)
-
     async def next_batch(self) -> Changes:
         """All changes that wait, at least one; empty when the subscription or store was closed.
 
         Raises SlowConsumer, and Compacted when the backlog was compacted before it was read.
         """
+        while True:
+            batch = await self.waiting()
+            if batch or self._over:
+                return batch
+            await self._wait()
+
+    async def waiting(self) -> Changes:
+        """As `next_batch`, but empty when nothing waits; never waits for a change to happen."""
         while True:
             batch = self._take()
             if batch:
@@ -83,21 +89,18 @@ class Subscription:
                 return batch
             if self._error is not None:
                 raise self._error
-            if self._over:
+            if self._over or self._backlog is None:
                 return []
-            if self._backlog is not None:
-                await self._read_backlog(self._backlog)
-            else:
-                await self._wait()
+            await self._read_backlog(self._backlog)
 
     def attach(self, deliver: Deliver) -> None:
         """Call `deliver` with every further batch, as soon as it is published, until `detach`.
 
         What waits in memory is handed over before this returns; a backlog in the log must have
-        been read. `deliver` must not block; when it raises, the subscription is over.
+        been read with `waiting`. `deliver` must not block; if it raises, the subscription is over.
         """
         if self._backlog is not None:
-            raise RuntimeError("read the backlog with next_batch before attaching")
+            raise RuntimeError("read what is waiting before attaching")
         self._deliver = deliver
         waiting = self._batch[::-1] + self._early + self._queue
         self._batch, self._early, self._queue = [], [], []
@@ -151,8 +154,8 @@ class Subscription:
 
     # What the cache calls.
 
-    def start(self, early: Changes, backlog: AsyncIterator[Changes] | None) -> None:
-        """Give it what happened before it was subscribed: from history, or pages of the log."""
+    def start(self, early: Changes, backlog: Backlog | None) -> None:
+        """Give it what happened before it was subscribed: from history, or from the log."""
         self._early = early
         self._backlog = backlog
 
@@ -205,13 +208,13 @@ class Subscription:
         self._publisher.unsubscribe(self)
         self.end(error)
 
-    async def _read_backlog(self, backlog: AsyncIterator[Changes]) -> None:
+    async def _read_backlog(self, backlog: Backlog) -> None:
         try:
-            self._early = await anext(backlog, [])
+            self._early, is_all = await backlog(self._delivered)
         except StorageError as error:
             self._cut_off(error)
             raise
-        if not self._early:
+        if is_all:
             self._backlog = None
 
     async def _wait(self) -> None:

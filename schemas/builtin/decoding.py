@@ -51,6 +51,66 @@ def decode(obj: Object, gvk: GVK) -> Decoded:
     return Decoded(made, walk.unknown[:MAX_UNKNOWN])
 
 
+def coerce(obj: Object, schema: Object, gvk: GVK, unknown: list[str] | None) -> None:
+    """`decode` in place, for the pipeline: unknown fields go to `unknown` where that is a list.
+
+    Raises the StatusError of `refusal`, its cause a DecodeError. The schema is not looked at: the
+    kind's Go type knows more.
+    """
+    try:
+        decoded = decode(obj, gvk)
+    except DecodeError as error:
+        raise refusal(gvk, error) from error
+    obj.clear()
+    obj.update({"apiVersion": gvk.api_version, "kind": gvk.kind, **decoded.object})
+    if unknown is not None:
+        unknown.extend(decoded.unknown)
+
+
+def check_type(obj: Object, gvk: GVK) -> None:
+    """Refuse a body of another kind or version; a built-in body may leave both out.
+
+    Raises StatusError 400.
+    """
+    version, kind = obj.get("apiVersion") or gvk.api_version, obj.get("kind") or gvk.kind
+    if not isinstance(version, str) or not isinstance(kind, str):
+        member = "apiVersion" if not isinstance(version, str) else "kind"
+        given = gotext.json_kind(obj[member])
+        raise status.bad_request(
+            f"the object provided is unrecognized (must be of type {gvk.kind}): couldn't get "
+            f"version/kind; json parse error: json: cannot unmarshal {given} into Go struct field "
+            f".{member} of type string"
+        )
+    if version != gvk.api_version:
+        raise status.bad_request(
+            f"the API version in the data ({version}) does not match the expected API version "
+            f"({gvk.api_version})"
+        )
+    if kind != gvk.kind:
+        raise status.bad_request(_other_kind(kind, gvk))
+
+
+def _other_kind(kind: str, gvk: GVK) -> str:
+    if types.table().of(GVK(gvk.group, gvk.version, kind)) is None:
+        return (
+            f"{kind} in version {gotext.quote(gvk.version)} cannot be handled as a {gvk.kind}: no "
+            f"kind {gotext.quote(kind)} is registered for version {gotext.quote(gvk.api_version)} "
+            'in scheme "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"'
+        )
+    group = gvk.group.partition(".")[0] or "core"
+    return (
+        f"{kind} in version {gotext.quote(gvk.version)} cannot be handled as a {gvk.kind}: "
+        f"converting ({gvk.version}.{kind}) to ({group}.{gvk.kind}): unknown conversion"
+    )
+
+
+def zero(gvk: GVK, member: str) -> Object | None:
+    """What Go sends for an empty struct member, such as the status; None where it sends none."""
+    name = types.table().of(gvk)
+    known = gotypes.of(name).fields.get(member) if name else None
+    return _zero_struct(known.type) if known is not None and known.value else None
+
+
 def refusal(gvk: GVK, error: Exception | str) -> status.StatusError:
     """The 400 that answers a POST or PUT whose body does not decode."""
     return status.bad_request(
@@ -163,7 +223,7 @@ class _Walk:
     def integer(self, go: GoType, given: Any) -> int:
         if isinstance(given, bool) or not isinstance(given, int | float):
             return int(self.mistyped(given, go, 0))
-        bound = 1 << _INT_BITS[go.kind]
+        bound = 1 << _INT_BITS.get(go.kind, 31)
         if isinstance(given, float) or not -bound <= given < bound:
             text = repr(given) if isinstance(given, float) else str(given)
             return int(self.mistyped(given, go, 0, word=f"number {text}"))

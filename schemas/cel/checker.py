@@ -4,7 +4,7 @@ The checker sets `type` on nodes, `overloads` on calls, and settles what dotted 
 stops at the first error; error texts are cel-go's.
 """
 
-from inkube.schemas.cel import types
+from inkube.schemas.cel import types, validators
 from inkube.schemas.cel.ast import (
     Call,
     Const,
@@ -37,6 +37,9 @@ def check(source: Source, root: Node, environment: Environment) -> Type:
     if checker.issues:
         raise CompileError(source, checker.issues)
     checker.settle()
+    issues = validators.validate(root)
+    if issues:
+        raise CompileError(source, issues)
     return root.type
 
 
@@ -267,7 +270,7 @@ class _Checker:
             return current
         if self._bindings.assign((previous,), (current,)):
             return most_general(previous, current)
-        return self._mismatch(node, previous, current)
+        return DYN
 
     def _fold(self, node: Fold) -> Type:
         range_type = self._bindings.resolve(self.check(node.range))

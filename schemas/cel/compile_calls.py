@@ -7,7 +7,7 @@ that finds it by the arguments.
 from collections.abc import Callable
 from typing import Any
 
-from inkube.schemas.cel import compiler, operators, standard
+from inkube.schemas.cel import compiler, operator_overloads, operators
 from inkube.schemas.cel.ast import Call, Const, Node, Select
 from inkube.schemas.cel.constants import MISSING, fold
 from inkube.schemas.cel.dispatch import dispatcher
@@ -104,7 +104,7 @@ def _pay_comparison(w: Writer, node: Call, left: Code, right: Code) -> tuple[Cod
             w.pay(1 if constant else 0)
             return left, right
     left, right = w.hold(left), w.hold(right)
-    cost = w.constant(standard.comparison_cost)
+    cost = w.constant(operator_overloads.comparison_cost)
     w.line(f"c += {cost}(({left.text}, {right.text}), None)")
     return left, right
 

@@ -24,7 +24,8 @@ class Field:
 
 @dataclass(slots=True, eq=False)
 class Decl:
-    """A value's shape. `element` is a list's item or a map's value, `max_size` its size bound.
+    """A value's shape. `element` is a list's item or a map's value, `max_size` its size bound,
+    `min_bytes` the length of its shortest JSON.
 
     `convert` makes the CEL value from a JSON leaf (None: it is the same); `list_type` is `set` or
     `map` where equality and `+` follow it. `is_adapted` tells whether anything in the value is not
@@ -36,6 +37,7 @@ class Decl:
     element: "Decl | None" = None
     key: "Decl | None" = None
     max_size: int | None = None
+    min_bytes: int = 0
     list_type: str = ""
     list_keys: tuple[str, ...] = ()
     convert: Callable[[Any], Any] | None = None

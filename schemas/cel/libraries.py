@@ -1,6 +1,9 @@
-"""All functions of the reference's environment, by name."""
+"""All functions of the reference's environment, by name.
 
-from inkube.schemas.cel import optionals, standard
+Upstream: apiserver pkg/cel/environment/base.go.
+"""
+
+from inkube.schemas.cel import library, operator_overloads, optionals
 from inkube.schemas.cel.env import functions
 
-FUNCTIONS = functions(standard.OVERLOADS, optionals.OVERLOADS)
+FUNCTIONS = functions(operator_overloads.OVERLOADS, optionals.OVERLOADS, library.OVERLOADS)

@@ -7,7 +7,17 @@ than a macro does is left alone: it is an ordinary call.
 
 from collections.abc import Callable
 
-from inkube.schemas.cel.ast import Call, Const, Fold, Ident, ListNode, MapNode, Node, Select
+from inkube.schemas.cel.ast import (
+    Call,
+    Const,
+    Fold,
+    Ident,
+    ListNode,
+    MapNode,
+    Node,
+    Select,
+    StructNode,
+)
 from inkube.schemas.cel.source import Issue
 
 _ACCUMULATOR = "@result"
@@ -167,6 +177,25 @@ def _optional(macro: str) -> _Expander:
     return expand
 
 
+def _sort_by(pos: int, args: _Args, target: Node) -> Node | Issue:
+    """ext/lists.go: the keys are mapped first, from the target evaluated once."""
+    name = "@__sortBy_input__"
+    if isinstance(target, Const | MapNode | StructNode):
+        message = "sortBy can only be applied to a list, identifier, comprehension, call or select"
+        return Issue(target.pos, f"{message} expression")
+    mapping = _transform("map", 1, False, "argument is not an identifier")
+    keys = mapping(pos, args, Ident(pos, name))
+    assert isinstance(keys, Fold)
+    return Fold(
+        pos, "bind", ListNode(pos, ()), (_UNUSED,), name,
+        init=target,
+        condition=Const(pos, False),
+        step=Ident(pos, name),
+        result=(ordered := Call(pos, "@sortByAssociatedKeys", (keys,), Ident(pos, name))),
+        body=ordered,
+    )  # fmt: skip
+
+
 def _checked(expander: _Expander) -> _Expander:
     def expand(pos: int, args: _Args, target: Node) -> Node | Issue:
         try:
@@ -198,6 +227,7 @@ _MACROS: dict[tuple[str, int], _Expander] = {
         ("transformMap", 4): _transform("transformMap", 2, True, _SIMPLE),
         ("transformMapEntry", 3): _transform("transformMapEntry", 2, False, _SIMPLE),
         ("transformMapEntry", 4): _transform("transformMapEntry", 2, True, _SIMPLE),
+        ("sortBy", 2): _sort_by,
         ("optMap", 2): _optional("optMap"),
         ("optFlatMap", 2): _optional("optFlatMap"),
     }.items()

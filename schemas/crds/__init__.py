@@ -3,6 +3,7 @@
 from inkube.schemas.crds.acceptance import next_status
 from inkube.schemas.crds.decoding import decode
 from inkube.schemas.crds.definition import to_definition
+from inkube.schemas.crds.formats import warnings
 from inkube.schemas.crds.strategy import (
     FINALIZER,
     default,
@@ -34,4 +35,5 @@ __all__ = [
     "validate_create",
     "validate_status_update",
     "validate_update",
+    "warnings",
 ]

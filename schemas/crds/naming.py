@@ -12,9 +12,9 @@ from inkube.schemas.fielderrors import FieldError, invalid, not_supported, requi
 Object = dict[str, Any]
 
 
-def validate_name(name: str, spec: Object) -> list[str]:
-    """Why the name of the CRD itself will not do (a NameIsDNSSubdomain function)."""
-    problems = names.dns1123_subdomain(name)
+def validate_name(name: str, spec: Object, *, prefix: bool = False) -> list[str]:
+    """Why the name of the CRD itself, or its beginning, will not do."""
+    problems = names.subdomain(name, prefix)
     if name != f"{spec['names']['plural']}.{spec['group']}":
         problems.append('must be spec.names.plural+"."+spec.group')
     return problems

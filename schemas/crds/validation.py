@@ -5,11 +5,10 @@ check existed; nothing invalid was ever stored here, so they always hold. Follow
 pkg/apis/apiextensions/validation/validation.go and pkg/registry/customresourcedefinition.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from inkube.schemas import names
+from inkube.schemas import names, objectmeta
 from inkube.schemas.crds import (
     approval,
     certificates,
@@ -20,42 +19,22 @@ from inkube.schemas.crds import (
     gojson,
     internal,
     naming,
-    openapi,
-    structural,
+    schemachecks,
 )
-from inkube.schemas.fielderrors import FieldError, forbidden, invalid, required
+from inkube.schemas.crds.rulechecks import NO_RULES, RuleCheck
+from inkube.schemas.fielderrors import FieldError, invalid, required
 
 Object = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What the check of a schema's CEL rules needs to know beside the schema and its path."""
-
-    errors: Sequence[FieldError] = ()
-    """What is wrong otherwise: rules on a node with an error at or below it are not compiled."""
-    unchanged: bool = False
-    """The version's schema was accepted before: the cost of single rules is not held against it."""
+def validate_create(crd: Object, rules: RuleCheck = NO_RULES) -> list[FieldError]:
+    """Everything wrong with a new CRD, its metadata included."""
+    return [*_metadata(crd), *_validate(crd, None, rules)]
 
 
-RuleCheck = Callable[[Object, str, Rules], list[FieldError]]
-
-
-def no_rules(_schema: Object, _path: str, _rules: Rules) -> list[FieldError]:
-    """Checks no rules."""
-    return []
-
-
-def validate_create(crd: Object, check_rules: RuleCheck = no_rules) -> list[FieldError]:
-    """Everything wrong with a new CRD."""
-    return [*_metadata(crd), *_validate(crd, None, check_rules)]
-
-
-def validate_update(
-    crd: Object, old: Object, check_rules: RuleCheck = no_rules
-) -> list[FieldError]:
-    """Everything wrong with a CRD that is to replace `old`."""
-    return list(_validate(crd, old, check_rules))
+def validate_update(crd: Object, old: Object, rules: RuleCheck = NO_RULES) -> list[FieldError]:
+    """Everything wrong with a CRD that is to replace `old`, beside what its metadata may not do."""
+    return list(_validate(crd, old, rules))
 
 
 def validate_status_update(crd: Object, old: Object) -> list[FieldError]:
@@ -63,25 +42,23 @@ def validate_status_update(crd: Object, old: Object) -> list[FieldError]:
     return list(naming.validate(crd["status"]["acceptedNames"], "status.acceptedNames"))
 
 
-def _metadata(crd: Object) -> Iterator[FieldError]:
-    name = crd["metadata"].get("name", "")
-    if not name:
-        yield required("metadata.name", "name or generateName is required")
-        return
-    for problem in naming.validate_name(name, crd["spec"]):
-        yield invalid("metadata.name", name, problem)
+def _metadata(crd: Object) -> list[FieldError]:
+    def check(name: str, prefix: bool) -> list[str]:
+        return naming.validate_name(name, crd["spec"], prefix=prefix)
+
+    return objectmeta.validate(crd["metadata"], namespaced=False, name_check=check)
 
 
-def _validate(crd: Object, old: Object | None, check_rules: RuleCheck) -> Iterator[FieldError]:
+def _validate(crd: Object, old: Object | None, rules: RuleCheck) -> Iterator[FieldError]:
     spec = internal.of(crd["spec"])
     yield from _group_and_scope(spec.spec)
     yield from _schemas_present(spec)
     if spec.spec.get("preserveUnknownFields"):
         yield from _preserving(spec)
-    yield from _versions(spec, _unchanged(crd, old), check_rules)
+    yield from _versions(spec, _unchanged(crd, old), rules)
     yield from naming.validate_required(spec.spec["names"], "spec.names")
     yield from naming.validate(spec.spec["names"], "spec.names")
-    yield from _shared(spec, _unchanged(crd, old), check_rules)
+    yield from _shared(spec, _unchanged(crd, old), rules)
     if "conversion" in spec.spec:
         yield from conversion.validate(
             spec.spec["conversion"], "spec.conversion", check_bundle=_checks_bundle(old)
@@ -130,20 +107,18 @@ def _preserving(spec: internal.Spec) -> Iterator[FieldError]:
         yield invalid("spec.conversion.strategy", strategy, detail)
 
 
-def _versions(
-    spec: internal.Spec, unchanged: set[str], check_rules: RuleCheck
-) -> Iterator[FieldError]:
+def _versions(spec: internal.Spec, unchanged: set[str], rules: RuleCheck) -> Iterator[FieldError]:
     for index, version in enumerate(spec.versions):
         path, name = f"spec.versions[{index}]", version["name"]
         if problems := names.dns1035_label(name):
             yield invalid(f"{path}.name", name, ",".join(problems))
         yield from extras.validate_deprecation(version, path)
-        yield from _schema(
-            version.get("schema"),
-            f"{path}.schema",
+        yield from schemachecks.validate(
+            _schema_of(version),
+            f"{path}.schema.openAPIV3Schema",
             has_status=_has_status(spec.shared) or _has_status(version),
             unchanged=name in unchanged,
-            check_rules=check_rules,
+            rules=rules,
         )
         yield from _extras(
             version, path, _MISSING_SCHEMA.format("version.schema.openAPIV3Schema", " not")
@@ -162,15 +137,13 @@ def _versions(
 _MISSING_SCHEMA = "may only be set when `{}` is{} included"
 
 
-def _shared(
-    spec: internal.Spec, unchanged: set[str], check_rules: RuleCheck
-) -> Iterator[FieldError]:
-    yield from _schema(
-        spec.shared.get("schema"),
-        "spec.validation",
+def _shared(spec: internal.Spec, unchanged: set[str], rules: RuleCheck) -> Iterator[FieldError]:
+    yield from schemachecks.validate(
+        _schema_of(spec.shared),
+        "spec.validation.openAPIV3Schema",
         has_status=any(map(_has_status, (spec.shared, *spec.versions))),
         unchanged=spec.version in unchanged,
-        check_rules=check_rules,
+        rules=rules,
     )
     yield from _extras(spec.shared, "spec", _MISSING_SCHEMA.format("validations.schema", ""))
 
@@ -188,57 +161,6 @@ def _extras(version: Object, path: str, no_schema: str) -> Iterator[FieldError]:
 
 def _has_status(version: Object) -> bool:
     return (version.get("subresources") or {}).get("status") is not None
-
-
-def _schema(
-    validation: Object | None,
-    path: str,
-    *,
-    has_status: bool,
-    unchanged: bool,
-    check_rules: RuleCheck,
-) -> Iterator[FieldError]:
-    """A version's schema. `path` ends before `openAPIV3Schema`."""
-    schema = (validation or {}).get("openAPIV3Schema")
-    if schema is None:
-        return
-    path = f"{path}.openAPIV3Schema"
-    found = list(_root(schema, path, has_status=has_status))
-    unconvertible: list[FieldError] = []
-    broken: list[FieldError] = []
-    try:
-        broken = structural.validate(schema, path) or defaultvalues.validate(schema, path)
-    except structural.Unconvertible as why:
-        unconvertible = [invalid(path, "", str(why))]
-    keywords = openapi.validate(schema, path)
-    found += broken + keywords
-    yield from found or unconvertible
-    if not broken and not unconvertible:
-        yield from check_rules(schema, path, Rules(keywords, unchanged))
-
-
-_AT_ROOT = (
-    "Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum",
-    "ExclusiveMinimum", "MaxLength", "MinLength", "Pattern", "MaxItems", "MinItems", "UniqueItems",
-    "MultipleOf", "Required", "Items", "Properties", "ExternalDocs", "Example",
-    "XPreserveUnknownFields", "XValidations",
-)  # fmt: skip
-_IF_STATUS = "at the root of the schema if the status subresource is enabled"
-
-
-def _root(schema: Object, path: str, *, has_status: bool) -> Iterator[FieldError]:
-    """What may not stand at the root; the first offence only, where status is cut out of it."""
-    for name in gojson.schema_fields(schema) if has_status else ():
-        if name == "Type" and schema["type"] != "object":
-            detail = f'only "object" is allowed as the type {_IF_STATUS}'
-            yield invalid(f"{path}.type", schema["type"], detail)
-            break
-        if name not in _AT_ROOT:
-            detail = f"only [{' '.join(_AT_ROOT)}] fields are allowed {_IF_STATUS}"
-            yield invalid(path, gojson.schema(schema), detail)
-            break
-    if schema.get("nullable"):
-        yield forbidden(f"{path}.nullable", "nullable cannot be true at the root")
 
 
 def _unchanged(crd: Object, old: Object | None) -> set[str]:

@@ -152,3 +152,95 @@ def test_beside_a_status_the_root_may_not_say_everything():
         "XValidations] fields are allowed at the root of the schema "
         "if the status subresource is enabled"
     )
+
+
+def test_a_format_nobody_knows_is_worth_a_warning():
+    formats = {"a": ("string", "date"), "b": ("integer", "int32"), "c": ("string", "no-such")}
+    fields = {name: {"type": kind, "format": shape} for name, (kind, shape) in formats.items()}
+    warned = crd({"type": "object", "properties": fields})
+    assert crds.validate_create(warned) == []
+    assert crds.warnings(warned) == ['unrecognized format "no-such"']
+
+
+DEFAULTS = {
+    "of another type": (
+        {"type": "string", "default": 5},
+        [("", 'Invalid value: "integer":  in body must be of type string: "integer"')],
+    ),
+    "out of bounds, deep below": (
+        {
+            "type": "object",
+            "default": {"l": [{"n": 0}]},
+            "properties": {
+                "l": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {"n": {"type": "integer", "minimum": 1}},
+                    },
+                }
+            },
+        },
+        [(".l[0].n", "Invalid value: 0: l[0].n in body should be greater than or equal to 1")],
+    ),
+    "that would be pruned": (
+        {"type": "array", "items": {"type": "object"}, "default": [{"a": 1}]},
+        [("", 'Invalid value: [{"a":1}]: must not have unknown fields')],
+    ),
+    "of an embedded resource": (
+        {
+            "type": "object",
+            "x-kubernetes-embedded-resource": True,
+            "x-kubernetes-preserve-unknown-fields": True,
+            "default": {"apiVersion": "v1", "metadata": {"labels": {"a b": ""}}},
+        },
+        [
+            (".kind", "Required value"),
+            (
+                ".metadata.labels",
+                (
+                    'Invalid value: "a b": name part must consist of alphanumeric characters, '
+                    "'-', '_' or '.', and must start and end with an alphanumeric character "
+                    "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+                    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+                ),
+            ),
+        ],
+    ),
+    "in an embedded resource's metadata": (
+        {
+            "type": "object",
+            "x-kubernetes-embedded-resource": True,
+            "properties": {
+                "metadata": {
+                    "type": "object",
+                    "properties": {
+                        "labels": {"type": "object", "default": {"a": "b c"}},
+                    },
+                }
+            },
+        },
+        None,
+    ),
+    "without what is required, though that has a default": (
+        {
+            "type": "object",
+            "default": {},
+            "required": ["n"],
+            "properties": {"n": {"type": "integer", "default": 3}},
+        },
+        [(".n", "Required value")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("field", "causes"), DEFAULTS.values(), ids=DEFAULTS)
+def test_a_default_must_be_valid(field, causes):
+    found = said(crds.validate_create(with_field(**field)))
+    at = f"{SCHEMA}.properties[spec].properties[f]"
+    if causes is None:
+        ((where, message),) = found
+        assert where == f"{at}.properties[metadata].properties[labels].default"
+        assert message.startswith('Invalid value: {"a":"b c"}: must result in valid metadata: ')
+    else:
+        assert found == [(f"{at}.default{where}", message) for where, message in causes]

@@ -1,12 +1,12 @@
-"""Operators, size() and type conversions: the part of cel-go's standard library no module else has.
+"""Operators, declared: cel-go common/stdlib/standard.go.
 
-Text functions, timestamps and durations are in `library`; optional values in `optionals`.
+Compiled code evaluates most of them itself (`compile_calls`); named functions are in `library`.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
-from inkube.schemas.cel import conversions, operators, types, values
+from inkube.schemas.cel import operators, values
 from inkube.schemas.cel.estimates import (
     ONE,
     STRING_FACTOR,
@@ -16,12 +16,12 @@ from inkube.schemas.cel.estimates import (
     scale,
 )  # fmt: skip
 from inkube.schemas.cel.functions import EvalError, Impl, Overload
+from inkube.schemas.cel.library.costs import size_of
 from inkube.schemas.cel.types import (
     BOOL,
     BYTES,
     DOUBLE,
     DURATION,
-    DYN,
     INT,
     LIST_T,
     MAP_KV,
@@ -33,11 +33,6 @@ from inkube.schemas.cel.types import (
     Type,
     V,
 )  # fmt: skip
-
-
-def size_of(value: Any) -> int:
-    """The size cel-go's cost tracker sees (actualSize): 1 for what has none."""
-    return len(value) if isinstance(value, str | bytes | list | dict) else 1
 
 
 def traversal(size: int) -> int:
@@ -52,11 +47,8 @@ def comparison_cost(args: tuple[Any, ...], result: Any) -> int:
 
 def comparison_estimate(args: tuple[Argument, ...]) -> CallEstimate:
     """As `comparison_cost`, of the sizes known beforehand."""
-    left, right = args[0].size, args[1].size
-    smaller = Range(0, min(left.max, right.max))
-    if smaller.max == 0:
-        smaller = ONE
-    return CallEstimate(smaller.times(STRING_FACTOR))
+    smaller = min(args[0].size.max, args[1].size.max)
+    return CallEstimate(Range(min(smaller, 1), smaller).times(STRING_FACTOR))
 
 
 def _join_cost(args: tuple[Any, ...], result: Any) -> int:
@@ -223,9 +215,6 @@ def _containers() -> Iterator[Overload]:
     yield Overload("@in", "in_map", (K, MAP_KV), BOOL, operators.contains)
     yield Overload("_[_]", "index_list", (LIST_T, INT), T, operators.index)
     yield Overload("_[_]", "index_map", (MAP_KV, K), V, operators.index)
-    for name, kind in (("string", STRING), ("bytes", BYTES), ("list", LIST_T), ("map", MAP_KV)):
-        yield Overload("size", f"size_{name}", (kind,), INT, operators.size)
-        yield Overload("size", f"{name}_size", (kind,), INT, operators.size, receiver=True)
 
 
 def _insertion() -> Iterator[Overload]:
@@ -233,22 +222,6 @@ def _insertion() -> Iterator[Overload]:
     yield Overload("cel.@mapInsert", "@mapInsert_map_key_value", (MAP_KV, K, V), MAP_KV, _undefined)
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
-def _conversions() -> Iterator[Overload]:
-    yield Overload("type", "type", (T,), types.type_of(T), values.type_of)
-    yield Overload("dyn", "to_dyn", (T,), DYN, _same, estimate=_same_size, fails=False)
-    for function, key, source, target, impl in conversions.TABLE:
-        yield Overload(function, key, (source,), target, impl, estimate=_text_size.get(key))
-
-
-def _same_size(args: tuple[Argument, ...]) -> CallEstimate:
-    return CallEstimate(ONE, args[0].size)
-
-
-_text_size = {"string_to_string": _same_size}
 OVERLOADS: tuple[Overload, ...] = (
     *_logic(),
     *_equality(),
@@ -256,5 +229,4 @@ OVERLOADS: tuple[Overload, ...] = (
     *_arithmetic(),
     *_containers(),
     *_insertion(),
-    *_conversions(),
 )
