@@ -117,7 +117,7 @@ async def hub():
 
 @pytest.fixture
 async def server(provisioned, hub):
-    async with provisioned(offline=False, github_api_url=hub.url, timeout=5.0) as made:
+    async with provisioned(offline=False, github_api_url=hub.url, outside_timeout=5.0) as made:
         hub.clock = made.clock
         yield made
 

@@ -95,7 +95,7 @@ def git(origin):
 
 @pytest.fixture
 async def server(provisioned):
-    async with provisioned(offline=False, allow_private_hosts=True, timeout=5.0) as made:
+    async with provisioned(offline=False, allow_private_hosts=True, outside_timeout=5.0) as made:
         yield made
 
 
@@ -147,7 +147,7 @@ async def test_a_branch_deleted_outside_shows_at_the_next_recheck(server, git, o
     assert told(await server.errors("repositories")) == [
         ("FieldValueInvalid", "spec.git.branch", "branch not found")
     ]
-    await server.client.update(repository(f"{git.url}/team/dashboards", branch="main"))
+    await server.replace(repository(f"{git.url}/team/dashboards", branch="main"))
     assert await server.errors("repositories") == []
 
 
@@ -170,7 +170,7 @@ async def test_a_refused_token(server, git):
     assert await both_phases(server, obj) == [
         ("FieldValueInvalid", "secure.token", "not authorized")
     ]
-    await server.client.update(repository(f"{git.url}/team/dashboards", secure="good"))
+    await server.replace(repository(f"{git.url}/team/dashboards", secure="good"))
     assert await server.errors("repositories") == []
 
 
@@ -181,7 +181,7 @@ async def test_a_token_that_may_only_read(server, git):
     assert await both_phases(server, obj) == [
         ("FieldValueForbidden", "secure.token", "write permission denied")
     ]
-    await server.client.update(repository(url, secure="writer", workflows=["write"]))
+    await server.replace(repository(url, secure="writer", workflows=["write"]))
     assert await server.errors("repositories") == []
 
 
@@ -213,7 +213,7 @@ async def test_a_refused_connection(server):
 async def test_a_server_that_never_answers(provisioned):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/team/dashboards"
-        options = {"offline": False, "allow_private_hosts": True, "timeout": 0.2}
+        options = {"offline": False, "allow_private_hosts": True, "outside_timeout": 0.2}
         async with provisioned(**options) as server:
             [(kind, field, detail)] = await both_phases(server, repository(url))
     assert (kind, field) == ("InternalError", "spec.git.url")
