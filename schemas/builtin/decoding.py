@@ -20,7 +20,7 @@ from inkube.schemas.meta import GVK
 Object = dict[str, Any]
 MAX_UNKNOWN = 100
 """How many strict errors the reference collects."""
-_INT_BITS = {"int32": 31, "int64": 63}
+_INT_BITS = {"int32": 31, "int64": 63, "intstr": 31}
 _NULLS = frozenset({"list", "map", "bytes", "time", "microtime", "raw", "union"})
 _ZEROS: dict[str, Any] = {
     "string": "", "bool": False, "int32": 0, "int64": 0, "float": 0, "quantity": "0", "intstr": 0,
@@ -213,7 +213,7 @@ class _Walk:
             return given if isinstance(given, str) else self.mistyped(given, go, "")
         if kind == "bool":
             return given if isinstance(given, bool) else self.mistyped(given, go, zero=False)
-        if kind in _INT_BITS:
+        if kind in ("int32", "int64"):
             return self.integer(go, given)
         if kind == "float":
             is_number = isinstance(given, int | float) and not isinstance(given, bool)
