@@ -34,7 +34,7 @@ GOOD = {
     "ssn": ["111-22-3333"],
     "bsonobjectid": ["507f1f77bcf86cd799439011"],
     "password": ["", "anything"],
-    "quantity": ["10Gi", "1.5", ".5m", "1e3", "-2k"],
+    "quantity": ["10Gi", "1.5", ".5m", "1e3", "-2k", "Gi"],
     "k8s-short-name": ["a", "a-1"],
     "k8s-long-name": ["a.b-c.0"],
 }
@@ -62,7 +62,7 @@ BAD = {
     "isbn": ["0321751044", "x"],
     "creditcard": ["4111111111111112"],
     "ssn": ["111223333"],
-    "quantity": ["", "Gi", "1.2.3", "1ki", "."],
+    "quantity": ["", "x", "1.2.3", "1ki", "1 Gi"],
     "k8s-short-name": ["A", "a.", "a" * 64],
     "k8s-long-name": ["A..b"],
 }
