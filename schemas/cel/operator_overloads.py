@@ -6,11 +6,10 @@ Compiled code evaluates most of them itself (`compile_calls`); named functions a
 from collections.abc import Iterator
 from typing import Any
 
-from inkube.schemas.cel import operators, types, values
+from inkube.schemas.cel import operators, values
 from inkube.schemas.cel.estimates import (
     ONE,
     STRING_FACTOR,
-    UNKNOWN,
     Argument,
     CallEstimate,
     Range,
@@ -46,28 +45,18 @@ def comparison_cost(args: tuple[Any, ...], result: Any) -> int:
     return traversal(min(size_of(args[0]), size_of(args[1])))
 
 
+def _equality_estimate(args: tuple[Argument, ...]) -> CallEstimate:
+    """`==` of Kubernetes' own types costs little; upstream names no such rule for `!=`."""
+    kind = args[0].type
+    if kind == args[1].type and kind.name in _SMALL:
+        return CallEstimate(ONE)
+    return comparison_estimate(args)
+
+
 def comparison_estimate(args: tuple[Argument, ...]) -> CallEstimate:
     """As `comparison_cost`, of the sizes known beforehand."""
     smaller = min(args[0].size.max, args[1].size.max)
     return CallEstimate(Range(min(smaller, 1), smaller).times(STRING_FACTOR))
-
-
-_OPAQUE_EQUALITIES = {
-    types.IP: ONE, types.CIDR: ONE, types.QUANTITY: ONE, types.SEMVER: ONE,
-    types.FORMAT: Range(1, 64).times(STRING_FACTOR),
-}  # fmt: skip
-"""What `==` of Kubernetes' own types costs; `!=` has no such rule in the reference."""
-
-
-def equality_estimate(args: tuple[Argument, ...]) -> CallEstimate:
-    """`==`: as any comparison, but for Kubernetes' own types (library/cost.go, `_==_`)."""
-    left, right = args
-    if left.type == right.type == types.URL:
-        longest = 1 if right.size == UNKNOWN else right.size.max
-        return CallEstimate(Range(1, longest).times(STRING_FACTOR))
-    if left.type == right.type and left.type in _OPAQUE_EQUALITIES:
-        return CallEstimate(_OPAQUE_EQUALITIES[left.type])
-    return comparison_estimate(args)
 
 
 def _join_cost(args: tuple[Any, ...], result: Any) -> int:
@@ -106,14 +95,16 @@ def _logic() -> Iterator[Overload]:
 
 def _equality() -> Iterator[Overload]:
     for name, key, impl, estimate in (
-        ("_==_", "equals", values.equal, equality_estimate),
+        ("_==_", "equals", values.equal, _equality_estimate),
         ("_!=_", "not_equals", operators.unequal, comparison_estimate),
     ):
         yield Overload(
-            name, key, (T, T), BOOL, impl, cost=comparison_cost, estimate=estimate, fails=False
-        )
+            name, key, (T, T), BOOL, impl,
+            cost=comparison_cost, estimate=estimate, fails=False,
+        )  # fmt: skip
 
 
+_SMALL = frozenset({"net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.Semver"})
 _SIZED = frozenset({STRING, BYTES})
 _ORDERED = (BOOL, INT, UINT, DOUBLE, STRING, BYTES, TIMESTAMP, DURATION)
 _NUMBERS = (INT, UINT, DOUBLE)
