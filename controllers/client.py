@@ -58,6 +58,13 @@ class Client(Protocol):
         """Every change after `resource_version`; raises StatusError 410 when that was compacted."""
         ...
 
+    async def revision(self, resource: GVR | str) -> str:
+        """The revision of the resource's newest change, deletions included.
+
+        Whoever watches the resource sees an event or bookmark of at least this revision.
+        """
+        ...
+
     async def create(self, obj: Object, *, dry_run: bool = False) -> Object:
         """Create it; the object names its own apiVersion, kind and namespace."""
         ...

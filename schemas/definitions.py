@@ -17,6 +17,12 @@ ALL_VERBS = (
 )  # fmt: skip
 
 
+CUSTOM_VERBS = (
+    "delete", "deletecollection", "get", "list", "patch", "create", "update", "watch",
+)  # fmt: skip
+"""The same in the order the reference lists them for custom resources."""
+
+
 class Origin(Enum):
     """Where a kind comes from; a few answers of the reference differ by it."""
 
@@ -56,6 +62,8 @@ class Column:
     format: str = ""
     description: str = ""
     priority: int = 0
+    counts: bool = False
+    """Show how many items the list at the path has; only kinds declared in Python can say so."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,9 +91,11 @@ class Definition:
     versions: tuple[Version, ...]
     namespaced: bool = True
     origin: Origin = Origin.CUSTOM
-    verbs: tuple[str, ...] = ALL_VERBS
+    verbs: tuple[str, ...] = CUSTOM_VERBS
     subresources: tuple[str, ...] = ()
     """Further subresources beside status and scale, such as `token` or `approval`."""
+    terminating: bool = False
+    """The CRD is being deleted: what is there may go, nothing new may come."""
 
     @property
     def storage_version(self) -> Version:

@@ -57,3 +57,58 @@ def compact_json(value: Any) -> str:
         if char in text:
             text = text.replace(char, f"\\u{ord(char):04x}")
     return text
+
+
+def json_kind(value: Any) -> str:
+    """The word `encoding/json` has for a value it cannot unmarshal: object, array, number, …"""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int | float):
+        return "number"
+    names = {dict: "object", list: "array", str: "string", type(None): "null"}
+    return names[type(value)]
+
+
+def plain(value: Any) -> str:
+    """`%v` of a JSON value: `map[a:1 b:[x y]]`, strings bare, null `<nil>`."""
+    if isinstance(value, dict):
+        return "map[" + " ".join(f"{key}:{plain(value[key])}" for key in sorted(value)) + "]"
+    if isinstance(value, list):
+        return "[" + " ".join(map(plain, value)) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None:
+        return "<nil>"
+    return value if isinstance(value, str) else number(value)
+
+
+def type_name(value: Any) -> str:
+    """The Go type a JSON value decodes to, as `%T` prints it."""
+    names = {
+        "object": "map[string]interface {}", "array": "[]interface {}", "string": "string",
+        "bool": "bool", "null": "<nil>",
+    }  # fmt: skip
+    kind = json_kind(value)
+    return names.get(kind) or ("float64" if isinstance(value, float) else "int64")
+
+
+def pointer(value: Any) -> str:
+    """`%v` of a pointer to a struct that holds only this value: `&{[a]}`."""
+    return f"&{{{plain(value)}}}"
+
+
+def syntax(value: Any) -> str:
+    """`%#v` of a JSON value: `map[string]interface {}{"a":1}`."""
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, list):
+        return "[]interface {}{" + ", ".join(map(syntax, value)) + "}"
+    if isinstance(value, dict):
+        pairs = ", ".join(f"{quote(name)}:{syntax(value[name])}" for name in sorted(value))
+        return f"map[string]interface {{}}{{{pairs}}}"
+    return plain(value) if value is not None else "interface {}(nil)"
+
+
+def go_strings(texts: list[str]) -> str:
+    """`%#v` of a []string."""
+    return "[]string{" + ", ".join(map(quote, texts)) + "}"

@@ -55,10 +55,13 @@ class StatusError(Exception):
         self.message = message
         self.details = details
         self.headers: dict[str, str] = {}
+        self.metadata: Object = {}
+        """ListMeta of the Status: the continue token of an expired list."""
 
     def body(self) -> Object:
         """The Status object, members in the reference's order."""
-        status: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+        status: Object = {"kind": "Status", "apiVersion": "v1", "metadata": self.metadata}
+        status["status"] = "Failure"
         status["message"] = self.message
         if self.reason:
             status["reason"] = str(self.reason)
@@ -174,6 +177,13 @@ def bad_request(message: str) -> StatusError:
 def method_not_allowed(message: str, details: Object | None = None) -> StatusError:
     """405: the path exists, the verb does not."""
     return StatusError(405, Reason.METHOD_NOT_ALLOWED, message, details=details)
+
+
+def method_not_allowed_on(group: str, resource: str, verb: str) -> StatusError:
+    """405 in the words of custom resources."""
+    details: Object = {"group": group, "kind": resource}
+    name = quote(qualified(group, resource))
+    return method_not_allowed(f"{verb} is not supported on resources of kind {name}", details)
 
 
 def not_acceptable(message: str) -> StatusError:

@@ -120,6 +120,13 @@ class Cache:
         self.revision = self._remembers = horizon.newest
         self._wake()
 
+    def newest(self, prefix: str) -> int:
+        """The revision of the newest change under a prefix, deletions in history included."""
+        for change in reversed(self._history):
+            if matches(prefix, change.entry.key):
+                return change.revision
+        return max((entry.revision for entry in self.list(prefix)), default=0)
+
     def publish(self, changes: Sequence[Change]) -> None:
         """Make committed changes, which follow the newest, visible to all at once."""
         for change in changes:

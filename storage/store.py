@@ -106,6 +106,10 @@ class BaseStore(ABC):
         """How many live under a prefix now."""
         return self._cache.count(prefix)
 
+    def newest(self, prefix: str) -> int:
+        """The revision of the newest change under a prefix, deletions in history included."""
+        return self._cache.newest(prefix)
+
     async def get_at(self, key: str, revision: int) -> Entry | None:
         """The state of a key at a revision. Raises Compacted, FutureRevision."""
         found = await self.list_at(key, revision)

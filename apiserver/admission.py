@@ -1,0 +1,82 @@
+"""Admission: what may change or refuse a write after decoding and before storing.
+
+The chain runs every plugin's `mutate` in order, later every plugin's `validate`. Plugins see the
+same Attributes. Follows apiserver/pkg/admission.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from inkube.apiserver.calls import Call
+from inkube.apiserver.resources import Resource
+
+Object = dict[str, Any]
+Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
+
+
+@dataclass(slots=True)
+class Attributes:
+    """One write as admission sees it. `object` is None on DELETE, `old` on CREATE."""
+
+    operation: Operation
+    call: Call
+    object: Object | None
+    old: Object | None = None
+    dry_run: bool = False
+
+
+class Plugin:
+    """Base of all plugins: does nothing. Both hooks raise StatusError to refuse."""
+
+    def handles(self, resource: Resource, operation: Operation) -> bool:
+        """Whether it has anything to say; asked once per resource and operation."""
+        return True
+
+    async def mutate(self, attributes: Attributes) -> None:
+        """Change `attributes.object` in place. Must not depend on later plugins."""
+
+    async def validate(self, attributes: Attributes) -> None:
+        """Refuse, or not. Must not change the object."""
+
+
+class Chain:
+    """The plugins in declared order."""
+
+    def __init__(self, plugins: Sequence[Plugin]) -> None:
+        self._plugins = tuple(plugins)
+        self._mutators: dict[tuple[Resource, Operation], tuple[Plugin, ...]] = {}
+        self._validators: dict[tuple[Resource, Operation], tuple[Plugin, ...]] = {}
+
+    async def mutate(self, attributes: Attributes) -> None:
+        """Run every mutator that handles this write."""
+        for plugin in self._chosen(self._mutators, "mutate", attributes):
+            await plugin.mutate(attributes)
+
+    async def validate(self, attributes: Attributes) -> None:
+        """Run every validator that handles this write."""
+        for plugin in self._chosen(self._validators, "validate", attributes):
+            await plugin.validate(attributes)
+
+    def forget(self, resource: Resource) -> None:
+        """Drop what is remembered of a resource that is no longer served."""
+        for chosen in (self._mutators, self._validators):
+            for key in [key for key in chosen if key[0] is resource]:
+                del chosen[key]
+
+    def _chosen(
+        self,
+        known: dict[tuple[Resource, Operation], tuple[Plugin, ...]],
+        hook: str,
+        attributes: Attributes,
+    ) -> tuple[Plugin, ...]:
+        key = (attributes.call.resource, attributes.operation)
+        plugins = known.get(key)
+        if plugins is None:
+            plugins = tuple(
+                plugin
+                for plugin in self._plugins
+                if getattr(type(plugin), hook) is not getattr(Plugin, hook) and plugin.handles(*key)
+            )
+            known[key] = plugins
+        return plugins

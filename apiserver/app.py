@@ -1,0 +1,238 @@
+"""The HTTP application: one entry for every request, in the order of `stages`.
+
+    guard (Host, load) → identify → route → authorise → handle → errors become Status → log, count
+
+aiohttp's low-level server is used without its router: one path split of our own serves kinds that
+come and go. Unhandled errors answer 500 and are logged with the request id; never with a trace
+to the client.
+"""
+
+import asyncio
+import itertools
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from aiohttp import web
+
+from inkube.apiserver import negotiation, requests, responses, tables, watch
+from inkube.apiserver.auth import Authenticator, Authorizer
+from inkube.apiserver.calls import Call, User
+from inkube.apiserver.guards import Guard
+from inkube.apiserver.handlers import Exchange, Handlers
+from inkube.apiserver.metrics import Metrics
+from inkube.apiserver.registry import Registry
+from inkube.apiserver.requests import RequestInfo
+from inkube.apiserver.resources import Resource, Resources, Served
+from inkube.schemas import status
+
+logger = logging.getLogger("inkube.access")
+Object = dict[str, Any]
+Endpoint = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamResponse]]
+SubresourceHandler = Callable[[Exchange], Awaitable[web.StreamResponse]]
+_LONG = frozenset({"watch", "watchone"})
+
+
+@dataclass(slots=True)
+class Parts:
+    """What the application is made of; put together by `server`."""
+
+    registry: Registry
+    resources: Resources
+    handlers: Handlers
+    authenticator: Authenticator
+    authorizer: Authorizer
+    guard: Guard
+    metrics: Metrics
+    endpoints: dict[str, Endpoint]
+    """Exact paths that are no resources, such as `/healthz`; a key ending in `/` is a prefix."""
+    subresources: dict[tuple[str, str, str], SubresourceHandler]
+    """(group, plural, subresource) → handler; group and plural may be `*`."""
+
+
+class App:
+    """Serves requests; see the module's docstring."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._numbers = itertools.count(1)
+        self._run = f"{time.time_ns() & 0xFFFFFFFF:08x}"
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request, whatever happens."""
+        started = time.perf_counter()
+        request_id = f"{self._run}-{next(self._numbers)}"
+        raw_path = request.rel_url.raw_path
+        info = requests.parse(
+            request.method, raw_path, watch=request.query_string != "" and _watches(request)
+        )
+        response = await self._answer(request, info, request_id)
+        elapsed = time.perf_counter() - started
+        self._parts.metrics.count(info, response.status, elapsed)
+        if logger.isEnabledFor(logging.INFO):
+            logger.info(
+                "request",
+                extra={
+                    "request_id": request_id,
+                    "verb": info.verb,
+                    "path": raw_path,
+                    "resource": info.resource,
+                    "code": response.status,
+                    "milliseconds": round(elapsed * 1000, 3),
+                },
+            )
+        return response
+
+    async def _answer(
+        self, request: web.BaseRequest, info: RequestInfo, request_id: str
+    ) -> web.StreamResponse:
+        try:
+            with self._parts.guard.admit(request, long=info.verb in _LONG):
+                response = await self._serve(request, info)
+        except status.StatusError as error:
+            form = negotiation.safe(request.headers.get("Accept"))
+            response = responses.error(error, form)
+        except (ConnectionError, asyncio.CancelledError):
+            raise
+        except Exception:
+            logger.exception("unhandled error", extra={"request_id": request_id})
+            error = status.internal(f"unexpected error; see the log at request {request_id}")
+            response = responses.error(error, negotiation.PLAIN)
+        if isinstance(response, web.Response) and not response.prepared:
+            response.headers["Audit-Id"] = request_id
+            encoding = request.headers.get("Accept-Encoding")
+            if encoding is not None:
+                responses.compress(response, encoding)
+        return response
+
+    async def _serve(self, request: web.BaseRequest, info: RequestInfo) -> web.StreamResponse:
+        parts = self._parts
+        user = await parts.authenticator.identify(request)
+        await parts.authorizer.check(user, info)
+        if info.is_resource:
+            found = self._find(info)
+            if found is not None:
+                return await self._resource(request, info, user, *found)
+            if parts.resources.is_builtin_group(info.group):
+                raise status.resource_not_found()
+            return responses.plain_not_found()
+        return await self._endpoint(request, info, user)
+
+    def _find(self, info: RequestInfo) -> tuple[Resource, Served] | None:
+        resource = self._parts.resources.get(info.group, info.resource)
+        if resource is None:
+            return None
+        served = resource.served(info.version)
+        return None if served is None else (resource, served)
+
+    async def _endpoint(
+        self, request: web.BaseRequest, info: RequestInfo, user: User
+    ) -> web.StreamResponse:
+        endpoints = self._parts.endpoints
+        handler = endpoints.get(info.path.rstrip("/") or "/")
+        if handler is None:
+            root = info.path.split("/", 2)[1] if info.path.startswith("/") else ""
+            handler = endpoints.get(f"/{root}/")
+        if handler is None:
+            return responses.plain_not_found()
+        return await handler(request, info, user)
+
+    async def _resource(
+        self,
+        request: web.BaseRequest,
+        info: RequestInfo,
+        user: User,
+        resource: Resource,
+        served: Served,
+    ) -> web.StreamResponse:
+        namespace = info.namespace if resource.namespaced else ""
+        call = Call(info.verb, resource, served, namespace, info.name, info.subresource, user=user)
+        if served.version.deprecated:
+            call.warn(served.version.deprecation_warning)
+        try:
+            misplaced = _misplaced(info, resource)
+            if misplaced is not None:
+                return misplaced
+            accept = request.headers.get("Accept")
+            form = negotiation.choose(accept, builtin=resource.builtin)
+            if form.kind == "Table":
+                include = request.rel_url.query.get("includeObject", "")
+                tables.check_include(include)
+                form = replace(form, include=include)
+            exchange = Exchange(request, call, form)
+            return await self._verb(exchange, info)
+        except status.StatusError as error:
+            form = negotiation.safe(request.headers.get("Accept"))
+            return responses.error(error, form, call.warnings)
+
+    async def _verb(self, exchange: Exchange, info: RequestInfo) -> web.StreamResponse:
+        call = exchange.call
+        if call.subresource and call.subresource != "status":
+            return await self._subresource(exchange)
+        if call.subresource == "status" and not call.served.version.status or info.rest:
+            raise self._no_subresource(call)
+        if call.subresource and call.verb not in ("get", "update", "patch"):
+            raise method_not_allowed(call)
+        if call.verb in _LONG:
+            return await watch.serve(self._parts.registry, exchange)
+        handler = self._parts.handlers.by_verb.get(call.verb)
+        if handler is None or not _allowed(info, call):
+            raise method_not_allowed(call)
+        return await handler(exchange)
+
+    async def _subresource(self, exchange: Exchange) -> web.StreamResponse:
+        call = exchange.call
+        table = self._parts.subresources
+        handler = table.get((call.resource.group, call.resource.plural, call.subresource))
+        if handler is None:
+            handler = table.get(("*", "*", call.subresource))
+        if handler is None:
+            raise self._no_subresource(call)
+        return await handler(exchange)
+
+    def _no_subresource(self, call: Call) -> status.StatusError:
+        if call.resource.builtin:
+            return status.resource_not_found()
+        return status.not_found(call.resource.group, call.resource.plural, call.name)
+
+
+def _watches(request: web.BaseRequest) -> bool:
+    return request.rel_url.query.get("watch", "0").lower() not in ("", "0", "false")
+
+
+def _misplaced(info: RequestInfo, resource: Resource) -> web.StreamResponse | None:
+    """A namespaced object without its namespace, or a cluster-scoped one inside of one."""
+    is_namespace = resource.plural == "namespaces" and resource.builtin
+    inside = bool(info.namespace) and not is_namespace
+    if resource.namespaced:
+        wrong = not inside and (bool(info.name) or info.verb not in ("list", "watch"))
+    else:
+        wrong = inside
+    if not wrong:
+        return None
+    if resource.builtin:
+        raise status.resource_not_found()
+    return responses.plain_not_found()
+
+
+def _allowed(info: RequestInfo, call: Call) -> bool:
+    """Built-in kinds answer only where their routes are: no HEAD, no POST on a name."""
+    if not call.resource.builtin:
+        return True
+    if info.method == "HEAD":
+        return False
+    if call.verb == "create":
+        return not call.name and "create" in call.resource.definition.verbs
+    if call.verb in ("update", "patch"):
+        return bool(call.name) and call.verb in call.resource.definition.verbs
+    return call.verb in call.resource.definition.verbs
+
+
+def method_not_allowed(call: Call) -> status.StatusError:
+    """405 in the words of built-in or of custom resources."""
+    if call.resource.builtin:
+        message = "the server does not allow this method on the requested resource"
+        return status.method_not_allowed(message, {})
+    return status.method_not_allowed_on(call.resource.group, call.resource.plural, call.verb)

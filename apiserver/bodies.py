@@ -1,0 +1,124 @@
+"""Reading request bodies: size, media type, patches, DeleteOptions."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+from inkube.apiserver.calls import Call
+from inkube.schemas import decoding, status
+from inkube.schemas.gotext import quote
+
+Object = dict[str, Any]
+MAX_BODY = 3 * 1024 * 1024  # apiserver/pkg/server/config.go: MaxRequestBodyBytes
+JSON = "application/json"
+_MEDIA = {JSON: "json", "application/yaml": "yaml"}
+_PROTOBUF = "application/vnd.kubernetes.protobuf"
+PROTOBUF = "protobuf"
+_UNKNOWN_FORMAT = (
+    "the body of the request was in an unknown format - accepted media types include: "
+)
+_PATCHES = {
+    "application/json-patch+json": "json",
+    "application/merge-patch+json": "merge",
+    "application/apply-patch+yaml": "apply",
+    "application/strategic-merge-patch+json": "strategic",
+}
+
+
+async def read(request: web.BaseRequest) -> bytes:
+    """The whole body. Raises StatusError 413 over 3 MiB."""
+    try:
+        return await request.read()
+    except web.HTTPRequestEntityTooLarge as error:
+        message = f"Request entity too large: limit is {MAX_BODY}"
+        raise status.too_large(message) from error
+
+
+def media_type(request: web.BaseRequest) -> str:
+    """`json` or `yaml`; no Content-Type means JSON. Raises StatusError 415."""
+    header = request.headers.get("Content-Type")
+    if header is None or header == JSON:
+        return "json"
+    media = header.partition(";")[0].strip().lower()
+    if media in _MEDIA:
+        return _MEDIA[media]
+    if media == _PROTOBUF:
+        return PROTOBUF
+    accepted = f"{JSON}, application/yaml, {_PROTOBUF}"
+    raise status.unsupported_media_type(_UNKNOWN_FORMAT + accepted)
+
+
+def patch_kind(request: web.BaseRequest, *, builtin: bool) -> str:
+    """Which patch the Content-Type names. Raises StatusError 415."""
+    media = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    kind = _PATCHES.get(media, "")
+    if kind and (builtin or kind != "strategic"):
+        return kind
+    if builtin:
+        raise status.StatusError(
+            415,
+            status.Reason.UNSUPPORTED_MEDIA_TYPE,
+            "415: Unsupported Media Type",
+            details={},
+        )
+    accepted = ", ".join(name for name, kind in _PATCHES.items() if kind != "strategic")
+    raise status.unsupported_media_type(_UNKNOWN_FORMAT + accepted)
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A patch document, and the keys it repeats."""
+
+    value: Any
+    duplicates: list[str] = field(default_factory=list)
+
+
+def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:
+    """The patch document. Raises StatusError 400 when it cannot be read."""
+    media: decoding.Media = "yaml" if kind == "apply" else "json"
+    try:
+        decoded = decoding.decode(body, media, want_duplicates=True)
+    except decoding.DecodeError as error:
+        what = "YAML: error converting YAML to JSON" if kind == "apply" else "patch"
+        raise status.bad_request(f"error decoding {what}: {error.text}") from error
+    if kind != "apply":
+        return Patch(decoded.value, decoded.duplicates)
+    if strict and decoded.duplicates:
+        text = decoding.yaml_error(decoded.duplicates)
+        raise status.bad_request(
+            f"error strict decoding YAML: error converting YAML to JSON: {text}"
+        )
+    value = {} if decoded.value is None else decoded.value
+    if not isinstance(value, dict):
+        raise status.bad_request("error decoding YAML: an object is expected")
+    return Patch(value, decoded.duplicates)
+
+
+async def read_delete_options(request: web.BaseRequest, call: Call) -> Object | None:
+    """The DeleteOptions of a body, None without one. Raises StatusError 400 or 415."""
+    if not request.can_read_body:
+        return None
+    body = await read(request)
+    if not body:
+        return None
+    media = media_type(request)
+    value = decode_kind(body, media, "DeleteOptions")
+    kind = value.get("kind")
+    if kind and kind != "DeleteOptions":
+        raise status.bad_request(
+            f"{kind} in version {quote(call.served.name)} cannot be handled as a DeleteOptions"
+        )
+    return value
+
+
+def decode_kind(body: bytes, media: str, kind: str) -> Object:
+    """A body that must be an object of the kind, which it may leave unsaid. Raises 400 or 415."""
+    if media == PROTOBUF:
+        raise status.unsupported_media_type("protobuf is not supported; send JSON or YAML")
+    chosen: decoding.Media = "yaml" if media == "yaml" else "json"
+    decoded = decoding.decode_object(
+        body, chosen, kind=kind, want_duplicates=False, needs_kind=False
+    )
+    value: Object = decoded.value
+    return value

@@ -1,0 +1,60 @@
+"""A call: one verb on one resource by one user, the same for HTTP and the in-process client."""
+
+from dataclasses import dataclass, field
+
+from inkube.apiserver.resources import Resource, Served
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Who asks, as an authenticator found out."""
+
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+ADMIN = User("system:admin", groups=("system:masters", "system:authenticated"))
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """CreateOptions, UpdateOptions and PatchOptions in one; `validation` is fieldValidation."""
+
+    dry_run: bool = False
+    field_manager: str = ""
+    validation: str = "Warn"
+    force: bool = False
+
+
+NO_OPTIONS = WriteOptions()
+
+
+@dataclass(slots=True)
+class Call:
+    """One request on its way through registry and admission. `warnings` collects headers."""
+
+    verb: str
+    resource: Resource
+    served: Served
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    user: User = ADMIN
+    options: WriteOptions = NO_OPTIONS
+    manager: str = ""
+    """Who owns what this write sets: fieldManager, or the head of the user agent."""
+    generated: bool = False
+    """Whether the server made the name from generateName."""
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def key(self) -> str:
+        """Where the object is stored."""
+        return self.resource.key(self.namespace, self.name)
+
+    def warn(self, text: str) -> None:
+        """Add a Warning header, once."""
+        if text not in self.warnings:
+            self.warnings.append(text)

@@ -1,0 +1,111 @@
+"""How each kind of update makes the new object: PUT, the three patches, apply.
+
+Each function returns a `registry.Change`; HTTP and the in-process client use the same ones.
+"""
+
+from typing import Any
+
+import orjson
+
+from inkube.apiserver import bodies, intake, ownership
+from inkube.apiserver.calls import Call
+from inkube.apiserver.identity import Identity
+from inkube.apiserver.registry import Change
+from inkube.schemas import apply as apply_rules
+from inkube.schemas import status
+from inkube.schemas import patch as patches
+
+Object = dict[str, Any]
+
+
+def put(call: Call, obj: Object) -> Change:
+    """Replace by a body that passed `intake.read`."""
+    fresh = orjson.dumps(obj)
+
+    def transform(old: Object | None) -> Object:
+        new: Object = orjson.loads(fresh)
+        return new
+
+    unconditional = not obj["metadata"].get("resourceVersion")
+    return Change(transform, retry=unconditional, create=call.resource.strategy.create_on_update)
+
+
+def patch(call: Call, kind: str, document: bodies.Patch) -> Change:
+    """A `json`, `merge` or `strategic` patch."""
+    body = document.value
+
+    def transform(old: Object | None) -> Object:
+        assert old is not None, "patches never create"  # noqa: PT018
+        new = patched(call, kind, old, body)
+        _check_identity(call, new)
+        new = intake.admit_patched(call, new, document.duplicates)
+        intake.check_namespace(call, new)
+        intake.check_name(call, new)
+        return new
+
+    return Change(transform, retry=not _names_version(kind, body))
+
+
+def patched(call: Call, kind: str, old: Object, body: Any) -> Object:
+    if kind == "json":
+        new, warnings = patches.apply_json_patch(old, body)
+        if call.options.validation != "Ignore":
+            for warning in warnings:
+                call.warn(warning)
+        return new
+    if kind == "merge":
+        return patches.merge(old, body)
+    return patches.strategic(old, body, call.served.version.schema)
+
+
+def _names_version(kind: str, body: Any) -> bool:
+    """Whether the patch itself says which version it is for; then a lost race is a conflict."""
+    if kind == "json":
+        return any(
+            isinstance(step, dict) and step.get("path") == "/metadata/resourceVersion"
+            for step in body
+        )
+    return bool(isinstance(body, dict) and (body.get("metadata") or {}).get("resourceVersion"))
+
+
+def _check_identity(call: Call, new: Object) -> None:
+    """A patch may change neither apiVersion nor kind."""
+    if not isinstance(new, dict):
+        raise status.bad_request("a patch must leave an object")
+    if call.resource.builtin:
+        new["apiVersion"], new["kind"] = call.served.api_version, call.served.kind
+        return
+    intake.check_type(call, new)
+
+
+def apply(call: Call, body: Object, identity: Identity) -> Change:
+    """Server-side apply of a decoded body. Raises StatusError 400 when it names another object."""
+    if "apiVersion" not in body and "kind" not in body:
+        raise status.bad_request("invalid object type: /, Kind=")
+    body.setdefault("metadata", {})
+    # The namespace is not filled in: texts of errors show the configuration as it was sent.
+    intake.check_namespace(call, {"metadata": {**body["metadata"]}})
+    intake.check_name(call, body)
+    force = call.options.force
+
+    def transform(old: Object | None) -> Object:
+        merged = apply_rules.apply(
+            old,
+            body,
+            typed=call.served.typed,
+            writer=ownership.writer(call, identity.now()),
+            force=force,
+            versions=ownership.versions(call.resource),
+        )
+        return call.resource.strategy.settle_applied(call.served, merged)
+
+    names_version = bool(body["metadata"].get("resourceVersion"))
+    return Change(transform, retry=not names_version, create=not call.subresource, tracks=False)
+
+
+def read_patch(call: Call, kind: str, body: bytes, identity: Identity) -> Change:
+    """The change a PATCH body asks for; decoding errors raise StatusError 400."""
+    document = bodies.decode_patch(kind, body, strict=call.options.validation == "Strict")
+    if kind == "apply":
+        return apply(call, document.value, identity)
+    return patch(call, kind, document)

@@ -1,0 +1,156 @@
+"""The in-process client: controllers' `Client` over the same registry as HTTP."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import orjson
+
+from inkube.apiserver import changes, intake, listing
+from inkube.apiserver.bodies import Patch
+from inkube.apiserver.calls import Call, User, WriteOptions
+from inkube.apiserver.listing import ListOptions
+from inkube.apiserver.options import DeleteOptions, read_delete_options
+from inkube.apiserver.registry import Outcome, Registry
+from inkube.apiserver.rendering import value_of
+from inkube.apiserver.resources import Resources
+from inkube.apiserver.watch import Watcher
+from inkube.controllers.client import Event, Object, ObjectList, PatchType, Selection
+from inkube.schemas import status
+from inkube.schemas.meta import GVR, split_api_version
+from inkube.storage.entry import Entry
+
+ALL = Selection()
+CONTROLLER = User("system:apiserver", groups=("system:masters",))
+
+
+class InProcessClient:
+    """See `controllers.client.Client`. `manager` is who owns the fields it writes."""
+
+    def __init__(
+        self, registry: Registry, resources: Resources, *, manager: str = "inkube"
+    ) -> None:
+        self._registry = registry
+        self._resources = resources
+        self._manager = manager
+
+    def as_manager(self, manager: str) -> "InProcessClient":
+        """The same client writing under another name."""
+        return InProcessClient(self._registry, self._resources, manager=manager)
+
+    async def get(
+        self, resource: GVR | str, name: str, namespace: str = "", *, subresource: str = ""
+    ) -> Object:
+        call = self._call("get", resource, namespace, name, subresource)
+        return self._registry.copy(call, self._registry.get(call))
+
+    async def list(self, resource: GVR | str, selection: Selection = ALL) -> ObjectList:
+        call = self._call("list", resource, selection.namespace)
+        options = ListOptions(labels=selection.labels, fields=selection.fields)
+        page = await listing.find(self._registry, call, options)
+        items = [self._copy(call, entry) for entry in page.entries]
+        return ObjectList(items, str(page.revision))
+
+    def watch(
+        self, resource: GVR | str, selection: Selection = ALL, *, resource_version: str = ""
+    ) -> AsyncIterator[Event]:
+        call = self._call("watch", resource, selection.namespace)
+        options = ListOptions(
+            labels=selection.labels,
+            fields=selection.fields,
+            resource_version=resource_version,
+            watch=True,
+            bookmarks=True,
+        )
+        return self._events(Watcher(self._registry, call, options))
+
+    async def _events(self, watcher: Watcher) -> AsyncIterator[Event]:
+        async for data in watcher.frames():
+            for line in data.splitlines():
+                event = orjson.loads(line)
+                if event["type"] == "ERROR":
+                    body = event["object"]
+                    raise status.StatusError(
+                        body["code"], body.get("reason", ""), body.get("message", "")
+                    )
+                yield Event(event["type"], event["object"])
+
+    async def revision(self, resource: GVR | str) -> str:
+        return str(self._registry.store.newest(self._call("list", resource, "").key))
+
+    async def create(self, obj: Object, *, dry_run: bool = False) -> Object:
+        call, obj = self._own("create", obj, dry_run=dry_run)
+        obj = intake.admit(call, obj, [])
+        intake.check_namespace(call, obj)
+        return self._result(call, await self._registry.create(call, obj))
+
+    async def update(self, obj: Object, *, subresource: str = "", dry_run: bool = False) -> Object:
+        call, obj = self._own("update", obj, subresource=subresource, dry_run=dry_run)
+        obj = intake.admit(call, obj, [])
+        intake.check_namespace(call, obj)
+        return self._result(call, await self._registry.update(call, changes.put(call, obj)))
+
+    async def patch(
+        self,
+        resource: GVR | str,
+        name: str,
+        namespace: str = "",
+        *,
+        patch: Any,
+        type: PatchType = "merge",
+        subresource: str = "",
+        field_manager: str = "",
+        force: bool = False,
+    ) -> Object:
+        call = self._call("patch", resource, namespace, name, subresource)
+        call.options = WriteOptions(field_manager=field_manager, validation="Ignore", force=force)
+        call.manager = field_manager or self._manager
+        if type == "apply":
+            change = changes.apply(call, patch, self._registry.identity)
+        else:
+            change = changes.patch(call, type, Patch(patch))
+        return self._result(call, await self._registry.update(call, change))
+
+    async def delete(
+        self, resource: GVR | str, name: str, namespace: str = "", *, options: Object | None = None
+    ) -> Object:
+        call = self._call("delete", resource, namespace, name)
+        chosen = DeleteOptions()
+        if options:
+            chosen, _ = read_delete_options({}, options)  # type: ignore[arg-type] # body wins
+        return self._result(call, await self._registry.delete(call, chosen))
+
+    def _own(
+        self, verb: str, obj: Object, *, subresource: str = "", dry_run: bool = False
+    ) -> tuple[Call, Object]:
+        """The call an object names itself, and a copy of the object to work on."""
+        group, version = split_api_version(obj.get("apiVersion", ""))
+        resource = self._resources.by_kind(group, obj.get("kind", ""))
+        if resource is None:
+            raise status.resource_not_found()
+        meta = obj.get("metadata") or {}
+        gvr = GVR(group, version, resource.plural)
+        name = meta.get("name", "")
+        call = self._call(verb, gvr, meta.get("namespace", ""), name, subresource)
+        call.options = WriteOptions(dry_run=dry_run)
+        return call, orjson.loads(orjson.dumps(obj))
+
+    def _call(
+        self, verb: str, resource: GVR | str, namespace: str, name: str = "", subresource: str = ""
+    ) -> Call:
+        gvr = GVR.parse(resource) if isinstance(resource, str) else resource
+        found = self._resources.get(gvr.group, gvr.resource)
+        served = found.served(gvr.version) if found is not None else None
+        if found is None or served is None:
+            raise status.resource_not_found()
+        where = namespace if found.namespaced else ""
+        if found.plural == "namespaces" and found.builtin:
+            where = ""
+        return Call(
+            verb, found, served, where, name, subresource, user=CONTROLLER, manager=self._manager
+        )
+
+    def _copy(self, call: Call, entry: Entry) -> Object:
+        return orjson.loads(orjson.dumps(value_of(call, entry)))  # type: ignore[no-any-return]
+
+    def _result(self, call: Call, outcome: Outcome) -> Object:
+        return self._copy(call, outcome.entry)

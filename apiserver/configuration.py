@@ -1,0 +1,51 @@
+"""What a server can be told: one frozen dataclass, the same for Python and the command line."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Options of `APIServer` and, by the same names, of `inkube serve`."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    """0 takes a free port."""
+    data: Path | None = None
+    """The SQLite file; None keeps everything in memory."""
+    durable: bool = True
+    """Whether an acknowledged write survives a power cut (`synchronous=FULL`)."""
+    definitions: Sequence[Path] = ()
+    """Files or folders of CRDs, and of objects, that are there from the start."""
+    kinds: Sequence[Any] = ()
+    """`controllers.kinds.KindModule`s beside the built-in ones."""
+    controllers: bool = True
+    """Whether the built-in controllers run."""
+    offline: bool = False
+    """Outside systems are those of the world's kinds only."""
+    recheck_healthy: float = 300.0
+    recheck_unhealthy: float = 60.0
+    outside_timeout: float = 10.0
+    """At most so long one question to an outside system may take."""
+    retry_seconds: float = 10.0
+    """At most so long one reconcile asks a failing outside service again before it reports it."""
+    allow_private_hosts: bool = False
+    local_path_prefixes: Sequence[Path] = ()
+    github_api_url: str = "https://api.github.com"
+    token_auth_file: Path | None = None
+    client_ca_file: Path | None = None
+    tls: bool = False
+    tls_cert_file: Path | None = None
+    tls_private_key_file: Path | None = None
+    authorization_mode: str = "AlwaysAllow"
+    allow_origins: Sequence[str] = ()
+    verbose: bool = False
+    """Log bodies, secrets left out."""
+    clock: Any = None
+    """A `schemas.clock.Clock`; None is real time."""
+    services: dict[str, Any] = field(default_factory=dict)
+    """Outside services for checks, by parameter name."""
+    on_request: Callable[..., None] | None = None
+    """Called with every finished request, for a fixture's log."""

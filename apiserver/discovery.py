@@ -1,0 +1,268 @@
+"""Discovery: which groups, versions and resources are served.
+
+Documents are built from the live table when first asked for and kept until it changes. Follows
+apiserver/pkg/endpoints/discovery and its aggregated form.
+"""
+
+import hashlib
+import re
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from inkube.apiserver import negotiation, responses
+from inkube.apiserver.calls import User
+from inkube.apiserver.requests import RequestInfo
+from inkube.apiserver.resources import Resource, Resources
+from inkube.schemas import status
+from inkube.schemas.builtin import resources as builtin
+
+Object = dict[str, Any]
+_VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
+_STAGES = {None: 2, "beta": 1, "alpha": 0}
+
+
+def version_order(name: str) -> tuple[Any, ...]:
+    """Sort key: v2 before v1, v1 before v1beta2, odd names last and by letter."""
+    match = _VERSION.fullmatch(name)
+    if match is None:
+        return (1, name)
+    major, stage, minor = match.groups()
+    return (0, -_STAGES[stage], -int(major), -int(minor or 0))
+
+
+class Discovery:
+    """`/api`, `/apis` and what lies below, plain and aggregated."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._revision = -1
+        self._documents: dict[str, tuple[bytes, str]] = {}
+
+    async def __call__(
+        self, request: web.BaseRequest, info: RequestInfo, user: User
+    ) -> web.StreamResponse:
+        """Answer `/api…` and `/apis…`."""
+        parts = [part for part in info.path.strip("/").split("/") if part]
+        groups = self._groups()
+        if parts in (["api"], ["apis"]):
+            return self._root(request, parts[0])
+        group = "" if parts[0] == "api" else parts[1]
+        version = parts[1] if parts[0] == "api" else (parts[2] if len(parts) > 2 else "")
+        if (parts[0] == "apis" and group == "") or group not in groups:
+            return responses.plain_not_found()
+        if version and version not in groups[group]:
+            if self._resources.is_builtin_group(group):
+                raise status.resource_not_found()
+            return responses.plain_not_found()
+        if self._resources.is_builtin_group(group) and info.method != "GET":
+            message = "the server does not allow this method on the requested resource"
+            raise status.method_not_allowed(message, {})
+        form = negotiation.choose(request.headers.get("Accept"), transforms=False)
+        if version:
+            return responses.render(self.resource_list(group, version), form)
+        return responses.render(
+            {"kind": "APIGroup", "apiVersion": "v1", **self._group(group)}, form
+        )
+
+    def _root(self, request: web.BaseRequest, root: str) -> web.StreamResponse:
+        accept = request.headers.get("Accept") or ""
+        aggregated = _aggregated(accept)
+        if aggregated:
+            return self._aggregated(request, root, aggregated)
+        form = negotiation.choose(accept, transforms=False)
+        if root == "api":
+            document: Object = {
+                "kind": "APIVersions",
+                "versions": ["v1"],
+                "serverAddressByClientCIDRs": [
+                    {"clientCIDR": "0.0.0.0/0", "serverAddress": request.host}
+                ],
+            }
+            return responses.render(document, form)
+        groups = [self._group(name) for name in self._groups() if name]
+        return responses.render(
+            {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}, form
+        )
+
+    def _aggregated(self, request: web.BaseRequest, root: str, version: str) -> web.StreamResponse:
+        if self._revision != self._resources.revision:
+            self._documents.clear()
+            self._revision = self._resources.revision
+        key = f"{root}/{version}"
+        if key not in self._documents:
+            body = orjson.dumps(self.aggregated(root, version))
+            self._documents[key] = (body, hashlib.sha512(body).hexdigest().upper())
+        body, digest = self._documents[key]
+        etag = f'"{digest}"'
+        headers = {
+            "Content-Type": f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList",
+            "ETag": etag,
+            "Vary": "Accept",
+            "Cache-Control": "public",
+        }
+        if request.headers.get("If-None-Match") == etag:
+            return web.Response(status=304, headers=headers)
+        return web.Response(body=body, headers=headers)
+
+    def _groups(self) -> dict[str, list[str]]:
+        """Served versions by group, best first; groups in order of installation."""
+        found: dict[str, dict[str, None]] = {}
+        for resource in self._resources:
+            versions = found.setdefault(resource.group, {})
+            for version in resource.definition.served():
+                versions[version.name] = None
+        return {g: sorted(v, key=version_order) for g, v in found.items() if v}
+
+    def _group(self, name: str) -> Object:
+        versions = [
+            {"groupVersion": f"{name}/{version}", "version": version}
+            for version in self._groups()[name]
+        ]
+        return {"name": name, "versions": versions, "preferredVersion": versions[0]}
+
+    def resource_list(self, group: str, version: str) -> Object:
+        """An APIResourceList."""
+        listed = []
+        for resource in sorted(self._resources.group(group), key=lambda r: r.plural):
+            if resource.served(version) is not None:
+                listed += list(_api_resources(resource, version))
+        return {
+            "kind": "APIResourceList",
+            "apiVersion": "v1",
+            "groupVersion": f"{group}/{version}" if group else version,
+            "resources": listed,
+        }
+
+    def aggregated(self, root: str, version: str) -> Object:
+        """An APIGroupDiscoveryList of one root."""
+        items = []
+        for group, versions in self._groups().items():
+            if (root == "api") != (group == ""):
+                continue
+            items.append(
+                {
+                    "metadata": {"name": group} if group else {},
+                    "versions": [self._discovered(group, name) for name in versions],
+                }
+            )
+        return {
+            "kind": "APIGroupDiscoveryList",
+            "apiVersion": f"apidiscovery.k8s.io/{version}",
+            "metadata": {},
+            "items": items,
+        }
+
+    def _discovered(self, group: str, version: str) -> Object:
+        found = [r for r in self._resources.group(group) if r.served(version) is not None]
+        resources = [_discovery(r, version) for r in sorted(found, key=lambda r: r.plural)]
+        return {"version": version, "resources": resources, "freshness": "Current"}
+
+
+def _aggregated(accept: str) -> str:
+    """Which aggregated form an Accept header prefers, "" for the plain one."""
+    for clause in negotiation.clauses(accept):
+        if clause.media in ("*/*", negotiation.JSON, negotiation.YAML):
+            if clause.parameter("as") != "APIGroupDiscoveryList":
+                return ""
+            if clause.parameter("g") == "apidiscovery.k8s.io":
+                version = clause.parameter("v")
+                if version in ("v2", "v2beta1"):
+                    return version
+    return ""
+
+
+def _api_resources(resource: Resource, version: str) -> Any:
+    names = resource.definition.names
+    item: Object = {
+        "name": names.plural,
+        "singularName": names.singular or names.kind.lower(),
+        "namespaced": resource.namespaced,
+        "kind": names.kind,
+        "verbs": list(resource.definition.verbs),
+    }
+    if names.short_names:
+        item["shortNames"] = list(names.short_names)
+    if names.categories:
+        item["categories"] = list(names.categories)
+    if "list" in resource.definition.verbs:
+        item["storageVersionHash"] = storage_hash(resource)
+    yield item
+    for sub in subresources(resource, version):
+        yield sub
+
+
+def storage_hash(resource: Resource) -> str:
+    """Identifies group, storage version and kind (discovery.StorageVersionHash)."""
+    import base64
+
+    text = f"{resource.group}/{resource.storage.name}/{resource.kind}"
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
+
+
+def subresources(resource: Resource, version: str) -> list[Object]:
+    """The subresources as an APIResourceList shows them."""
+    served = resource.served(version)
+    assert served is not None, "asked for served versions only"  # noqa: PT018
+    found: list[Object] = []
+    if resource.builtin:
+        known = builtin.by_name().get((resource.group, resource.plural))
+        for sub in known.subresources if known else ():
+            item: Object = {"name": f"{resource.plural}/{sub.name}", "singularName": ""}
+            item["namespaced"] = resource.namespaced
+            if sub.version:
+                item |= {"group": sub.group, "version": sub.version}
+            found.append(item | {"kind": sub.kind, "verbs": list(sub.verbs)})
+        return found
+    verbs = ["get", "patch", "update"]
+    base: Object = {"singularName": "", "namespaced": resource.namespaced}
+    if served.version.status:
+        found.append(
+            {"name": f"{resource.plural}/status", **base, "kind": resource.kind, "verbs": verbs}
+        )
+    if served.version.scale:
+        found.append(
+            {
+                "name": f"{resource.plural}/scale",
+                **base,
+                "group": "autoscaling",
+                "version": "v1",
+                "kind": "Scale",
+                "verbs": verbs,
+            }
+        )
+    return found
+
+
+def _discovery(resource: Resource, version: str) -> Object:
+    names = resource.definition.names
+    item: Object = {
+        "resource": names.plural,
+        "responseKind": _kind(resource.group, version, names.kind),
+        "scope": "Namespaced" if resource.namespaced else "Cluster",
+        "singularResource": names.singular or names.kind.lower(),
+        "verbs": list(resource.definition.verbs),
+    }
+    if names.short_names:
+        item["shortNames"] = list(names.short_names)
+    if names.categories:
+        item["categories"] = list(names.categories)
+    subs = []
+    for sub in subresources(resource, version):
+        group = sub.get("group", resource.group)
+        sub_version = sub.get("version", version)
+        subs.append(
+            {
+                "subresource": sub["name"].partition("/")[2],
+                "responseKind": _kind(group, sub_version, sub["kind"]),
+                "verbs": sub["verbs"],
+            }
+        )
+    if subs:
+        item["subresources"] = subs
+    return item
+
+
+def _kind(group: str, version: str, kind: str) -> Object:
+    return {"group": group, "version": version, "kind": kind}

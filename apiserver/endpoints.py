@@ -1,0 +1,83 @@
+"""Paths that are no resources: health, version, metrics, the root."""
+
+import platform
+from typing import Any
+
+from aiohttp import web
+
+from inkube.apiserver import negotiation, responses
+from inkube.apiserver.calls import User
+from inkube.apiserver.metrics import Metrics
+from inkube.apiserver.requests import RequestInfo
+from inkube.schemas import status
+
+Object = dict[str, Any]
+
+# The reference whose behaviour is served; clients compare it with their own version.
+REFERENCE = "v1.36.2"
+CHECKS = ("ping", "log", "etcd", "poststarthook/start-apiextensions-controllers")
+
+
+def version_document() -> Object:
+    """`/version`: the reference's version, and our own in a field of its own."""
+    from inkube import __version__
+
+    major, minor, _ = REFERENCE.lstrip("v").split(".")
+    return {
+        "major": major,
+        "minor": minor,
+        "emulationMajor": major,
+        "emulationMinor": minor,
+        "minCompatibilityMajor": major,
+        "minCompatibilityMinor": str(int(minor) - 1),
+        "gitVersion": f"{REFERENCE}+inkube",
+        "gitCommit": "",
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "none",
+        "compiler": platform.python_implementation(),
+        "platform": f"{platform.system().lower()}/{platform.machine()}",
+        "inkube": {"name": "inkube", "version": __version__},
+    }
+
+
+class Endpoints:
+    """Handlers of plain paths, each `(request, info, user) → response`."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    async def health(
+        self, request: web.BaseRequest, info: RequestInfo, user: User
+    ) -> web.StreamResponse:
+        """`/healthz`, `/livez`, `/readyz`; `?verbose` lists the checks."""
+        name = info.path.strip("/").split("/")[0]
+        check = info.path.strip("/").partition("/")[2]
+        if check and check not in CHECKS:
+            return responses.plain_not_found()
+        text = "ok"
+        if "verbose" in request.rel_url.query and not check:
+            lines = [f"[+]{each} ok" for each in CHECKS]
+            text = "\n".join([*lines, f"{name} check passed", ""])
+        headers = {
+            "Content-Type": "text/plain; charset=utf-8",
+            "Cache-Control": "no-cache, private",
+            "X-Content-Type-Options": "nosniff",
+        }
+        return web.Response(text=text, headers=headers)
+
+    async def version(
+        self, request: web.BaseRequest, info: RequestInfo, user: User
+    ) -> web.StreamResponse:
+        """`/version`."""
+        if info.method not in ("GET", "HEAD"):
+            message = "the server does not allow this method on the requested resource"
+            raise status.method_not_allowed(message, {})
+        return responses.render(version_document(), negotiation.PLAIN)
+
+    async def metrics(
+        self, request: web.BaseRequest, info: RequestInfo, user: User
+    ) -> web.StreamResponse:
+        """`/metrics` in the exposition format."""
+        headers = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
+        return web.Response(body=self._metrics.text(), headers=headers)

@@ -1,0 +1,167 @@
+"""One short coroutine per verb: decode, call the registry, answer.
+
+Everything HTTP about a verb stands here and nothing else; a handler gets an `Exchange` (request,
+call, form of the answer) and returns a response.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp import web
+
+from inkube.apiserver import bodies, changes, intake, listing, responses
+from inkube.apiserver.calls import Call, WriteOptions
+from inkube.apiserver.negotiation import Form
+from inkube.apiserver.options import (
+    Query,
+    manager_name,
+    read_delete_options,
+    read_write_options,
+)
+from inkube.apiserver.registry import Outcome, Registry
+from inkube.apiserver.rendering import Renderer
+from inkube.schemas import status
+from inkube.schemas.definitions import Origin
+
+Object = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request on its way: what came in, the call it became, the form of the answer."""
+
+    request: web.BaseRequest
+    call: Call
+    form: Form
+
+    @property
+    def query(self) -> Query:
+        return self.request.rel_url.query
+
+    @property
+    def lenient(self) -> bool:
+        """Kinds declared in Python read `dryRun=true` as All."""
+        return self.call.resource.definition.origin is Origin.PYTHON
+
+
+Handler = Callable[[Exchange], Awaitable[web.StreamResponse]]
+
+
+class Handlers:
+    """The verbs over one registry."""
+
+    def __init__(self, registry: Registry, renderer: Renderer) -> None:
+        self._registry = registry
+        self._renderer = renderer
+        self.by_verb: dict[str, Handler] = {
+            "get": self.get,
+            "list": self.list,
+            "create": self.create,
+            "update": self.update,
+            "patch": self.patch,
+            "delete": self.delete,
+            "deletecollection": self.delete_collection,
+        }
+
+    async def get(self, exchange: Exchange) -> web.StreamResponse:
+        """One object; its stored bytes where they fit the form asked for."""
+        entry = self._registry.get(exchange.call)
+        return self._renderer.entry(exchange.call, entry, exchange.form)
+
+    async def list(self, exchange: Exchange) -> web.StreamResponse:
+        """Many objects at one revision."""
+        call = exchange.call
+        options = listing.read_options(exchange.query, call)
+        page = await listing.find(self._registry, call, options)
+        return self._renderer.page(call, page, exchange.form)
+
+    async def create(self, exchange: Exchange) -> web.StreamResponse:
+        """POST."""
+        call = exchange.call
+        self._options(exchange, "CreateOptions")
+        body = await bodies.read(exchange.request)
+        obj = intake.read(call, body, bodies.media_type(exchange.request))
+        intake.check_namespace(call, obj)
+        if call.name:
+            obj["metadata"]["name"] = call.name
+        return self._answer(exchange, await self._registry.create(call, obj))
+
+    async def update(self, exchange: Exchange) -> web.StreamResponse:
+        """PUT."""
+        call = exchange.call
+        self._options(exchange, "UpdateOptions")
+        if not call.name:
+            raise status.bad_request("name must be provided")
+        body = await bodies.read(exchange.request)
+        obj = intake.read(call, body, bodies.media_type(exchange.request))
+        intake.check_namespace(call, obj)
+        intake.check_name(call, obj)
+        return self._answer(exchange, await self._registry.update(call, changes.put(call, obj)))
+
+    async def patch(self, exchange: Exchange) -> web.StreamResponse:
+        """PATCH, every type."""
+        call = exchange.call
+        kind = bodies.patch_kind(exchange.request, builtin=call.resource.builtin)
+        if not call.name:
+            raise status.bad_request("name must be provided")
+        self._options(exchange, "PatchOptions", apply=kind == "apply")
+        body = await bodies.read(exchange.request)
+        outcome = await self._registry.update(
+            call, changes.read_patch(call, kind, body, self._registry.identity)
+        )
+        return self._answer(exchange, outcome)
+
+    async def delete(self, exchange: Exchange) -> web.StreamResponse:
+        """DELETE of one object: the object while something holds it, else a Status."""
+        call = exchange.call
+        options = await self._delete_options(exchange)
+        outcome = await self._registry.delete(call, options)
+        if outcome.deleted and not call.resource.strategy.returns_deleted:
+            meta = outcome.entry.value["metadata"]
+            body = status.success(call.resource.group, call.resource.plural, call.name, meta["uid"])
+            return responses.render(body, exchange.form.without_transform(), warnings=call.warnings)
+        return self._renderer.entry(call, outcome.entry, exchange.form.without_transform())
+
+    async def delete_collection(self, exchange: Exchange) -> web.StreamResponse:
+        """DELETE of all that the selectors match; answers them as they were listed."""
+        call = exchange.call
+        query = listing.read_options(exchange.query, call)
+        options = await self._delete_options(exchange)
+        page = await listing.find(self._registry, call, query)
+        for entry in page.entries:
+            meta = entry.value["metadata"]
+            one = Call(
+                "delete",
+                call.resource,
+                call.served,
+                meta.get("namespace", ""),
+                meta["name"],
+                user=call.user,
+            )
+            try:
+                await self._registry.delete(one, options)
+            except status.StatusError as error:
+                if error.reason != status.Reason.NOT_FOUND:
+                    raise
+        return self._renderer.page(call, page, exchange.form.without_transform())
+
+    async def _delete_options(self, exchange: Exchange) -> Any:
+        body = await bodies.read_delete_options(exchange.request, exchange.call)
+        options, warnings = read_delete_options(exchange.query, body, lenient=exchange.lenient)
+        exchange.call.options = WriteOptions(dry_run=options.dry_run)
+        for warning in warnings:
+            exchange.call.warn(warning)
+        return options
+
+    def _options(self, exchange: Exchange, kind: str, *, apply: bool = False) -> None:
+        call = exchange.call
+        call.options, warnings = read_write_options(
+            exchange.query, kind, lenient=exchange.lenient, apply=apply
+        )
+        call.manager = manager_name(call.options, exchange.request.headers.get("User-Agent", ""))
+        call.warnings.extend(warnings)
+
+    def _answer(self, exchange: Exchange, outcome: Outcome) -> web.StreamResponse:
+        code = 201 if outcome.created else 200
+        return self._renderer.entry(exchange.call, outcome.entry, exchange.form, code=code)

@@ -1,0 +1,162 @@
+"""From a request's body to an object fit for the registry.
+
+Decodes, checks apiVersion and kind against the address, gives metadata its types, prunes and
+defaults, and deals with unknown and duplicate fields as `fieldValidation` asks. Patched objects
+pass the same way. Follows apiserver/pkg/endpoints/handlers/{create,update,patch}.go and
+apiextensions-apiserver's schemaCoercingDecoder.
+"""
+
+from typing import Any
+
+from inkube.apiserver import bodies
+from inkube.apiserver.calls import Call
+from inkube.schemas import decoding, fielderrors, gotext, status
+from inkube.schemas.builtin import resources as builtin_resources
+from inkube.schemas.builtin.decoding import patch_refusal
+from inkube.schemas.gotext import quote
+from inkube.schemas.meta import split_api_version
+from inkube.schemas.unmarshal import DecodeError
+
+Object = dict[str, Any]
+
+
+def read(call: Call, body: bytes, media: str) -> Object:
+    """Decode the body of a create or update. Raises StatusError 400 or 422."""
+    kind = call.served.kind
+    if media == bodies.PROTOBUF:
+        raise _no_protobuf(call, body)
+    decoded = decoding.decode_object(
+        body,
+        "yaml" if media == "yaml" else "json",
+        kind=kind,
+        want_duplicates=call.options.validation != "Ignore",
+        needs_kind=not call.resource.builtin,
+    )
+    obj: Object = decoded.value
+    check_type(call, obj)
+    strict = call.options.validation == "Strict"
+    return admit(call, obj, decoded.strict_texts() if strict else decoded.duplicates)
+
+
+def _no_protobuf(call: Call, body: bytes) -> status.StatusError:
+    """Bytes that say they are protobuf: the reference's words, or that it is not supported."""
+    if body.startswith(b"k8s\0"):
+        return status.unsupported_media_type("protobuf is not supported; send JSON or YAML")
+    text = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
+    return decoding.unrecognized(body, call.served.kind, text)
+
+
+def check_type(call: Call, obj: Object) -> None:
+    """The body's apiVersion and kind must be those of the address."""
+    served = call.served
+    if call.resource.builtin:
+        _check_builtin_type(call, obj)
+        return
+    if obj.get("apiVersion") != served.api_version:
+        raise status.bad_request(
+            f"the API version in the data ({obj.get('apiVersion', '')}) does not match the "
+            f"expected API version ({served.api_version})"
+        )
+    if obj.get("kind") != served.kind:
+        found = obj.get("kind", "")
+        error = fielderrors.invalid("kind", found, f"must be {served.kind}")
+        name = (obj.get("metadata") or {}).get("name", "")
+        raise status.invalid(served.gvk.group, found, name, [error])
+
+
+def _check_builtin_type(call: Call, obj: Object) -> None:
+    """A body without kind is what the address says; another kind is refused in Go's words."""
+    served = call.served
+    version = obj.setdefault("apiVersion", served.api_version) or served.api_version
+    kind = obj.setdefault("kind", served.kind) or served.kind
+    obj["apiVersion"], obj["kind"] = version, kind
+    if kind == served.kind and version == served.api_version:
+        return
+    known = {
+        (resource.group, resource.kind): resource for resource in builtin_resources.read()
+    }.get((split_api_version(version)[0], kind))
+    short = split_api_version(version)[1]
+    if known is None:
+        why = (
+            f"no kind {quote(kind)} is registered for version {quote(version)} in scheme "
+            '"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"'
+        )
+    elif version != served.api_version and kind == served.kind:
+        raise status.bad_request(
+            f"the API version in the data ({version}) does not match the expected API version "
+            f"({served.api_version})"
+        )
+    else:
+        package = served.gvk.group.partition(".")[0] or "core"
+        why = f"converting ({short}.{kind}) to ({package}.{served.kind}): unknown conversion"
+    raise status.bad_request(
+        f"{kind} in version {quote(short)} cannot be handled as a {served.kind}: {why}"
+    )
+
+
+def admit(call: Call, obj: Object, duplicates: list[str]) -> Object:
+    """Type, prune and default an object, in place where that is possible; returns it.
+
+    Raises StatusError 400 when a value cannot be what its field is, or on unknown and duplicate
+    fields under Strict.
+    """
+    kind, api_version = call.served.kind, call.served.api_version
+    try:
+        obj, found = _decode(call, obj, duplicates)
+    except DecodeError as error:
+        raise decoding.cannot_handle(api_version, kind, kind, error.text) from error
+    if found and call.options.validation == "Strict":
+        text = decoding.strict_text(found)
+        raise decoding.cannot_handle(api_version, kind, kind, text)
+    for text in found:
+        call.warn(text)
+    return obj
+
+
+def admit_patched(call: Call, obj: Object, duplicates: list[str]) -> Object:
+    """The same for what a patch made; what is wrong then is wrong with the patch: 422."""
+    shown = gotext.compact_json(obj)
+    try:
+        obj, found = _decode(call, obj, duplicates)
+    except DecodeError as error:
+        raise patch_refusal(shown, error.text) from error
+    if found and call.options.validation == "Strict":
+        raise patch_refusal(shown, decoding.strict_text(found))
+    for text in found:
+        call.warn(text)
+    return obj
+
+
+def _decode(call: Call, obj: Object, duplicates: list[str]) -> tuple[Object, list[str]]:
+    unknown: list[str] | None = None if call.options.validation == "Ignore" else []
+    obj = call.resource.strategy.decode(call.served, obj, unknown)
+    return obj, [*duplicates, *(unknown or ())]
+
+
+def check_namespace(call: Call, obj: Object) -> None:
+    """The body's namespace must be the address's; a missing one is filled in."""
+    meta = obj.get("metadata")
+    if meta is None:
+        meta = obj["metadata"] = {}
+    if not call.resource.namespaced:
+        meta.pop("namespace", None)
+    elif not meta.get("namespace"):
+        meta["namespace"] = call.namespace
+    elif meta["namespace"] != call.namespace:
+        raise status.bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+
+
+def check_name(call: Call, obj: Object) -> None:
+    """The body's name must be the address's. Raises StatusError 400."""
+    name = obj["metadata"].get("name") or ""
+    if not name:
+        raise status.bad_request(
+            f"the name of the object ({call.name} based on URL) was undeterminable: "
+            "name must be provided"
+        )
+    if name != call.name:
+        raise status.bad_request(
+            f"the name of the object ({name}) does not match the name on the URL ({call.name})"
+        )

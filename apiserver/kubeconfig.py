@@ -1,0 +1,37 @@
+"""A kubeconfig for a running server, as text."""
+
+import base64
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+NAME = "inkube"
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How to reach a server; empty members are left out."""
+
+    url: str
+    token: str = ""
+    authority: bytes = b""
+    namespace: str = "default"
+
+
+def render(access: Access) -> str:
+    """YAML that kubectl and every client library read."""
+    cluster: dict[str, Any] = {"server": access.url}
+    if access.authority:
+        cluster["certificate-authority-data"] = base64.b64encode(access.authority).decode()
+    user = {"token": access.token} if access.token else {}
+    context = {"cluster": NAME, "user": NAME, "namespace": access.namespace}
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": NAME, "cluster": cluster}],
+        "users": [{"name": NAME, "user": user}],
+        "contexts": [{"name": NAME, "context": context}],
+        "current-context": NAME,
+    }
+    return yaml.safe_dump(document, sort_keys=False)

@@ -1,0 +1,57 @@
+"""NamespaceLifecycle admission: objects live in namespaces that exist and are not going away.
+
+Follows apiserver/pkg/admission/plugin/namespace/lifecycle.
+"""
+
+from inkube.apiserver.admission import Attributes, Operation, Plugin
+from inkube.apiserver.resources import Resource
+from inkube.schemas import status
+from inkube.storage.store import Store
+
+IMMORTAL = ("default", "kube-system", "kube-public")
+_PREFIX = "/registry/namespaces/"
+
+
+class NamespaceLifecycle(Plugin):
+    """Refuses creates in missing or terminating namespaces, and deletes of the immortal ones."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def handles(self, resource: Resource, operation: Operation) -> bool:
+        is_namespace = resource.builtin and resource.plural == "namespaces"
+        if operation == "DELETE":
+            return is_namespace
+        return resource.namespaced and operation == "CREATE"
+
+    async def mutate(self, attributes: Attributes) -> None:
+        call = attributes.call
+        if attributes.operation == "DELETE":
+            if call.name in IMMORTAL:
+                raise status.forbidden(
+                    "", "namespaces", call.name, "this namespace may not be deleted"
+                )
+            return
+        entry = self._store.get(_PREFIX + call.namespace)
+        if entry is None:
+            raise status.not_found("", "namespaces", call.namespace)
+        phase = entry.value.get("status", {}).get("phase")
+        if phase == "Terminating" or "deletionTimestamp" in entry.value["metadata"]:
+            raise self._terminating(attributes)
+
+    def _terminating(self, attributes: Attributes) -> status.StatusError:
+        call = attributes.call
+        error = status.forbidden(
+            call.resource.group,
+            call.resource.plural,
+            call.name,
+            f"unable to create new content in namespace {call.namespace} "
+            "because it is being terminated",
+        )
+        cause = {
+            "reason": "NamespaceTerminating",
+            "message": f"namespace {call.namespace} is being terminated",
+            "field": "metadata.namespace",
+        }
+        error.details = {**(error.details or {}), "causes": [cause]}
+        return error

@@ -1,0 +1,49 @@
+"""Structured log lines: one JSON object a line, or `key=value` text for people."""
+
+import json
+import logging
+import sys
+
+_STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
+
+
+class JSONFormatter(logging.Formatter):
+    """Time, level, logger, message and whatever `extra` brought."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **_extra(record),
+        }
+        if record.exc_info:
+            line["error"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str)
+
+
+class TextFormatter(logging.Formatter):
+    """The same for a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        pairs = " ".join(f"{key}={value}" for key, value in _extra(record).items() if value != "")
+        text = f"{self.formatTime(record, '%H:%M:%S')} {record.levelname.lower()} "
+        text += f"{record.getMessage()} {pairs}".rstrip()
+        if record.exc_info:
+            text += "\n" + self.formatException(record.exc_info)
+        return text
+
+
+def _extra(record: logging.LogRecord) -> dict[str, object]:
+    return {key: value for key, value in record.__dict__.items() if key not in _STANDARD}
+
+
+def configure(*, style: str = "text", level: str = "INFO") -> None:
+    """Send the package's log lines to stderr. Called by the command line only."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JSONFormatter() if style == "json" else TextFormatter())
+    root = logging.getLogger("inkube")
+    root.handlers = [handler]
+    root.setLevel(level)
+    root.propagate = False

@@ -1,0 +1,119 @@
+"""Which form an answer takes: JSON or YAML; the object itself, a Table or its metadata only.
+
+Follows apiserver/pkg/endpoints/handlers/negotiation. Protobuf is never served: clients that ask for
+it name JSON as well.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from inkube.schemas import status
+
+JSON = "application/json"
+YAML = "application/yaml"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+ACCEPTED = f"{JSON}, {YAML}, {PROTOBUF}"
+_TRANSFORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+_META_VERSIONS = ("v1", "v1beta1")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How to answer. `kind` is "" for the object as it is, else the transform's kind."""
+
+    media: str = JSON
+    kind: str = ""
+    version: str = "v1"
+    pretty: bool = False
+    include: str = ""
+    """`includeObject` of a Table: Metadata (also ""), Object or None."""
+
+    @property
+    def plain_json(self) -> bool:
+        """Whether stored bytes serve as they are."""
+        return self.media == JSON and not self.kind
+
+    def without_transform(self) -> "Form":
+        """The same media type, the object as it is: deletes and errors are never tables."""
+        return Form(self.media) if self.kind else self
+
+
+PLAIN = Form()
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    """One media range of an Accept header."""
+
+    media: str
+    parameters: tuple[tuple[str, str], ...]
+    quality: float
+
+    def parameter(self, name: str) -> str:
+        return dict(self.parameters).get(name, "")
+
+
+@lru_cache(maxsize=512)
+def clauses(header: str) -> tuple[_Clause, ...]:
+    """The media ranges, best quality first, order kept among equals."""
+    found = []
+    for part in header.split(",")[:64]:
+        media, *parameters = (piece.strip() for piece in part.split(";"))
+        pairs = [tuple(p.partition("=")[::2]) for p in parameters]
+        quality = 1.0
+        for name, value in pairs:
+            if name == "q":
+                try:
+                    quality = float(value)
+                except ValueError:
+                    quality = 0.0
+        kept = tuple((name, value) for name, value in pairs if name != "q")
+        found.append(_Clause(media, kept, quality))
+    return tuple(sorted(found, key=lambda clause: -clause.quality))
+
+
+def choose(header: str | None, *, transforms: bool = True, builtin: bool = False) -> Form:
+    """The form for an Accept header. Raises StatusError 406 when there is none.
+
+    `transforms` says whether Table and PartialObjectMetadata may be served here.
+    """
+    if not header or header in ("*/*", JSON):
+        return PLAIN
+    form = _choose(header, transforms, builtin)
+    if form is None:
+        raise status.not_acceptable(f"only the following media types are accepted: {ACCEPTED}")
+    return form
+
+
+@lru_cache(maxsize=512)
+def _choose(header: str, transforms: bool, builtin: bool) -> Form | None:
+    for clause in clauses(header):
+        media = _media(clause.media, builtin)
+        if media is None or clause.quality == 0:
+            continue
+        kind = clause.parameter("as")
+        if not kind:
+            return Form(media)
+        version = clause.parameter("v") or "v1"
+        if (
+            transforms
+            and kind in _TRANSFORMS
+            and clause.parameter("g") == "meta.k8s.io"
+            and version in _META_VERSIONS
+        ):
+            return Form(media, kind, version)
+    return None
+
+
+def _media(media: str, builtin: bool) -> str | None:
+    if media in ("*/*", JSON) or (media == "application/*" and not builtin):
+        return JSON
+    return YAML if media == YAML else None
+
+
+def safe(header: str | None) -> Form:
+    """The form an error takes: never fails, never a transform."""
+    try:
+        return Form(choose(header).media)
+    except status.StatusError:
+        return PLAIN

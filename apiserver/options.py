@@ -1,0 +1,185 @@
+"""Query options of writes and their validation.
+
+Follows apimachinery/pkg/apis/meta/v1/validation; each bad option is a cause of one 422 whose kind
+is CreateOptions, UpdateOptions, PatchOptions or DeleteOptions.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from inkube.apiserver.calls import WriteOptions
+from inkube.schemas import fielderrors, status
+from inkube.schemas.fielderrors import FieldError
+
+MAX_MANAGER = 128
+VALIDATIONS = ("", "Ignore", "Strict", "Warn")
+PROPAGATION = ("", "Foreground", "Background", "Orphan")
+DRY_RUN_TRUE = 'dryRun "true" was read as "All"; other API servers refuse it'
+
+
+class Query(Protocol):
+    """The part of a multidict that options need."""
+
+    def get(self, key: str, default: Any = None, /) -> Any: ...
+    def getall(self, key: str, default: Any = None, /) -> Any: ...
+    def __contains__(self, key: object, /) -> bool: ...
+
+
+EMPTY: WriteOptions = WriteOptions()
+
+
+def read_write_options(
+    query: Query, kind: str, *, lenient: bool = False, apply: bool = False
+) -> tuple[WriteOptions, list[str]]:
+    """The options of a create, update or patch, and warnings. Raises StatusError 422.
+
+    `lenient` reads `dryRun=true` as All; `apply` asks for a field manager and allows force.
+    """
+    if not query and not apply:
+        return EMPTY, []
+    dry_run, errors, warnings = _dry_run(query.getall("dryRun", ()), lenient)
+    manager = query.get("fieldManager", "")
+    validation = query.get("fieldValidation", "")
+    force = query.get("force")
+    if kind == "PatchOptions":
+        errors += _force(force, apply)
+        if apply and not manager:
+            errors.append(fielderrors.required("fieldManager", "is required for apply patch"))
+    errors += _manager(manager)
+    if validation not in VALIDATIONS:
+        errors.append(fielderrors.not_supported("fieldValidation", validation, VALIDATIONS))
+    if errors:
+        order = {"force": 0, "fieldManager": 1, "dryRun": 2, "fieldValidation": 3}
+        errors.sort(key=lambda error: order[error.field])
+        raise status.invalid("meta.k8s.io", kind, "", errors)
+    return WriteOptions(dry_run, manager, validation or "Warn", truthy(force)), warnings
+
+
+def truthy(value: str | None) -> bool:
+    """Go's conversion of a query value to bool: only "", "0" and "false" are false."""
+    return value is not None and value.lower() not in ("false", "0")
+
+
+def _dry_run(values: Sequence[str], lenient: bool) -> tuple[bool, list[FieldError], list[str]]:
+    values = [value for value in values if value]
+    if not values:
+        return False, [], []
+    if lenient and all(value in ("All", "true") for value in values):
+        return True, [], [DRY_RUN_TRUE] if "true" in values else []
+    if any(value != "All" for value in values):
+        return False, [fielderrors.not_supported("dryRun", list(values), ["All"])], []
+    return True, [], []
+
+
+def _force(force: str | None, apply: bool) -> list[FieldError]:
+    if force is None or apply:
+        return []
+    return [fielderrors.forbidden("force", "may not be specified for non-apply patch")]
+
+
+def _manager(manager: str) -> list[FieldError]:
+    errors = []
+    if len(manager.encode()) > MAX_MANAGER:
+        errors.append(fielderrors.too_long("fieldManager", MAX_MANAGER))
+    for index, char in enumerate(manager):
+        if not char.isprintable():
+            detail = f"invalid character U+{ord(char):04X} (at position {index})"
+            errors.append(fielderrors.invalid("fieldManager", manager, detail))
+            break
+    return errors
+
+
+def manager_name(options: WriteOptions, user_agent: str) -> str:
+    """`fieldManager`, or the user agent up to its first slash, at most 128 bytes."""
+    if options.field_manager:
+        return options.field_manager
+    head = user_agent.partition("/")[0]
+    if not head.isprintable():
+        head = "".join(char for char in head if char.isprintable())
+    return head.encode()[:MAX_MANAGER].decode(errors="ignore") or "unknown"
+
+
+def read_delete_options(
+    query: Query, body: Mapping[str, Any] | None, *, lenient: bool = False
+) -> tuple["DeleteOptions", list[str]]:
+    """Options of a delete: the body's when there is one, else the query's. Raises 422."""
+    source = _from_body(body) if body is not None else _from_query(query)
+    dry_run, errors, warnings = _dry_run(source.dry_run_values, lenient)
+    if source.propagation is not None and source.orphan is not None:
+        errors.insert(
+            0,
+            fielderrors.invalid(
+                "propagationPolicy",
+                source.propagation,
+                "orphanDependents and deletionPropagation cannot be both set",
+            ),
+        )
+    if source.propagation is not None and source.propagation not in PROPAGATION[1:]:
+        errors.append(
+            fielderrors.not_supported(
+                "propagationPolicy", source.propagation, [*PROPAGATION[1:], "nil"]
+            )
+        )
+    if errors:
+        raise status.invalid("meta.k8s.io", "DeleteOptions", "", errors)
+    source.dry_run = dry_run
+    return source, warnings
+
+
+class DeleteOptions:
+    """metav1.DeleteOptions; None where the client said nothing."""
+
+    __slots__ = (
+        "dry_run",
+        "dry_run_values",
+        "grace",
+        "orphan",
+        "propagation",
+        "resource_version",
+        "uid",
+    )
+
+    def __init__(self) -> None:
+        self.dry_run = False
+        self.dry_run_values: list[str] = []
+        self.grace: int | None = None
+        self.orphan: bool | None = None
+        self.propagation: str | None = None
+        self.uid: str | None = None
+        self.resource_version: str | None = None
+
+
+def _from_query(query: Query) -> DeleteOptions:
+    options = DeleteOptions()
+    options.dry_run_values = list(query.getall("dryRun", ()))
+    if "gracePeriodSeconds" in query:
+        options.grace = parse_int(query.get("gracePeriodSeconds"))
+    if "orphanDependents" in query:
+        options.orphan = truthy(query.get("orphanDependents"))
+    options.propagation = query.get("propagationPolicy")
+    return options
+
+
+def _from_body(body: Mapping[str, Any]) -> DeleteOptions:
+    options = DeleteOptions()
+    options.dry_run_values = list(body.get("dryRun") or ())
+    options.grace = body.get("gracePeriodSeconds")
+    options.orphan = body.get("orphanDependents")
+    options.propagation = body.get("propagationPolicy")
+    preconditions = body.get("preconditions") or {}
+    options.uid = preconditions.get("uid")
+    options.resource_version = preconditions.get("resourceVersion")
+    return options
+
+
+def parse_int(text: str) -> int:
+    """`strconv.ParseInt`. Raises StatusError 400 with Go's text."""
+    try:
+        if text.strip() != text or "_" in text:
+            raise ValueError(text)
+        return int(text)
+    except ValueError as error:
+        from inkube.schemas.gotext import quote
+
+        message = f"strconv.ParseInt: parsing {quote(text)}: invalid syntax"
+        raise status.bad_request(message) from error

@@ -1,0 +1,74 @@
+"""Who set which field: keeps metadata.managedFields true on every write.
+
+A thin bridge between calls and the pure `schemas.managedfields`; apply brings its own entries.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from inkube.apiserver.calls import Call
+from inkube.apiserver.resources import Resource
+from inkube.schemas import managedfields, meta, resetfields
+from inkube.schemas.typed import TypedSchema, Versions
+
+Object = dict[str, Any]
+
+
+class _LazySchemas(dict[str, TypedSchema]):
+    """The typed views of a kind by apiVersion, each compiled when an entry first needs it."""
+
+    def __init__(self, resource: Resource) -> None:
+        super().__init__()
+        self._served = {
+            served.api_version: served
+            for served in resource.versions.values()
+            if served.version.served
+        }
+
+    def __missing__(self, api_version: str) -> TypedSchema:
+        view = self[api_version] = self._served[api_version].typed
+        return view
+
+    def __contains__(self, api_version: object) -> bool:
+        return api_version in self._served
+
+    def get(self, api_version: str, default: Any = None) -> Any:
+        """The view of a served version; `default` for others."""
+        return self[api_version] if api_version in self._served else default
+
+
+def versions(resource: Resource) -> Versions:
+    """How entries of other versions are read; those of versions not served vanish."""
+    known = resource.field_versions
+    if known is None:
+        known = resource.field_versions = Versions(_LazySchemas(resource))
+    return known
+
+
+def writer(call: Call, now: datetime, *, api_version: str = "") -> managedfields.Writer:
+    """The manager this call writes as; `api_version` where it writes another kind (a Scale)."""
+    has_status = call.served.version.status
+    if call.resource.builtin:
+        group, kind = call.resource.group, call.resource.kind
+        ignored = resetfields.of_builtin(group, kind, call.subresource, status=has_status)
+    else:
+        ignored = resetfields.of_custom(call.subresource, status=has_status)
+    return managedfields.Writer(
+        manager=call.manager,
+        api_version=api_version or call.served.api_version,
+        subresource=call.subresource,
+        time=meta.format_time(now),
+        ignored=ignored,
+        kind="Scale" if api_version else call.served.kind,
+    )
+
+
+def track(call: Call, live: Object | None, new: Object, now: datetime) -> None:
+    """Record in `new` what an ordinary write changed against `live`."""
+    managedfields.track_update(
+        live,
+        new,
+        typed=call.served.typed,
+        writer=writer(call, now),
+        versions=versions(call.resource),
+    )

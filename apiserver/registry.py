@@ -1,0 +1,346 @@
+"""The generic registry: create, get, update, delete of any kind, over one store.
+
+Every write of every client passes here, in this order: transform (body, patch or apply) →
+admission.mutate → ownership of fields → prepare → validate → admission.validate → store. A dry run
+is another store, not another path. Follows apiserver/pkg/registry/generic/registry/store.go.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from inkube.apiserver import deletion, ownership
+from inkube.apiserver.admission import Attributes, Chain
+from inkube.apiserver.calls import Call
+from inkube.apiserver.identity import Identity
+from inkube.apiserver.options import DeleteOptions
+from inkube.apiserver.strategy import same
+from inkube.schemas import fielderrors, managedfields, status
+from inkube.schemas.gotext import quote
+from inkube.storage import errors as storage_errors
+from inkube.storage.entry import Codec, Entry
+from inkube.storage.store import Store
+
+Object = dict[str, Any]
+MAX_RETRIES = (
+    100  # each lost race means that another write won, so this many losses are no accident
+)
+MAX_OBJECT = 1_572_864  # etcd's default request limit, which the reference's clients meet
+GENERATE_RETRIES = 8  # as CreateWithGenerateName retries
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a write led to. `object` is in the version of the call; `entry` the stored state."""
+
+    entry: Entry
+    created: bool = False
+    deleted: bool = False
+    changed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How an update makes the new object from the old one (None: there is none).
+
+    `retry` says whether a lost race may be tried again with the newer object.
+    """
+
+    transform: Callable[[Object | None], Object | Awaitable[Object]]
+    retry: bool = False
+    create: bool = False
+    """Whether the new object may be created when there is none (apply, PUT of some kinds)."""
+    tracks: bool = True
+    """Whether ownership is tracked here; apply has done so itself."""
+
+
+class Registry:
+    """One for all kinds; the Call says which."""
+
+    def __init__(self, store: Store, chain: Chain, identity: Identity, codec: Codec) -> None:
+        self.store = store
+        self.chain = chain
+        self.identity = identity
+        self._codec = codec
+        self._dry = store.dry_run()
+
+    def get(self, call: Call) -> Entry:
+        """The newest state. Raises StatusError 404."""
+        entry = self.store.get(call.key)
+        if entry is None:
+            raise status.not_found(call.resource.group, call.resource.plural, call.name)
+        return entry
+
+    async def create(self, call: Call, obj: Object) -> Outcome:
+        """Store a new object; fills in name, namespace, uid and times."""
+        attributes = Attributes("CREATE", call, obj, None, call.options.dry_run)
+        meta = metadata(obj)
+        self._name(call, meta)
+        if call.resource.definition.terminating:
+            why = "create not allowed while custom resource definition is terminating"
+            raise status.forbidden(call.resource.group, call.resource.plural, call.name, why)
+        ownership.track(call, None, obj, self.identity.now())
+        return await self._create(call, obj, attributes)
+
+    async def _create(self, call: Call, obj: Object, attributes: Attributes) -> Outcome:
+        await self._mutate(attributes)
+        self._before_create(call, obj)
+        await self.chain.validate(attributes)
+        if metadata(obj).get("resourceVersion"):
+            raise status.unknown("resourceVersion should not be set on objects to be created")
+        entry = await self._store_new(call, obj)
+        return Outcome(entry, created=True)
+
+    async def _store_new(self, call: Call, obj: Object) -> Entry:
+        store = self._dry if call.options.dry_run else self.store
+        for attempt in range(GENERATE_RETRIES):
+            stored = self._stored(call, obj)
+            try:
+                return await store.create(call.key, stored)
+            except storage_errors.AlreadyExists as error:
+                meta = obj["metadata"]
+                if not call.generated or attempt == GENERATE_RETRIES - 1:
+                    raise self._taken(call) from error
+                meta["name"] = call.name = self.identity.generate_name(meta["generateName"])
+        raise AssertionError("unreachable: the loop returns or raises")
+
+    def _taken(self, call: Call) -> status.StatusError:
+        entry = self.store.get(call.key)
+        terminating = entry is not None and "deletionTimestamp" in entry.value["metadata"]
+        return status.already_exists(
+            call.resource.group, call.resource.plural, call.name, terminating=terminating
+        )
+
+    def _name(self, call: Call, meta: Object) -> None:
+        """The generated name; admission sees it."""
+        if not meta.get("name") and meta.get("generateName"):
+            prefix = meta["generateName"]
+            if isinstance(prefix, str):
+                meta["name"] = self.identity.generate_name(prefix)
+                call.generated = True
+        call.name = meta.get("name") or ""
+
+    def _before_create(self, call: Call, obj: Object) -> None:
+        """rest.BeforeCreate: system fields, the kind's preparation, every validation."""
+        strategy, meta = call.resource.strategy, obj["metadata"]
+        for member in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
+            meta.pop(member, None)
+        if call.resource.namespaced:
+            meta["namespace"] = call.namespace
+        else:
+            meta.pop("namespace", None)
+        meta["uid"] = self.identity.uid()
+        meta["creationTimestamp"] = self.identity.timestamp()
+        call.name = meta.get("name") or ""
+        strategy.prepare_create(call, obj)
+        found = strategy.validate(call, obj)
+        if found:
+            raise status.invalid(call.resource.group, call.resource.kind, call.name, found)
+        for warning in strategy.warnings(call, obj, None):
+            call.warn(warning)
+
+    def _stored(self, call: Call, obj: Object) -> Object:
+        stored = call.resource.strategy.to_storage(call.resource, obj)
+        if len(orjson.dumps(stored)) > MAX_OBJECT:
+            raise status.unknown("etcdserver: request is too large")
+        return stored
+
+    async def update(self, call: Call, change: Change) -> Outcome:
+        """Replace what is stored by what `change` makes of it."""
+        for _ in range(MAX_RETRIES):
+            entry = self.store.get(call.key)
+            if entry is None:
+                return await self._update_missing(call, change)
+            try:
+                return await self._update(call, change, entry)
+            except storage_errors.Conflict as error:
+                if not change.retry:
+                    raise status.conflict(
+                        call.resource.group, call.resource.plural, call.name
+                    ) from error
+        raise status.conflict(call.resource.group, call.resource.plural, call.name)
+
+    async def _update_missing(self, call: Call, change: Change) -> Outcome:
+        if not change.create:
+            raise status.not_found(call.resource.group, call.resource.plural, call.name)
+        obj = await _resolve(change.transform(None))
+        meta = metadata(obj)
+        if meta.get("uid") and not change.tracks:
+            raise uid_without_object(call, meta["uid"])
+        if not change.tracks:
+            meta.pop("resourceVersion", None)
+        attributes = Attributes("CREATE", call, obj, None, call.options.dry_run)
+        if change.tracks:
+            ownership.track(call, None, obj, self.identity.now())
+        return await self._create(call, obj, attributes)
+
+    async def _update(self, call: Call, change: Change, entry: Entry) -> Outcome:
+        old = self.view(call, entry)
+        obj = await _resolve(change.transform(self.copy(call, entry)))
+        attributes = Attributes("UPDATE", call, obj, old, call.options.dry_run)
+        if change.tracks:
+            ownership.track(call, old, obj, self.identity.now())
+        await self._mutate(attributes)
+        self._check_version(call, obj, entry)
+        self._before_update(call, obj, old)
+        await self.chain.validate(attributes)
+        managedfields.keep_times(old, obj)
+        return await self._store_changed(call, obj, entry)
+
+    async def _mutate(self, attributes: Attributes) -> None:
+        """Mutating admission; entries of managedFields it breaks are put back."""
+        obj = attributes.object
+        assert obj is not None, "only creates and updates come here"
+        sent = obj["metadata"].get("managedFields")
+        await self.chain.mutate(attributes)
+        warning = managedfields.admitted(sent, obj)
+        if warning:
+            attributes.call.warn(warning)
+
+    async def _store_changed(self, call: Call, obj: Object, entry: Entry) -> Outcome:
+        store = self._dry if call.options.dry_run else self.store
+        obj["metadata"].pop("resourceVersion", None)
+        if deletion.is_finished(obj, entry.value):
+            final = self._stored(call, obj)
+            await store.delete(entry.key, entry.revision, final)
+            # the reference answers the final state under the version it was deleted at
+            data = self._codec.encode(final, entry.revision)
+            shown = Entry(entry.key, entry.revision, entry.created, data, self._codec.decode)
+            return Outcome(shown, deleted=True)
+        stored = self._stored(call, obj)
+        if same_state(stored, entry.value):
+            return Outcome(entry, changed=False)
+        if call.options.dry_run:
+            stored["metadata"]["resourceVersion"] = str(entry.revision)
+        changed = await store.update(entry.key, stored, entry.revision)
+        return Outcome(changed)
+
+    def _check_version(self, call: Call, obj: Object, entry: Entry) -> None:
+        """Optimistic locking; a kind may allow to leave the version out."""
+        resource = call.resource
+        meta = metadata(obj)
+        version = parse_version(meta.get("resourceVersion"))
+        uid = meta.get("uid")
+        current = entry.value["metadata"]["uid"]
+        if version == 0:
+            if not resource.strategy.unconditional_update and not call.subresource == "scale":
+                error = fielderrors.invalid(
+                    "metadata.resourceVersion", 0, "must be specified for an update"
+                )
+                raise status.invalid(resource.group, resource.plural, call.name, [error])
+            meta["resourceVersion"] = str(entry.revision)
+        elif version != entry.revision:
+            raise status.conflict(resource.group, resource.plural, call.name)
+        if uid and uid != current and (call.verb == "update" or call.subresource == "scale"):
+            raise self._wrong_uid(call, uid, current)
+
+    def _wrong_uid(self, call: Call, uid: str, current: str) -> status.StatusError:
+        why = (
+            f"StorageError: invalid object, Code: 4, Key: {call.key}, ResourceVersion: 0, "
+            f"AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, "
+            f"UID in object meta: {current}"
+        )
+        return status.conflict(call.resource.group, call.resource.plural, call.name, why)
+
+    def _before_update(self, call: Call, obj: Object, old: Object) -> None:
+        """rest.BeforeUpdate: what the server owns is kept, then every validation."""
+        meta, before = obj["metadata"], old["metadata"]
+        meta["creationTimestamp"] = before["creationTimestamp"]
+        if "deletionTimestamp" in before:
+            meta["deletionTimestamp"] = before["deletionTimestamp"]
+        if meta.get("deletionGracePeriodSeconds") is None:
+            if "deletionGracePeriodSeconds" in before:
+                meta["deletionGracePeriodSeconds"] = before["deletionGracePeriodSeconds"]
+        meta.pop("selfLink", None)
+        meta.setdefault("uid", before["uid"])
+        if not meta["uid"]:
+            meta["uid"] = before["uid"]
+        if call.resource.namespaced:
+            meta["namespace"] = call.namespace
+        else:
+            meta.pop("namespace", None)
+        strategy = call.resource.strategy
+        strategy.prepare_update(call, obj, old)
+        found = strategy.validate_update(call, obj, old)
+        if found:
+            raise status.invalid(call.resource.group, call.resource.kind, call.name, found)
+        for warning in strategy.warnings(call, obj, old):
+            call.warn(warning)
+
+    def view(self, call: Call, entry: Entry) -> Object:
+        """The stored object in the version of the call; shared, not to be changed."""
+        current = call.resource.current(entry)
+        if current.get("apiVersion") == call.served.api_version:
+            return current
+        return {**current, "apiVersion": call.served.api_version}
+
+    def copy(self, call: Call, entry: Entry) -> Object:
+        """The same as `view`, to be changed freely."""
+        current = call.resource.current(entry)
+        data = entry.data if current is entry.value else orjson.dumps(current)
+        obj: Object = orjson.loads(data)
+        obj["apiVersion"] = call.served.api_version
+        return obj
+
+    async def delete(self, call: Call, options: DeleteOptions) -> Outcome:
+        """Delete, or mark as being deleted while finalizers hold it."""
+        for _ in range(MAX_RETRIES):
+            entry = self.get(call)
+            deletion.check_preconditions(call, entry, options)
+            attributes = Attributes("DELETE", call, None, self.view(call, entry), options.dry_run)
+            await self.chain.mutate(attributes)
+            await self.chain.validate(attributes)
+            store = self._dry if options.dry_run else self.store
+            marked = deletion.mark(call, self.copy(call, entry), options, self.identity)
+            try:
+                if marked is None:
+                    await store.delete(entry.key, entry.revision)
+                    return Outcome(entry, deleted=True)
+                if same_state(marked, entry.value):
+                    return Outcome(entry, changed=False)
+                stored = self._stored(call, marked)
+                return Outcome(await store.update(entry.key, stored, entry.revision))
+            except (storage_errors.Conflict, storage_errors.NotFound):
+                continue
+        raise status.conflict(call.resource.group, call.resource.plural, call.name)
+
+
+def metadata(obj: Object) -> Object:
+    """The object's metadata, made when it is missing."""
+    meta = obj.get("metadata")
+    if meta is None:
+        meta = obj["metadata"] = {}
+    return meta  # type: ignore[no-any-return] # decoding made sure that it is an object
+
+
+def parse_version(text: Any) -> int:
+    """A resourceVersion of a body; "" and "0" mean none. Raises StatusError 500 as upstream."""
+    if not text:
+        return 0
+    if not isinstance(text, str) or not (text.isascii() and text.isdigit()):
+        raise status.unknown(f"strconv.ParseUint: parsing {quote(str(text))}: invalid syntax")
+    return int(text)
+
+
+def uid_without_object(call: Call, uid: str) -> status.StatusError:
+    """An apply that names a uid where there is no object."""
+    why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+    return status.conflict(call.resource.group, call.resource.plural, call.name, why)
+
+
+def same_state(new: Object, stored: Object) -> bool:
+    """Whether a write would change nothing; the stored resourceVersion does not count."""
+    old_meta, new_meta = stored["metadata"], new["metadata"]
+    if len(new) != len(stored) or len(new_meta) + ("resourceVersion" not in new_meta) != len(
+        old_meta
+    ):
+        return False
+    return same(
+        {**new, "metadata": {**new_meta, "resourceVersion": old_meta["resourceVersion"]}}, stored
+    )
+
+
+async def _resolve(made: Object | Awaitable[Object]) -> Object:
+    return made if isinstance(made, dict) else await made

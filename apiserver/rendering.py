@@ -1,0 +1,77 @@
+"""Stored entries as answers: in the version, form and shape the client asked for."""
+
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from inkube.apiserver import responses, tables
+from inkube.apiserver.calls import Call
+from inkube.apiserver.identity import Identity
+from inkube.apiserver.listing import Page
+from inkube.apiserver.negotiation import Form
+from inkube.storage.entry import Entry
+
+Object = dict[str, Any]
+
+
+class Renderer:
+    """Turns entries and pages into responses; the clock is for ages in tables."""
+
+    def __init__(self, identity: Identity) -> None:
+        self._identity = identity
+
+    def entry(self, call: Call, entry: Entry, form: Form, *, code: int = 200) -> web.Response:
+        """One object."""
+        if form.plain_json:
+            return responses.data(data_of(call, entry), code=code, warnings=call.warnings)
+        value = value_of(call, entry)
+        if form.kind:
+            value = tables.transform(
+                call, [value], form, self._identity.now(), include=form.include
+            )
+        return responses.render(value, form, code=code, warnings=call.warnings)
+
+    def page(self, call: Call, page: Page, form: Form) -> web.Response:
+        """A list."""
+        if form.plain_json:
+            return responses.data(list_bytes(call, page), warnings=call.warnings)
+        values = [value_of(call, entry) for entry in page.entries]
+        if form.kind:
+            value = tables.transform(
+                call,
+                values,
+                form,
+                self._identity.now(),
+                metadata=page.metadata(call),
+                include=form.include,
+            )
+        else:
+            value = orjson.loads(list_bytes(call, page))
+        return responses.render(value, form, warnings=call.warnings)
+
+
+def value_of(call: Call, entry: Entry) -> Object:
+    """The object in the call's version; shared, not to be changed."""
+    current = call.resource.current(entry)
+    if current.get("apiVersion") == call.served.api_version:
+        return current
+    return {**current, "apiVersion": call.served.api_version}
+
+
+def data_of(call: Call, entry: Entry) -> bytes:
+    """The object's bytes in the call's version; the stored ones where they fit."""
+    if call.served is call.resource.storage and call.resource.is_current(entry):
+        return entry.data
+    return orjson.dumps(value_of(call, entry))
+
+
+def list_bytes(call: Call, page: Page) -> bytes:
+    """A whole list, joined from stored bytes."""
+    head = {
+        "apiVersion": call.served.api_version,
+        "kind": call.resource.definition.names.list_kind or f"{call.served.kind}List",
+        "metadata": page.metadata(call),
+    }
+    items = b",".join([data_of(call, entry) for entry in page.entries])
+    return orjson.dumps(head)[:-1] + b',"items":[' + items + b"]}\n"

@@ -1,0 +1,150 @@
+"""The live table of what is served: every definition, compiled lazily, behind one lookup.
+
+A `Resource` is a definition with its strategy; a `Served` is one of its versions with the compiled
+schema. Installing a CRD puts a new Resource in place of the old one; calls under way keep theirs.
+"""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from inkube.schemas.cel.rules import RuleSet
+from inkube.schemas.compiled import CompiledSchema
+from inkube.schemas.definitions import Definition, Origin, Version
+from inkube.schemas.meta import GVK, GVR
+from inkube.schemas.typed import TypedSchema, Versions
+from inkube.storage.entry import Entry
+
+if TYPE_CHECKING:
+    from inkube.apiserver.strategy import Strategy
+
+Object = dict[str, Any]
+
+
+class Served:
+    """One version of a kind, with what its schema compiles to on first use."""
+
+    def __init__(self, definition: Definition, version: Version) -> None:
+        self.definition = definition
+        self.version = version
+        self.name = version.name
+        self.gvk: GVK = definition.gvk(version.name)
+        self.gvr: GVR = definition.gvr(version.name)
+        self.api_version = self.gvk.api_version
+        self.kind = self.gvk.kind
+
+    @cached_property
+    def schema(self) -> CompiledSchema:
+        """Pruning, defaulting and validation."""
+        return CompiledSchema(self.version.schema)
+
+    @cached_property
+    def rules(self) -> RuleSet:
+        """The schema's CEL rules."""
+        return RuleSet(self.version.schema)
+
+    @cached_property
+    def typed(self) -> TypedSchema:
+        """How fields merge and who may own them."""
+        custom = self.definition.origin is not Origin.BUILTIN
+        return TypedSchema(self.version.schema, custom=custom)
+
+
+class Resource:
+    """A kind as it is served now. `since` is the revision from which stored bytes fit its schema."""
+
+    def __init__(
+        self, definition: Definition, strategy: "Strategy", *, prefix: str = "", since: int = 0
+    ) -> None:
+        self.definition = definition
+        self.strategy = strategy
+        self.group = definition.group
+        self.plural = definition.names.plural
+        self.kind = definition.names.kind
+        self.namespaced = definition.namespaced
+        self.builtin = definition.origin is Origin.BUILTIN
+        self.since = since
+        self.versions = {
+            version.name: Served(definition, version) for version in definition.versions
+        }
+        self.storage = self.versions[definition.storage_version.name]
+        self.prefix = prefix or storage_prefix(definition)
+        self.field_versions: Versions | None = None
+        """How `ownership` reads managedFields of other versions; made on first use."""
+        self._renewed: dict[str, tuple[Object, Object]] = {}
+
+    def served(self, version: str) -> Served | None:
+        """That version, if clients may use it."""
+        found = self.versions.get(version)
+        return found if found is not None and found.version.served else None
+
+    def key(self, namespace: str, name: str) -> str:
+        """Where an object is stored; `name` "" gives the prefix of a namespace."""
+        return f"{self.prefix}{namespace}/{name}" if namespace else f"{self.prefix}{name}"
+
+    def current(self, entry: Entry) -> Object:
+        """The stored object under today's schema: defaults on read. Shared; do not change it."""
+        if not entry.revision or entry.revision > self.since:
+            return entry.value
+        known = self._renewed.get(entry.key)
+        # by identity: what a dry run would store has the revision of what is stored
+        if known is None or known[0] is not entry.value:
+            known = (entry.value, self.strategy.renew(self, entry))
+            self._renewed[entry.key] = known
+        return known[1]
+
+    def is_current(self, entry: Entry) -> bool:
+        """Whether the stored bytes are what a reader of the storage version gets."""
+        return self.current(entry) is entry.value
+
+
+def storage_prefix(definition: Definition) -> str:
+    """`/registry/GROUP/PLURAL/` for custom kinds, `/registry/PLURAL/` for built-in ones."""
+    group = "" if definition.origin is Origin.BUILTIN else f"{definition.group}/"
+    return f"/registry/{group}{definition.names.plural}/"
+
+
+class Resources:
+    """Every served resource, by group and plural. `revision` changes with every change."""
+
+    def __init__(self) -> None:
+        self._table: dict[tuple[str, str], Resource] = {}
+        self._kinds: dict[tuple[str, str], Resource] = {}
+        self.revision = 0
+
+    def install(self, resource: Resource) -> None:
+        """Serve it from now on, instead of one of the same group and plural."""
+        self._table[resource.group, resource.plural] = resource
+        self._changed()
+
+    def uninstall(self, group: str, plural: str) -> None:
+        """Serve it no longer; unknown ones are no error."""
+        self._table.pop((group, plural), None)
+        self._changed()
+
+    def _changed(self) -> None:
+        self._kinds = {(r.group, r.kind): r for r in self._table.values()}
+        self.revision += 1
+
+    def get(self, group: str, plural: str) -> Resource | None:
+        """The resource of that group and plural."""
+        return self._table.get((group, plural))
+
+    def by_kind(self, group: str, kind: str) -> Resource | None:
+        """The resource that serves a kind."""
+        return self._kinds.get((group, kind))
+
+    def __iter__(self) -> Iterator[Resource]:
+        return iter(tuple(self._table.values()))
+
+    def group(self, name: str) -> list[Resource]:
+        """Every resource of one group."""
+        return [resource for resource in self._table.values() if resource.group == name]
+
+    def serves(self, group: str, version: str) -> bool:
+        """Whether any resource has that version."""
+        return any(resource.served(version) for resource in self.group(group))
+
+    def is_builtin_group(self, group: str) -> bool:
+        """Whether the group is compiled in: its unknown paths answer a Status."""
+        return any(resource.builtin for resource in self.group(group))

@@ -1,0 +1,100 @@
+"""Answers: bytes, media types and warnings; the only place that turns a StatusError into HTTP."""
+
+import zlib
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+import yaml
+from aiohttp import web
+from multidict import CIMultiDict
+
+from inkube.apiserver.negotiation import JSON, Form
+from inkube.schemas.status import StatusError
+
+Object = dict[str, Any]
+GZIP_FROM = (
+    128 * 1024
+)  # apiserver/pkg/endpoints/handlers/responsewriters: defaultGzipThresholdBytes
+_JSON_HEADERS = CIMultiDict({"Content-Type": JSON, "Cache-Control": "no-cache, private"})
+
+
+def data(body: bytes, *, code: int = 200, warnings: Iterable[str] = ()) -> web.Response:
+    """JSON bytes as they are."""
+    return web.Response(body=body, status=code, headers=_headers(warnings))
+
+
+def stream(warnings: Iterable[str] = ()) -> web.StreamResponse:
+    """The start of a stream of JSON documents."""
+    return web.StreamResponse(headers=_headers(warnings))
+
+
+def _headers(warnings: Iterable[str]) -> CIMultiDict[str]:
+    headers = _JSON_HEADERS.copy()
+    for warning in warnings:
+        headers.add("Warning", f"299 - {_quoted(warning)}")
+    return headers
+
+
+def render(
+    value: Any, form: Form, *, code: int = 200, warnings: Iterable[str] = ()
+) -> web.Response:
+    """A JSON value in the form the client asked for."""
+    if form.media == JSON:
+        return data(encode(value, pretty=form.pretty), code=code, warnings=warnings)
+    response = data(to_yaml(value), code=code, warnings=warnings)
+    response.headers["Content-Type"] = form.media
+    return response
+
+
+def encode(value: Any, *, pretty: bool = False) -> bytes:
+    """Compact JSON, or indented; ends with a line feed as Go's encoder does."""
+    option = orjson.OPT_APPEND_NEWLINE | (orjson.OPT_INDENT_2 if pretty else 0)
+    return orjson.dumps(value, option=option)
+
+
+def to_yaml(value: Any) -> bytes:
+    """YAML with sorted keys, as sigs.k8s.io/yaml writes it."""
+    plain = orjson.loads(orjson.dumps(value))
+    text: str = yaml.dump(
+        plain, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, width=10**6
+    )
+    return text.encode()
+
+
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc] # C or Python
+    """No aliases: two equal members are written twice."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def error(failure: StatusError, form: Form, warnings: Iterable[str] = ()) -> web.Response:
+    """A StatusError as a Status body."""
+    response = render(failure.body(), form, code=failure.code, warnings=warnings)
+    response.headers.update(failure.headers)
+    return response
+
+
+def plain_not_found() -> web.Response:
+    """What the reference's outer mux answers to a path nobody knows."""
+    return web.Response(
+        text="404 page not found\n",
+        status=404,
+        headers={"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff"},
+    )
+
+
+def compress(response: web.Response, accept_encoding: str) -> None:
+    """gzip a large body for who can read it."""
+    body = response.body
+    if not isinstance(body, bytes) or len(body) < GZIP_FROM or "gzip" not in accept_encoding:
+        return
+    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
+    response.body = packer.compress(body) + packer.flush()
+    response.headers["Content-Encoding"] = "gzip"
+    response.headers["Vary"] = "Accept-Encoding"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,118 @@
+"""The store of secure values: entries of the server's own store that no resource serves.
+
+Values are sealed (Fernet) before they are stored, with a key that lies in a file beside the data,
+readable by its owner only; a copy of the database alone gives nothing away. The composition root
+hands it to the kinds that have secure values.
+"""
+
+import os
+import tempfile
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from inkube.controllers.secure import Entry
+from inkube.storage import errors
+from inkube.storage.store import Store
+
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet
+
+PREFIX = "/secure"
+
+
+class StoredSecrets:
+    """`controllers.secure.SecretStore` over the server's store, whose file is `data`."""
+
+    def __init__(self, store: Store, data: Path | None) -> None:
+        self._store = store
+        self._data = data
+
+    @cached_property
+    def _seal(self) -> "Fernet":
+        """Made on first use: most servers never hold a secure value."""
+        from cryptography.fernet import Fernet
+
+        return Fernet(_load_key(self._data, Fernet.generate_key()))
+
+    async def put(self, entry: Entry) -> None:
+        """Keep it, over one of the same namespace and name."""
+        key, value = _key(entry.namespace, entry.name), self._sealed(entry)
+        while True:
+            found = self._store.get(key)
+            try:
+                if found is None:
+                    await self._store.create(key, value)
+                else:
+                    await self._store.update(key, value, found.revision)
+                return
+            except (errors.AlreadyExists, errors.NotFound, errors.Conflict):
+                continue
+
+    async def get(self, namespace: str, name: str) -> Entry | None:
+        """The entry of that name."""
+        found = self._store.get(_key(namespace, name))
+        return self._opened(found.value) if found is not None else None
+
+    async def delete(self, namespace: str, name: str) -> None:
+        """Forget it; no error when there is none."""
+        found = self._store.get(_key(namespace, name))
+        if found is None:
+            return
+        try:
+            await self._store.delete(found.key, found.revision)
+        except errors.NotFound:
+            return
+
+    async def owned(self, namespace: str, owner: str) -> list[Entry]:
+        """All entries of one object."""
+        found = self._store.list(f"{PREFIX}/{namespace}/")
+        return [self._opened(entry.value) for entry in found if entry.value["owner"] == owner]
+
+    def _sealed(self, entry: Entry) -> dict[str, Any]:
+        return {
+            "apiVersion": "inkube.dev/v1",
+            "kind": "SecureValue",
+            "metadata": {"namespace": entry.namespace, "name": entry.name},
+            "owner": entry.owner,
+            "created": entry.created.isoformat(),
+            "sealed": self._seal.encrypt(entry.value.encode()).decode(),
+        }
+
+    def _opened(self, stored: dict[str, Any]) -> Entry:
+        return Entry(
+            namespace=stored["metadata"]["namespace"],
+            name=stored["metadata"]["name"],
+            owner=stored["owner"],
+            value=self._seal.decrypt(stored["sealed"].encode()).decode(),
+            created=datetime.fromisoformat(stored["created"]),
+        )
+
+
+def _load_key(data: Path | None, fresh: bytes) -> bytes:
+    """The key beside a data file, put there when there is none; `fresh` without a file.
+
+    It appears complete or not at all, so several processes may start on one file.
+    """
+    if data is None:
+        return fresh
+    path = data.with_name(f"{data.name}.key")
+    if path.exists():
+        return path.read_bytes()
+    handle, draft = tempfile.mkstemp(prefix=path.name, dir=path.parent)
+    with os.fdopen(handle, "wb") as file:
+        file.write(fresh)
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        return path.read_bytes()
+    finally:
+        os.unlink(draft)
+    return fresh
+
+
+def _key(namespace: str, name: str) -> str:
+    return f"{PREFIX}/{namespace}/{name}"

@@ -1,0 +1,208 @@
+"""The composition root: `APIServer` puts every part together, starts and stops them.
+
+    async with APIServer() as server:
+        server.url, server.kubeconfig()
+        await server.client.create(obj)
+        await server.settled()
+
+Nothing else in `apiserver` knows controllers.
+"""
+
+import asyncio
+import contextlib
+import warnings
+from types import TracebackType
+from typing import Any, Self
+
+from aiohttp import web
+from aiohttp.web_request import BaseRequest
+
+from inkube.apiserver import auth, bodies, bootstrap, kubeconfig
+from inkube.apiserver.admission import Chain
+from inkube.apiserver.app import App, Parts
+from inkube.apiserver.client import InProcessClient
+from inkube.apiserver.codec import JSONCodec
+from inkube.apiserver.configuration import Options
+from inkube.apiserver.crds import Installer
+from inkube.apiserver.discovery import Discovery
+from inkube.apiserver.endpoints import Endpoints
+from inkube.apiserver.guards import Guard
+from inkube.apiserver.handlers import Handlers
+from inkube.apiserver.identity import Identity
+from inkube.apiserver.lifecycle import NamespaceLifecycle
+from inkube.apiserver.metrics import Metrics
+from inkube.apiserver.registry import Registry
+from inkube.apiserver.rendering import Renderer
+from inkube.apiserver.modules import ModuleAdmission, ModuleStrategy
+from inkube.apiserver.resources import Resource, Resources
+from inkube.apiserver.scale import ScaleHandler
+from inkube.apiserver.secrets import StoredSecrets
+from inkube.controllers.clock import SystemClock
+from inkube.controllers import crds
+from inkube.controllers.environment import Environment, Recheck
+from inkube.controllers.events import Recorder
+from inkube.controllers.kinds import KindModule
+from inkube.controllers.manager import Manager
+from inkube.controllers.provisioning import options as provisioning_options
+from inkube.controllers.provisioning.provisioning import Provisioning
+from inkube.storage.log import Log, MemoryLog
+from inkube.storage.store import Store
+
+__all__ = ["APIServer", "Options"]
+
+STOP_SECONDS = 1.5  # how long requests under way may still take when the server stops
+
+
+class APIServer:
+    """A whole server. Make it, enter it, use it; it may be entered once."""
+
+    def __init__(self, options: Options | None = None, **changes: Any) -> None:
+        self.options = options or Options(**changes)
+        self._stack = contextlib.AsyncExitStack()
+        self._started = False
+        self._closed = False
+        self.clock = self.options.clock or SystemClock()
+        self.identity = Identity(now=self.clock.now)
+        self.resources = Resources()
+
+    async def __aenter__(self) -> Self:
+        """Start; when this returns the server answers `/readyz`."""
+        self._started = True
+        try:
+            await self._start()
+        except BaseException:
+            await self._stack.aclose()
+            self._closed = True
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.stop()
+
+    def __del__(self) -> None:
+        if self._started and not self._closed:
+            warnings.warn(f"{self!r} was not stopped", ResourceWarning, stacklevel=1)
+
+    async def stop(self) -> None:
+        """End what runs: no new requests, watches closed, controllers, store."""
+        self._closed = True
+        await self._stack.aclose()
+
+    async def _start(self) -> None:
+        codec = JSONCodec()
+        self.store = await self._stack.enter_async_context(Store(self._log(), codec))
+        modules = ModuleAdmission(lambda: self.environment)
+        chain = Chain([NamespaceLifecycle(self.store), modules])
+        self.registry = Registry(self.store, chain, self.identity, codec)
+        self.client = InProcessClient(self.registry, self.resources)
+        bootstrap.install_builtin(self.resources, self.identity)
+        self.manager = Manager(self.client, self.clock)
+        provisioning = await self._stack.enter_async_context(self._provisioning())
+        self.environment = self._environment(provisioning)
+        for module in (*provisioning.modules, *self.options.kinds):
+            self._add_kind(module, modules)
+        await bootstrap.first_objects(self.client)
+        crds.add(self.manager, Installer(self.resources, chain))
+        await self._serve()
+        await self._stack.enter_async_context(self.manager)
+
+    def _provisioning(self) -> Provisioning:
+        options = self.options
+        return Provisioning(
+            provisioning_options.Options(
+                offline=options.offline,
+                allow_private_hosts=options.allow_private_hosts,
+                local_path_prefixes=tuple(str(path) for path in options.local_path_prefixes),
+                github_api_url=options.github_api_url,
+                timeout=options.outside_timeout,
+            ),
+            client=self.client,
+            store=StoredSecrets(self.store, options.data),
+            clock=self.clock,
+        )
+
+    def _environment(self, provisioning: Provisioning) -> Environment:
+        options = self.options
+        return Environment(
+            client=self.client,
+            clock=self.clock,
+            informers=self.manager.informers,
+            events=Recorder(self.client, self.clock),
+            services={**provisioning.services, **options.services},
+            recheck=Recheck(options.recheck_healthy, options.recheck_unhealthy),
+            retry_seconds=options.retry_seconds,
+        )
+
+    def _add_kind(self, module: KindModule[Any], admission: ModuleAdmission) -> None:
+        """Serve a kind declared in Python, with its admission and its controllers."""
+        resource = Resource(module.definition, ModuleStrategy(module), since=self.store.revision)
+        self.resources.install(resource)
+        admission.add(module)
+        if self.options.controllers:
+            for controller in module.controllers(self.environment):
+                self.manager.add(controller)
+
+    def _log(self) -> Log:
+        if self.options.data is None:
+            return MemoryLog()
+        from inkube.storage.sqlite import SqliteOptions, sqlite_log
+
+        synchronous = "FULL" if self.options.durable else "NORMAL"
+        return sqlite_log(self.options.data, SqliteOptions(synchronous=synchronous))
+
+    async def _serve(self) -> None:
+        app = App(self._parts())
+        server = web.Server(app, request_factory=_make_request, access_log=None)  # type: ignore[arg-type] # an object with __call__
+        runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
+        await runner.setup()
+        self._stack.push_async_callback(runner.cleanup)
+        site = web.TCPSite(runner, self.options.host, self.options.port)
+        await site.start()
+        host, port = runner.addresses[0][:2]
+        self.port: int = port
+        name = f"[{host}]" if ":" in host else host
+        self.url = f"http://{name}:{port}"
+
+    def _parts(self) -> Parts:
+        metrics = Metrics()
+        endpoints = Endpoints(metrics)
+        discovery = Discovery(self.resources)
+        return Parts(
+            registry=self.registry,
+            resources=self.resources,
+            handlers=Handlers(self.registry, Renderer(self.identity)),
+            authenticator=auth.Open(),
+            authorizer=auth.AlwaysAllow(),
+            guard=Guard(loopback_only=True),
+            metrics=metrics,
+            endpoints={
+                "/healthz/": endpoints.health,
+                "/livez/": endpoints.health,
+                "/readyz/": endpoints.health,
+                "/version": endpoints.version,
+                "/metrics": endpoints.metrics,
+                "/api/": discovery,
+                "/apis/": discovery,
+            },
+            subresources={("*", "*", "scale"): ScaleHandler(self.registry, self.identity)},
+        )
+
+    def kubeconfig(self) -> str:
+        """A kubeconfig for this server, as YAML text."""
+        return kubeconfig.render(kubeconfig.Access(self.url))
+
+    async def settled(self, within: float = 10.0) -> None:
+        """Wait until every controller has seen the newest revision and has nothing to do."""
+        async with asyncio.timeout(within):
+            await self.manager.settled()
+
+
+def _make_request(*parts: Any) -> BaseRequest:
+    """A request whose body may be as large as kube-apiserver's."""
+    loop = asyncio.get_running_loop()
+    return BaseRequest(*parts, loop=loop, client_max_size=bodies.MAX_BODY)

@@ -1,0 +1,217 @@
+"""What a kind may do differently in the generic registry.
+
+`Strategy` holds the behaviour of custom resources and kinds declared in Python; `BuiltinStrategy`
+adapts the pure behaviours of built-in kinds. Hooks must not store, wait or look at other objects.
+Follows apiextensions-apiserver/pkg/registry/customresource/strategy.go.
+"""
+
+from typing import Any
+
+import orjson
+
+from inkube.apiserver.calls import Call
+from inkube.apiserver.resources import Resource, Served
+from inkube.schemas import decoding, names, objectmeta
+from inkube.schemas.builtin import decoding as builtin_decoding
+from inkube.schemas.builtin.behaviours import Behaviour
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.unmarshal import DecodeError
+from inkube.storage.entry import Entry
+
+Object = dict[str, Any]
+
+_ENVELOPE = ("apiVersion", "kind", "metadata")
+
+
+class Strategy:
+    """Custom resources: status apart from spec, generation, schema and rules."""
+
+    create_on_update = False
+    unconditional_update = False
+    returns_deleted = False
+
+    def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:
+        """Give an incoming object its types: prune, default. Collects unknown fields if asked.
+
+        Raises DecodeError when a value cannot be what its field is.
+        """
+        paths: list[str] | None = None if unknown is None else []
+        served.schema.prune_and_default(obj, paths)
+        if unknown is not None and paths:
+            unknown.extend(decoding.unknown_fields(paths))
+        return obj
+
+    def settle_applied(self, served: Served, obj: Object) -> Object:
+        """Default what an apply merged. Its fields are known already, its nulls are meant."""
+        served.schema.default(obj)
+        return obj
+
+    def prepare_create(self, call: Call, obj: Object) -> None:
+        """Drop what a create may not set."""
+        if call.served.version.status:
+            obj.pop("status", None)
+        obj["metadata"]["generation"] = 1
+
+    def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
+        """Keep what this address may not change, and count the generation."""
+        meta = obj["metadata"]
+        meta["generation"] = old["metadata"].get("generation", 0)
+        if call.subresource == "status":
+            _only_status(obj, old)
+            return
+        if call.served.version.status:
+            _carry(obj, old, "status")
+        if _differs(obj, old, call.served.version.status):
+            meta["generation"] = meta["generation"] + 1
+
+    def validate(self, call: Call, obj: Object) -> list[FieldError]:
+        """Everything wrong with a new object."""
+        errors = objectmeta.validate(
+            obj["metadata"], namespaced=call.resource.namespaced, name_check=names.subdomain
+        )
+        errors += call.served.schema.validate(obj)
+        return errors + self._rules(call, obj, None, errors)
+
+    def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Everything wrong with a change; what stood there before is ratcheted."""
+        errors = objectmeta.validate_update(
+            obj["metadata"], old["metadata"], namespaced=call.resource.namespaced
+        )
+        errors += call.served.schema.validate(obj, old)
+        return errors + self._rules(call, obj, old, errors)
+
+    def _rules(
+        self, call: Call, obj: Object, old: Object | None, found: list[FieldError]
+    ) -> list[FieldError]:
+        rules = call.served.rules
+        if not rules:
+            return []
+        errors, warnings = rules.validate(obj, old)
+        for warning in warnings:
+            call.warn(warning)
+        return errors
+
+    def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
+        """Texts for Warning headers."""
+        return objectmeta.finalizer_warnings(obj["metadata"], old and old["metadata"])
+
+    def mark_deleted(self, obj: Object) -> bool:
+        """Whether the kind has a deletion of its own, and marked the object for it just now."""
+        return False
+
+    def to_storage(self, resource: Resource, obj: Object) -> Object:
+        """From the version of the request to the stored one; pruned and defaulted by the latter."""
+        storage = resource.storage
+        if obj.get("apiVersion") == storage.api_version:
+            return obj
+        stored = orjson.loads(orjson.dumps(obj))
+        stored["apiVersion"] = storage.api_version
+        storage.schema.prune_and_default(stored, None, lenient=True)
+        return stored  # type: ignore[no-any-return] # a copy of an Object is one
+
+    def renew(self, resource: Resource, entry: Entry) -> Object:
+        """A stored object under today's schema; the same object when nothing differs."""
+        fresh: Object = orjson.loads(entry.data)
+        fresh["apiVersion"] = resource.storage.api_version
+        resource.storage.schema.prune_and_default(fresh, None, lenient=True)
+        return entry.value if _same(fresh, entry.value) else fresh
+
+
+def _only_status(obj: Object, old: Object) -> None:
+    """A write to /status changes status alone; the old spec, labels and all stay."""
+    status, present = obj.get("status"), "status" in obj
+    managed = obj["metadata"].get("managedFields")
+    kept = orjson.loads(orjson.dumps(old))
+    obj.clear()
+    obj.update(kept)
+    if managed is not None:
+        obj["metadata"]["managedFields"] = managed
+    if present:
+        obj["status"] = status
+    else:
+        obj.pop("status", None)
+
+
+def _carry(obj: Object, old: Object, member: str) -> None:
+    if member in old:
+        obj[member] = old[member]
+    else:
+        obj.pop(member, None)
+
+
+def _differs(obj: Object, old: Object, has_status: bool) -> bool:
+    """Whether anything but metadata (and a status of its own) changed."""
+    left = {key for key in obj if key not in _ENVELOPE}
+    right = {key for key in old if key not in _ENVELOPE}
+    if has_status:
+        left.discard("status")
+        right.discard("status")
+    return left != right or any(not _same(obj[key], old[key]) for key in left)
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Equal as JSON: 1, 1.0 and true differ, the order of keys does not matter."""
+    return left is right or (
+        left == right
+        and orjson.dumps(left, option=orjson.OPT_SORT_KEYS)
+        == orjson.dumps(right, option=orjson.OPT_SORT_KEYS)
+    )
+
+
+same = _same
+
+
+class BuiltinStrategy(Strategy):
+    """A built-in kind: its behaviour says what the data cannot."""
+
+    def __init__(self, behaviour: Behaviour) -> None:
+        self.behaviour = behaviour
+        self.create_on_update = behaviour.create_on_update
+        self.unconditional_update = behaviour.unconditional_update
+        self.returns_deleted = behaviour.returns_deleted
+
+    def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:
+        try:
+            decoded = builtin_decoding.decode(obj, served.gvk)
+        except builtin_decoding.DecodeError as error:
+            raise DecodeError(str(error)) from error
+        if unknown is not None:
+            unknown.extend(decoded.unknown)
+        self.behaviour.default(decoded.object)
+        return decoded.object
+
+    def settle_applied(self, served: Served, obj: Object) -> Object:
+        return self.decode(served, obj, None)
+
+    def prepare_create(self, call: Call, obj: Object) -> None:
+        self.behaviour.prepare_create(obj)
+
+    def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
+        if "generation" in old["metadata"]:
+            obj["metadata"]["generation"] = old["metadata"]["generation"]
+        else:
+            obj["metadata"].pop("generation", None)
+        if call.subresource == "status":
+            self.behaviour.prepare_status(obj, old)
+        else:
+            self.behaviour.prepare_update(obj, old)
+
+    def validate(self, call: Call, obj: Object) -> list[FieldError]:
+        return self.behaviour.validate(obj)
+
+    def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        errors = objectmeta.validate_changes(obj["metadata"], old["metadata"])
+        if call.subresource == "status":
+            return errors + self.behaviour.validate_status(obj, old)
+        return errors + self.behaviour.validate_update(obj, old)
+
+    def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
+        return self.behaviour.warnings(obj, old)
+
+    def to_storage(self, resource: Resource, obj: Object) -> Object:
+        if obj.get("apiVersion") == resource.storage.api_version:
+            return obj
+        return {**obj, "apiVersion": resource.storage.api_version}
+
+    def renew(self, resource: Resource, entry: Entry) -> Object:
+        return entry.value

@@ -1,0 +1,196 @@
+"""Objects as a Table, or as their metadata only: what kubectl and informers ask for.
+
+Follows apiserver/pkg/endpoints/handlers/response.go and
+apiextensions-apiserver/pkg/registry/customresource/tableconvertor.
+"""
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from inkube.apiserver.calls import Call
+from inkube.apiserver.negotiation import Form
+from inkube.schemas import durations, jsonpath, status
+from inkube.schemas.builtin import columns as builtin_columns
+from inkube.schemas.definitions import Column
+from inkube.schemas.gotext import compact_json, quote
+
+Object = dict[str, Any]
+logger = logging.getLogger(__name__)
+
+NAME_DESCRIPTION = (
+    "Name must be unique within a namespace. Is required when creating resources, although some "
+    "resources may allow a client to request the generation of an appropriate name automatically. "
+    "Name is primarily intended for creation idempotence and configuration definition. Cannot be "
+    "updated. More info: "
+    "https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names"
+)
+AGE_DESCRIPTION = (
+    "CreationTimestamp is a timestamp representing the server time when this object was created. "
+    "It is not guaranteed to be set in happens-before order across separate operations. Clients "
+    "may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the "
+    "system. Read-only. Null for lists. More info: "
+    "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
+)
+_NAME = Column("Name", "string", ".metadata.name", "name", NAME_DESCRIPTION)
+_AGE = Column("Age", "date", ".metadata.creationTimestamp", "", AGE_DESCRIPTION)
+INCLUDES = ("", "Metadata", "Object", "None")
+
+
+def transform(
+    call: Call,
+    objects: Sequence[Object],
+    form: Form,
+    now: datetime,
+    *,
+    metadata: Object | None = None,
+    include: str = "",
+) -> Object:
+    """Objects in the form asked for. `metadata` is the ListMeta, None for a single object."""
+    if form.kind == "Table":
+        return table(call, objects, form, now, metadata=metadata, include=include)
+    single = metadata is None
+    if single and form.kind == "PartialObjectMetadataList":
+        raise status.unknown("content is not a list")
+    if not single and form.kind == "PartialObjectMetadata":
+        kind = "*unstructured.UnstructuredList"
+        raise status.not_acceptable(
+            f"you requested PartialObjectMetadata, but the requested object is a list ({kind})"
+        )
+    items = [partial(obj, form.version) for obj in objects]
+    if single:
+        return items[0]
+    kept = {key: value for key, value in (metadata or {}).items() if value != ""}
+    return {
+        "kind": "PartialObjectMetadataList",
+        "apiVersion": f"meta.k8s.io/{form.version}",
+        "metadata": kept,
+        "items": items or None,
+    }
+
+
+def partial(obj: Object, version: str = "v1") -> Object:
+    """PartialObjectMetadata of an object."""
+    return {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": f"meta.k8s.io/{version}",
+        "metadata": obj["metadata"],
+    }
+
+
+def check_include(include: str) -> None:
+    """Refuse an includeObject that does not exist. Raises StatusError 400."""
+    if include not in INCLUDES:
+        raise status.bad_request(
+            f"Unable to convert to Table as requested: includeObject: Invalid value: "
+            f"{quote(include)}: must be 'Metadata', 'Object', 'None', or empty"
+        )
+
+
+def table(
+    call: Call,
+    objects: Sequence[Object],
+    form: Form,
+    now: datetime,
+    *,
+    metadata: Object | None = None,
+    include: str = "",
+) -> Object:
+    """A Table with a row per object."""
+    check_include(include)
+    shown = columns(call)
+    if metadata is None:
+        metadata = {"resourceVersion": objects[0]["metadata"].get("resourceVersion", "")}
+    return {
+        "kind": "Table",
+        "apiVersion": f"meta.k8s.io/{form.version}",
+        "metadata": {key: value for key, value in metadata.items() if value != ""},
+        "columnDefinitions": [_definition(column) for column in shown],
+        "rows": [row(call, shown, obj, now, form, include) for obj in objects],
+    }
+
+
+def columns(call: Call) -> list[Column]:
+    """The columns of a kind, its name first."""
+    own = list(call.served.version.columns)
+    if call.resource.builtin:
+        return own or [_NAME, _AGE]
+    return [_NAME, *(own or [_AGE])]
+
+
+def row(
+    call: Call, shown: Sequence[Column], obj: Object, now: datetime, form: Form, include: str
+) -> Object:
+    """One TableRow."""
+    cells = None
+    if call.resource.builtin:
+        cells = builtin_columns.cells(call.resource.group, call.resource.plural, obj, now)
+    if cells is None:
+        cells = [cell(column, obj, now) for column in shown]
+    made: Object = {"cells": cells}
+    if include == "None":
+        made["object"] = None
+    else:
+        made["object"] = obj if include == "Object" else partial(obj, form.version)
+    return made
+
+
+def _definition(column: Column) -> Object:
+    description = column.description
+    if not description:
+        description = f"Custom resource definition column (in JSONPath format): {column.json_path}"
+    return {
+        "name": column.name,
+        "type": column.type,
+        "format": column.format,
+        "description": description,
+        "priority": column.priority,
+    }
+
+
+def cell(column: Column, obj: Object, now: datetime) -> Any:
+    """The first value at the column's path, if it is of the column's type."""
+    try:
+        found = jsonpath.parse(column.json_path)(obj)
+    except ValueError:
+        logger.debug("column %s has a path that does not parse", column.name)
+        return None
+    if not found or found[0] is None:
+        return None
+    if column.counts:
+        return len(found[0]) if isinstance(found[0], list) else None
+    return _CELLS[column.type](found[0], now) if column.type in _CELLS else None
+
+
+def _integer(value: Any, now: datetime) -> Any:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return int(value)
+    return None
+
+
+def _number(value: Any, now: datetime) -> Any:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _boolean(value: Any, now: datetime) -> Any:
+    return value if isinstance(value, bool) else None
+
+
+def _string(value: Any, now: datetime) -> Any:
+    if isinstance(value, str):
+        return value
+    return compact_json(value)
+
+
+def _date(value: Any, now: datetime) -> Any:
+    return durations.age(value, now) if isinstance(value, str) else "<invalid>"
+
+
+_CELLS = {
+    "integer": _integer,
+    "number": _number,
+    "boolean": _boolean,
+    "string": _string,
+    "date": _date,
+}

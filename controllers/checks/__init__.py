@@ -1,0 +1,46 @@
+"""Live checks: written once, run in dry-run admission and by the kind's controller.
+
+`declare` has the decorators, `errors` what checks may find, `run` how a set of them is run over one
+object, `status` and `controller` how the result reaches `status.fieldErrors`.
+"""
+
+from inkube.controllers.checks.declare import NEVER, Check, Retry, Rule, check, mutator, validator
+from inkube.controllers.checks.errors import (
+    Duplicate,
+    Forbidden,
+    InternalError,
+    Invalid,
+    NotFound,
+    NotSupported,
+    OutsideError,
+    Problem,
+    Required,
+    Unavailable,
+    Unreachable,
+    is_vague,
+)
+from inkube.controllers.checks.run import CheckSet, Run
+
+__all__ = [
+    "NEVER",
+    "Check",
+    "CheckSet",
+    "Duplicate",
+    "Forbidden",
+    "InternalError",
+    "Invalid",
+    "NotFound",
+    "NotSupported",
+    "OutsideError",
+    "Problem",
+    "Required",
+    "Retry",
+    "Rule",
+    "Run",
+    "Unavailable",
+    "Unreachable",
+    "check",
+    "is_vague",
+    "mutator",
+    "validator",
+]

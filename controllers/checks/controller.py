@@ -1,0 +1,155 @@
+"""The controller half of live checks: errors of existing objects, kept current in their status.
+
+An object is checked when it appears, when its generation moves, when something it depends on
+changes (the kind's own watches) and again after an interval, shorter while it is unhealthy.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from inkube.controllers.checks import status
+from inkube.controllers.checks.run import CheckSet, Run
+from inkube.controllers.checks.status import Verdict
+from inkube.controllers.client import Object
+from inkube.controllers.environment import Environment
+from inkube.controllers.informer import Change, Key
+from inkube.controllers.manager import Controller, Result, Watch
+from inkube.schemas import models
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.status import StatusError
+
+R = TypeVar("R", bound=models.Resource)
+
+CONCURRENCY = 64
+"""Checks mostly wait for somebody outside; so many objects of a kind are checked at a time."""
+
+Static = Callable[[Object, Object | None], list[FieldError]]
+
+
+async def _nothing_to_write(run: Run[Any], errors: Sequence[FieldError]) -> list[Object]:
+    return []
+
+
+async def _no_members(run: Run[Any], errors: Sequence[FieldError]) -> Object:
+    return {}
+
+
+def _no_limit(obj: Any, interval: float) -> float:
+    return interval
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a kind may say differently about the result of its checks.
+
+    `reason`: the Ready condition's. `members`: further members of status. `findings`: a JSON patch
+    of the object itself, for what the checks looked up on its behalf (a default branch); while it
+    is not empty the status waits. `interval`: the recheck interval of one object.
+    """
+
+    reason: Callable[[Sequence[FieldError]], str] = status.reason_of
+    members: Callable[[Run[Any], Sequence[FieldError]], Awaitable[Object]] = _no_members
+    findings: Callable[[Run[Any], Sequence[FieldError]], Awaitable[list[Object]]] = (
+        _nothing_to_write
+    )
+    interval: Callable[[Any, float], float] = _no_limit
+
+
+class CheckReconciler(Generic[R]):
+    """Reconciles one kind: run its rules and checks, patch status when something changed."""
+
+    def __init__(
+        self, checks: CheckSet[R], static: Static, env: Environment, *, report: Report
+    ) -> None:
+        self._checks = checks
+        self._static = static
+        self._env = env
+        self._report = report
+        self._gvr = checks.model.gvr
+
+    def controller(self, watches: Sequence[Watch] = ()) -> Controller:
+        """The controller to run; `watches` are the kind's own reasons to look again."""
+        return Controller(
+            name=f"{self._gvr.resource}.{self._gvr.group} checks",
+            reconcile=self.reconcile,
+            watches=(Watch(self._gvr, changed_by_user), *watches),
+            concurrency=CONCURRENCY,
+        )
+
+    async def reconcile(self, key: Key) -> Result | None:
+        """Check one object now."""
+        try:
+            obj = await self._env.client.get(self._gvr, key.name, key.namespace)
+        except StatusError as error:
+            if error.code == 404:
+                return None
+            raise
+        if obj["metadata"].get("deletionTimestamp"):
+            return None
+        return await self._check(obj)
+
+    async def _check(self, obj: Object) -> Result:
+        errors = self._static(obj, None)
+        try:
+            run = Run(obj, self._env, model=self._checks.model)
+        except models.Unreadable as error:
+            await self._write(obj, Verdict(error.errors, status.INVALID_SPEC))
+            return Result(self._env.recheck.unhealthy)
+        try:
+            found = errors or await self._checks.evaluate(run)
+            if await self._write_findings(run, found):
+                return Result(self._env.recheck.unhealthy)
+            members = await self._report.members(run, found)
+            await self._write(obj, Verdict(found, self._report.reason(found), members))
+        finally:
+            await run.memo.close()
+        interval = self._env.recheck.after(is_healthy=not found)
+        return Result(self._report.interval(run.object, interval))
+
+    async def _write_findings(self, run: Run[R], errors: Sequence[FieldError]) -> bool:
+        operations = await self._report.findings(run, errors)
+        if operations:
+            await self._patch(run.raw, operations)
+        return bool(operations)
+
+    async def _write(self, obj: Object, verdict: Verdict) -> None:
+        operations = status.patch(obj, verdict, self._env.clock.now())
+        if not operations:
+            return
+        await self._patch(obj, operations, subresource="status")
+        await self._tell(obj, verdict)
+
+    async def _patch(self, obj: Object, operations: list[Object], subresource: str = "") -> None:
+        metadata = obj["metadata"]
+        await self._env.client.patch(
+            self._gvr,
+            metadata["name"],
+            metadata.get("namespace", ""),
+            patch=operations,
+            type="json",
+            subresource=subresource,
+        )
+
+    async def _tell(self, obj: Object, verdict: Verdict) -> None:
+        before = (obj.get("status") or {}).get("fieldErrors") or []
+        if [error.item() for error in verdict.errors] == before:
+            return
+        if verdict.is_healthy:
+            await self._env.events.normal(obj, "ChecksPassed", "all live checks passed")
+        else:
+            await self._env.events.warning(obj, "ChecksFailed", "; ".join(verdict.messages))
+
+
+def changed_by_user(change: Change) -> list[Key]:
+    """The object itself, unless only its status or bookkeeping changed."""
+    if change.new is None:
+        return []
+    if change.old is not None and _identity(change.old) == _identity(change.new):
+        return []
+    return [Key.of(change.new)]
+
+
+def _identity(obj: Object) -> tuple[Any, ...]:
+    metadata = obj["metadata"]
+    return metadata.get("uid"), metadata.get("generation"), metadata.get("deletionTimestamp")

@@ -1,0 +1,186 @@
+"""Declaring live checks, validators and mutators of a kind.
+
+    @check(Repository, field="spec.git.branch", after=(repository_reachable,))
+    async def branch_exists(repository, git):
+        if not await git.has_branch(repository.spec.git):
+            yield Invalid("branch not found")
+
+A function gets the typed object first; its further parameters are filled by name, from the run
+(`env`, `client`, `clock`, `old`, `memo`) or from the services of the environment (`git`).
+"""
+
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from types import CodeType, UnionType
+from typing import Any, Generic, TypeVar, get_args
+
+from pydantic import BaseModel
+
+from inkube.controllers.checks.errors import Problem, is_vague
+from inkube.schemas.models import Resource
+
+R = TypeVar("R", bound=Resource)
+R_contra = TypeVar("R_contra", bound=Resource, contravariant=True)
+
+Field = str | Callable[[Any], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Delays between attempts while an outside system fails: in all at most `total` seconds."""
+
+    first: float = 0.2
+    factor: float = 2.0
+    total: float = 10.0
+
+    def delay(self, attempt: int) -> float:
+        """The delay after the n-th attempt, counted from 0."""
+        return self.first * self.factor**attempt
+
+
+NEVER = Retry(total=0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Check(Generic[R]):
+    """A live check as declared; `timeout` bounds one attempt, in seconds."""
+
+    name: str
+    model: type[R]
+    field: Field
+    function: Callable[..., Any]
+    parameters: tuple[str, ...]
+    after: tuple["Check[R]", ...] = ()
+    timeout: float = 10.0
+    retry: Retry = Retry()
+
+    def field_of(self, obj: R) -> str:
+        """The field this check speaks about in that object."""
+        return self.field if isinstance(self.field, str) else self.field(obj)
+
+    async def ask(self, obj: R, arguments: dict[str, Any]) -> list[Problem]:
+        """Run the function once, whichever of its forms it has."""
+        answer = self.function(obj, **arguments)
+        if isinstance(answer, AsyncIterator):
+            return [problem async for problem in answer]
+        found = await answer
+        if found is None:
+            return []
+        return [found] if isinstance(found, Problem) else list(found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule(Generic[R]):
+    """A validator or mutator as declared: `function(obj, old)`, offline and synchronous."""
+
+    name: str
+    model: type[R]
+    field: Field
+    function: Callable[[R, R | None], Any]
+
+    def field_of(self, obj: R) -> str:
+        """The field this rule speaks about in that object."""
+        return self.field if isinstance(self.field, str) else self.field(obj)
+
+
+def check(
+    model: type[R],
+    *,
+    field: Field,
+    after: Sequence[Check[R]] = (),
+    timeout: float = 10.0,
+    retry: Retry | None = None,
+) -> Callable[[Callable[..., Any]], Check[R]]:
+    """Declare a live check. Raises TypeError for unknown fields, ValueError for vague details."""
+
+    def declare(function: Callable[..., Any]) -> Check[R]:
+        if not (inspect.isasyncgenfunction(function) or inspect.iscoroutinefunction(function)):
+            raise TypeError(f"{function.__name__} must be a coroutine or an async generator")
+        _refuse_vague(function)
+        return Check(
+            name=function.__name__,
+            model=model,
+            field=_known(model, field),
+            function=function,
+            parameters=tuple(inspect.signature(function).parameters)[1:],
+            after=tuple(after),
+            timeout=timeout,
+            retry=retry or Retry(),
+        )
+
+    return declare
+
+
+def validator(
+    model: type[R], *, field: Field = ""
+) -> Callable[[Callable[[R, R | None], Iterable[Problem]]], Rule[R]]:
+    """Declare a static rule: it yields problems, asks nobody outside and runs on every write."""
+
+    def declare(function: Callable[[R, R | None], Iterable[Problem]]) -> Rule[R]:
+        _refuse_vague(function)
+        return Rule(function.__name__, model, _known(model, field), function)
+
+    return declare
+
+
+def mutator(model: type[R]) -> Callable[[Callable[[R, R | None], None]], Rule[R]]:
+    """Declare a change made on every write before validation: it alters the object in place."""
+
+    def declare(function: Callable[[R, R | None], None]) -> Rule[R]:
+        return Rule(function.__name__, model, "", function)
+
+    return declare
+
+
+def field_exists(model: type[BaseModel], path: str) -> bool:
+    """Does the model have a member at that path of outside names (`spec.github.appID`)?"""
+    current: Any = model
+    for part in path.split("."):
+        name = part.partition("[")[0]
+        current = _member(current, name)
+        if current is None:
+            return False
+    return True
+
+
+def _member(current: Any, name: str) -> Any:
+    """The annotation of a member; `Any` where the model no longer says."""
+    if current is Any or not (isinstance(current, type) and issubclass(current, BaseModel)):
+        return Any
+    for attribute, info in current.model_fields.items():
+        if name == (info.alias or attribute):
+            return _model_in(info.annotation)
+    return None
+
+
+def _model_in(annotation: Any) -> Any:
+    """The model inside `X | None` or `list[X]`."""
+    if isinstance(annotation, type) and not get_args(annotation):
+        return annotation
+    candidates = [_model_in(part) for part in get_args(annotation) if part is not type(None)]
+    models = [found for found in candidates if isinstance(found, type | UnionType)]
+    return models[-1] if models else Any
+
+
+def _known(model: type[Resource], field: Field) -> Field:
+    if isinstance(field, str) and field and not field_exists(model, field):
+        raise TypeError(f"{model.__name__} has no field {field!r}")
+    return field
+
+
+def _refuse_vague(function: Callable[..., Any]) -> None:
+    """Look at the texts that stand in the function: ones that are known to help nobody."""
+    code = getattr(function, "__code__", None)
+    for text in _texts(code) if isinstance(code, CodeType) else ():
+        if " " in text and is_vague(text):
+            raise ValueError(
+                f"{getattr(function, '__name__', function)}: {text!r} helps nobody; "
+                "say what is wrong and what would be right"
+            )
+
+
+def _texts(code: CodeType) -> Iterable[str]:
+    for constant in code.co_consts:
+        if isinstance(constant, str) and constant.strip() and "\n" not in constant:
+            yield constant.strip()

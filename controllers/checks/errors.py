@@ -1,0 +1,124 @@
+"""What a check or validator may find: constructors that ask for an actionable detail.
+
+    yield Invalid("branch not found")
+    yield Required("name the branch to sync", field="spec.git.branch")
+
+The field defaults to the check's own. A detail that does not help ("invalid value", "validation
+failed") is refused with ValueError, when it is made and already where a check is declared.
+Beside them stand the two ways in which an outside system fails, which checks raise or let pass:
+
+    OutsideError
+      Unreachable     no conversation at all: name, address, connection, certificate
+      Unavailable     it answered, but not to the question: 429, 5xx, too late
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar
+
+from inkube.schemas.fielderrors import OMITTED, FieldError, Type
+
+_VAGUE = frozenset(
+    {
+        "an error occurred", "bad request", "bad value", "check failed", "error occurred",
+        "failed validation", "field is invalid", "incorrect value", "internal error",
+        "invalid field", "invalid input", "invalid value", "is invalid", "must be valid",
+        "not valid", "something went wrong", "unexpected error", "unknown error",
+        "validation error", "validation failed", "value is invalid", "value not valid",
+    }
+)  # fmt: skip
+_FEWEST_WORDS = 2
+
+
+def is_vague(detail: str) -> bool:
+    """Does the detail fail to say what to do or what is wrong?"""
+    words = re.findall(r"\w+", detail.lower())
+    return len(words) < _FEWEST_WORDS or " ".join(words) in _VAGUE
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong. `field` "" is the check's own; the object's value there is shown."""
+
+    detail: str
+    field: str = ""
+    value: Any = OMITTED
+
+    type: ClassVar[Type]
+
+    def __post_init__(self) -> None:
+        """Refuse details that do not help."""
+        if is_vague(self.detail):
+            raise ValueError(
+                f"{type(self).__name__}({self.detail!r}): say what is wrong and what would be right"
+            )
+
+    def at(self, field: str, value: Any = OMITTED, origin: str = "") -> FieldError:
+        """As a field error; its own field and value come first."""
+        shown = value if self.value is OMITTED else self.value
+        return FieldError(self.type, self.field or field, shown, self.detail, origin)
+
+
+class Invalid(Problem):
+    """The value breaks a rule."""
+
+    type = Type.INVALID
+
+
+class NotFound(Problem):
+    """What the value names does not exist."""
+
+    type = Type.NOT_FOUND
+
+
+class Required(Problem):
+    """A value is missing."""
+
+    type = Type.REQUIRED
+
+
+class Forbidden(Problem):
+    """The value may not be set, or what it asks for is not permitted."""
+
+    type = Type.FORBIDDEN
+
+
+class Duplicate(Problem):
+    """Somebody else has it."""
+
+    type = Type.DUPLICATE
+
+
+class NotSupported(Problem):
+    """The value is none of the choices; the detail lists them."""
+
+    type = Type.NOT_SUPPORTED
+
+
+class InternalError(Problem):
+    """The check could not be finished; says which service failed and what happens next."""
+
+    type = Type.INTERNAL
+
+
+class OutsideError(Exception):
+    """An outside system did not answer the question. `is_final`: asking again soon is pointless."""
+
+    def __init__(self, service: str, reason: str, *, is_final: bool = False) -> None:
+        super().__init__(f"{service}: {reason}")
+        self.service = service
+        self.reason = reason
+        self.is_final = is_final
+
+
+class Unreachable(OutsideError):
+    """No conversation came about; reported as "unreachable: the reason"."""
+
+
+class Unavailable(OutsideError):
+    """The service is there and cannot serve; `until` is when it said it will."""
+
+    def __init__(self, service: str, reason: str, *, until: datetime | None = None) -> None:
+        super().__init__(service, reason, is_final=until is not None)
+        self.until = until

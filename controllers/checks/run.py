@@ -1,0 +1,176 @@
+"""Running a kind's checks over one object: concurrently where they do not depend on each other.
+
+A check whose prerequisite found something, or was skipped itself, is skipped. An outside system
+that fails is asked again with back-off (not in a dry run, whose client waits) and then reported on
+the check's field; a check that breaks is logged and reported the same way. Nothing raises.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, TypeVar
+
+from inkube.controllers.checks.declare import Check
+from inkube.controllers.checks.errors import (
+    InternalError,
+    Invalid,
+    OutsideError,
+    Problem,
+    Unavailable,
+    Unreachable,
+)
+from inkube.controllers.client import Object
+from inkube.controllers.environment import Environment, Memo
+from inkube.schemas import meta, models
+from inkube.schemas.fielderrors import OMITTED, FieldError
+
+logger = logging.getLogger(__name__)
+R = TypeVar("R", bound=models.Resource)
+
+SECRET = "secure"  # noqa: S105 - the member whose values are never shown
+
+
+class Run(Generic[R]):
+    """One evaluation: the object, what was before, and the answers its checks share."""
+
+    def __init__(
+        self,
+        obj: Object,
+        env: Environment,
+        *,
+        model: type[R],
+        old: Object | None = None,
+        is_dry: bool = False,
+    ) -> None:
+        self.raw = obj
+        self.object = models.parse(model, obj)
+        self.old = models.parse(model, old) if old is not None else None
+        self.env = env
+        self.memo = Memo()
+        self.is_dry = is_dry
+
+    def arguments(self, names: Iterable[str]) -> dict[str, Any]:
+        """What the parameters of a check are filled with. Raises LookupError on an unknown one."""
+        own: dict[str, Callable[[], Any]] = {
+            "env": lambda: self.env,
+            "client": lambda: self.env.client,
+            "clock": lambda: self.env.clock,
+            "memo": lambda: self.memo,
+            "old": lambda: self.old,
+            "run": lambda: self,
+        }
+        found = {}
+        for name in names:
+            if name in own:
+                found[name] = own[name]()
+            elif name in self.env.services:
+                found[name] = self.env.services[name]
+            else:
+                raise LookupError(f"no service named {name!r}")
+        return found
+
+    def again(self, unavailable: Unavailable | None = None) -> str:
+        """When the question is asked again, in words that stay the same from run to run."""
+        if self.is_dry:
+            return "send the request again later"
+        if unavailable is not None and unavailable.until is not None:
+            return f"tried again after {meta.format_time(unavailable.until)}"
+        return f"tried again in {self.env.recheck.unhealthy:g} seconds"
+
+
+class CheckSet(Generic[R]):
+    """The live checks of a kind in their declared order, which is the order of their errors."""
+
+    def __init__(self, model: type[R], checks: Sequence[Check[R]] = ()) -> None:
+        self.model = model
+        self.checks = tuple(checks)
+        known: set[Check[R]] = set()
+        for check in self.checks:
+            if not issubclass(model, check.model):
+                raise TypeError(f"{check.name} checks {check.model.__name__}s")
+            if not known.issuperset(check.after):
+                raise ValueError(f"{check.name} must stand after its prerequisites")
+            known.add(check)
+
+    async def run(
+        self, obj: Object, env: Environment, *, old: Object | None = None, is_dry: bool = False
+    ) -> list[FieldError]:
+        """All errors of one object. Raises `models.Unreadable` when it does not fit the model."""
+        run = Run(obj, env, model=self.model, old=old, is_dry=is_dry)
+        try:
+            return await self.evaluate(run)
+        finally:
+            await run.memo.close()
+
+    async def evaluate(self, run: Run[R]) -> list[FieldError]:
+        """All errors of a run that the caller keeps, to read its shared answers afterwards."""
+        outcomes: dict[Check[R], asyncio.Task[list[FieldError] | None]] = {}
+        async with asyncio.TaskGroup() as group:
+            for check in self.checks:
+                before = [outcomes[earlier] for earlier in check.after]
+                outcomes[check] = group.create_task(self._one(check, run, before))
+        return [error for task in outcomes.values() for error in task.result() or ()]
+
+    async def _one(
+        self, check: Check[R], run: Run[R], before: "list[asyncio.Task[list[FieldError] | None]]"
+    ) -> list[FieldError] | None:
+        """The errors of one check; None when it was skipped."""
+        for earlier in before:
+            if await earlier != []:
+                return None
+        field = check.field_of(run.object)
+        return [
+            problem.at(field, shown(run.raw, problem.field or field), check.name)
+            for problem in await _attempts(check, run)
+        ]
+
+
+async def _attempts(check: Check[R], run: Run[R]) -> list[Problem]:
+    clock = run.env.clock
+    total = 0.0 if run.is_dry else min(check.retry.total, run.env.retry_seconds)
+    started, attempt = clock.monotonic(), 0
+    while True:
+        try:
+            return await _attempt(check, run)
+        except OutsideError as error:
+            delay = check.retry.delay(attempt)
+            attempt += 1
+            if error.is_final or clock.monotonic() - started + delay > total:
+                return [_reported(error, run)]
+        except Exception:  # a broken check must not keep the others from being reported
+            logger.exception("the check %s broke on %s", check.name, run.object.metadata.name)
+            detail = f"the check {check.name} broke, see the server's log; {run.again()}"
+            return [InternalError(detail)]
+        await clock.sleep(delay)
+
+
+async def _attempt(check: Check[R], run: Run[R]) -> list[Problem]:
+    try:
+        async with asyncio.timeout(check.timeout):
+            return await check.ask(run.object, run.arguments(check.parameters))
+    except TimeoutError as error:
+        reason = f"did not answer within {check.timeout:g} seconds"
+        raise Unavailable(f"the check {check.name}", reason) from error
+
+
+def _reported(error: OutsideError, run: Run[R]) -> Problem:
+    if isinstance(error, Unreachable):
+        return Invalid(f"unreachable: {error.reason}")
+    unavailable = error if isinstance(error, Unavailable) else None
+    return InternalError(f"{error.service} {error.reason}; {run.again(unavailable)}")
+
+
+def shown(obj: Object, path: str) -> Any:
+    """The object's value at a path, as an error shows it: no secrets, nothing when absent."""
+    if path.partition(".")[0] == SECRET:
+        return OMITTED
+    current: Any = obj
+    for name, position in re.findall(r"([^.\[\]]+)|\[(\d+)\]", path):
+        if name and isinstance(current, dict) and name in current:
+            current = current[name]
+        elif position and isinstance(current, list) and int(position) < len(current):
+            current = current[int(position)]
+        else:
+            return OMITTED
+    return current

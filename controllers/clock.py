@@ -1,0 +1,110 @@
+"""The clocks: real time, and a time that tests move forward.
+
+Which one runs is the composition root's choice; everybody else knows `schemas.clock.Clock`.
+"""
+
+import asyncio
+import heapq
+import itertools
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+
+from inkube.schemas.clock import Clock
+
+__all__ = ["Clock", "FakeClock", "SystemClock"]
+
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class SystemClock:
+    """Real time."""
+
+    def now(self) -> datetime:
+        """The time of day."""
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        """`time.monotonic`."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """`asyncio.sleep`; a negative time returns at once."""
+        await asyncio.sleep(max(seconds, 0.0))
+
+
+class FakeClock:
+    """A clock that `advance` moves, from any thread; whoever sleeps until then wakes up.
+
+    A frozen one stands still otherwise. A ticking one also runs with real time, so that back-offs
+    pass by themselves while a test jumps over the long waits (rechecks, leases, lifetimes).
+    """
+
+    def __init__(self, start: datetime | None = None, *, ticking: bool = False) -> None:
+        self._ticking = ticking
+        self._start = start or (datetime.now(UTC) if ticking else EPOCH)
+        self._real = time.monotonic()
+        self._moved = 0.0
+        self._order = itertools.count()
+        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._lock = threading.Lock()
+
+    def now(self) -> datetime:
+        """The start plus what has passed."""
+        return self._start + timedelta(seconds=self.monotonic())
+
+    def monotonic(self) -> float:
+        """Seconds since the start."""
+        ticked = time.monotonic() - self._real if self._ticking else 0.0
+        return self._moved + ticked
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait until `advance`, or real time when ticking, has come so far."""
+        if seconds <= 0:
+            await asyncio.sleep(0)
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        entry = (self.monotonic() + seconds, next(self._order), future)
+        with self._lock:
+            heapq.heappush(self._sleepers, entry)
+        try:
+            async with asyncio.timeout(seconds if self._ticking else None):
+                await future
+        except TimeoutError:
+            return
+        finally:
+            self._forget(entry)
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock forward and wake everybody who is due."""
+        if seconds < 0:
+            raise ValueError("a clock only goes forward")
+        with self._lock:
+            self._moved += seconds
+            now = self.monotonic()
+            while self._sleepers and self._sleepers[0][0] <= now:
+                _, _, future = heapq.heappop(self._sleepers)
+                _wake(future)
+
+    @property
+    def sleeping(self) -> int:
+        """How many wait for this clock."""
+        with self._lock:
+            return len(self._sleepers)
+
+    def _forget(self, entry: tuple[float, int, asyncio.Future[None]]) -> None:
+        with self._lock:
+            if entry in self._sleepers:
+                self._sleepers.remove(entry)
+                heapq.heapify(self._sleepers)
+
+
+def _wake(future: "asyncio.Future[None]") -> None:
+    loop = future.get_loop()
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(_finish, future)
+
+
+def _finish(future: "asyncio.Future[None]") -> None:
+    if not future.done():
+        future.set_result(None)

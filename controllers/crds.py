@@ -1,0 +1,204 @@
+"""CustomResourceDefinitions come into service and go out of it.
+
+One controller does what the reference divides among its naming, establishing, approval and
+finalizing controllers: it accepts names, keeps the conditions, fills the table of what is served,
+and removes the instances of a CRD that is being deleted before letting it go. What follows from a
+CRD is decided in `schemas.crds`; here is only the doing.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple, Protocol
+
+from inkube.controllers.client import Client, Object
+from inkube.controllers.informer import Change, Informer, Key
+from inkube.controllers.manager import Controller, Manager, Result, Watch
+from inkube.schemas import crds
+from inkube.schemas.clock import Clock
+from inkube.schemas.crds import conditions
+from inkube.schemas.definitions import Definition
+from inkube.schemas.meta import GVR, format_time
+from inkube.schemas.status import StatusError
+
+RESOURCE = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+RECHECK = 0.5
+"""Seconds until instances that finalizers hold are counted again."""
+
+
+class Table(Protocol):
+    """What is served; calls take effect at once."""
+
+    def install(self, definition: Definition, *, since: int = 0) -> None:
+        """Serve it, in place of what was served under its group and plural.
+
+        Objects stored up to the revision `since` may be of another schema.
+        """
+        ...
+
+    def uninstall(self, group: str, plural: str) -> None:
+        """Serve it no longer."""
+        ...
+
+
+class _Installed(NamedTuple):
+    """What the installed definition was made of."""
+
+    spec: Object
+    names: Object
+    terminating: bool
+    since: int
+
+
+class CRDController:
+    """Keeps the table and the status of every CRD in line with its spec."""
+
+    def __init__(self, client: Client, table: Table, *, clock: Clock, known: Informer) -> None:
+        self._client = client
+        self._table = table
+        self._clock = clock
+        self._known = known
+        self._written: dict[str, Object] = {}
+        """CRDs as this controller wrote them, where the informer may not show it yet."""
+        self._installed: dict[str, _Installed] = {}
+
+    async def reconcile(self, key: Key) -> Result | None:
+        """Bring one CRD's status, service or removal a step further."""
+        crd = self._newest(key.name)
+        if crd is None:
+            self._retire(key.name)
+            return None
+        if "deletionTimestamp" in crd["metadata"]:
+            return await self._remove(crd)
+        status = crds.next_status(crd, self._all(), self._now())
+        if status is not None:
+            crd = await self._write({**crd, "status": status})
+        self.serve(crd)
+        return None
+
+    def serve(self, crd: Object) -> None:
+        """Install the CRD's definition if it is established and not installed as it is."""
+        status = crd["status"]
+        if not conditions.is_true(status, conditions.ESTABLISHED):
+            return
+        name, before = crd["metadata"]["name"], self._installed.get(crd["metadata"]["name"])
+        terminating = conditions.is_true(status, conditions.TERMINATING)
+        same_spec = before is not None and before.spec == crd["spec"]
+        since = int(crd["metadata"]["resourceVersion"])
+        if before is not None and same_spec:
+            since = before.since
+        now = _Installed(crd["spec"], status["acceptedNames"], terminating, since)
+        if now != before:
+            self._table.install(crds.to_definition(crd), since=since)
+            self._installed[name] = now
+
+    def concerned(self, change: Change) -> Iterator[Key]:
+        """The changed CRD, and those of its group that wait for names."""
+        yield Key.of(change.object)
+        group = change.object["spec"]["group"]
+        for other in self._known.items():
+            if other["spec"]["group"] == group and not conditions.is_true(
+                other["status"], conditions.NAMES_ACCEPTED
+            ):
+                yield Key.of(other)
+
+    def _newest(self, name: str) -> Object | None:
+        """The CRD as last written here or seen by the informer, whichever is newer."""
+        seen = self._known.get(Key("", name))
+        written = self._written.get(name)
+        if written is None:
+            return seen
+        if seen is not None and _revision(seen) >= _revision(written):
+            del self._written[name]
+            return seen
+        if self._known.version >= _revision(written):
+            del self._written[name]
+            return seen
+        return written
+
+    def _all(self) -> Iterable[Object]:
+        names = {crd["metadata"]["name"] for crd in self._known.items()} | self._written.keys()
+        return [crd for name in names if (crd := self._newest(name)) is not None]
+
+    async def _write(self, crd: Object) -> Object:
+        """Write status and metadata; the answer is the newest CRD from now on."""
+        written = await self._client.update(crd, subresource="status")
+        self._written[crd["metadata"]["name"]] = written
+        return written
+
+    async def _remove(self, crd: Object) -> Result | None:
+        """A step towards the end of a CRD that is being deleted: its instances go first."""
+        self.serve(crd)
+        if crds.FINALIZER not in (crd["metadata"].get("finalizers") or ()):
+            return None
+        before = crd["status"]
+        crd = {**crd, "metadata": {**crd["metadata"]}, "status": _copied(before)}
+        if conditions.is_true(crd["status"], conditions.ESTABLISHED):
+            crds.note_deletion_progress(crd, self._now())
+            if crd["status"] != before:
+                crd = await self._write(crd)
+            if await self._remove_instances(crd):
+                return Result(requeue_after=RECHECK)
+            crd = {**crd, "metadata": {**crd["metadata"]}, "status": _copied(crd["status"])}
+        crds.finish_delete(crd, self._now())
+        try:
+            await self._client.update(crd, subresource="status")
+        except StatusError as error:
+            if error.code != 404:
+                raise
+        self._retire(crd["metadata"]["name"])
+        return None
+
+    async def _remove_instances(self, crd: Object) -> int:
+        """Delete every instance; how many are left because something holds them."""
+        resource = self._reachable(crds.to_definition(crd))
+        for instance in (await self._client.list(resource)).items:
+            metadata = instance["metadata"]
+            if "deletionTimestamp" in metadata:
+                continue
+            try:
+                await self._client.delete(resource, metadata["name"], metadata.get("namespace", ""))
+            except StatusError as error:
+                if error.code != 404:
+                    raise
+        return len((await self._client.list(resource)).items)
+
+    def _reachable(self, definition: Definition) -> GVR:
+        """A served version; the storage version is served for the purpose where none is."""
+        served = next(definition.served(), None)
+        if served is None:
+            served = replace(definition.storage_version, served=True)
+            self._table.install(replace(definition, versions=(served,)))
+        return definition.gvr(served.name)
+
+    def _retire(self, name: str) -> None:
+        self._installed.pop(name, None)
+        self._written.pop(name, None)
+        plural, _, group = name.partition(".")
+        self._table.uninstall(group, plural)
+
+    def _now(self) -> str:
+        return format_time(self._clock.now())
+
+
+def add(manager: Manager, table: Table) -> CRDController:
+    """Let the manager run the controller. One worker: names are accepted one CRD at a time."""
+    known = manager.informers.of(RESOURCE)
+    controller = CRDController(manager.client, table, clock=manager.clock, known=known)
+    manager.add(
+        Controller(
+            "crds",
+            controller.reconcile,
+            (Watch(RESOURCE, keys=controller.concerned),),
+            concurrency=1,
+        )
+    )
+    return controller
+
+
+def _revision(crd: Object) -> int:
+    return int(crd["metadata"]["resourceVersion"])
+
+
+def _copied(status: Object) -> Object:
+    """A status whose conditions may be changed."""
+    return {**status, "conditions": [dict(c) for c in status.get("conditions") or ()]}

@@ -1,0 +1,72 @@
+"""What checks and reconcilers are given: the client, time, caches, events and outside services.
+
+The composition root makes one environment and hands it to every kind.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from inkube.controllers.client import Client
+from inkube.controllers.events import Recorder
+from inkube.controllers.informer import Informers
+from inkube.schemas.clock import Clock
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Recheck:
+    """Seconds until an object is checked again though nothing changed."""
+
+    healthy: float = 300.0
+    unhealthy: float = 60.0
+
+    def after(self, *, is_healthy: bool) -> float:
+        """The interval that applies."""
+        return self.healthy if is_healthy else self.unhealthy
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Everything outside the object itself; `services` are found by parameter name."""
+
+    client: Client
+    clock: Clock
+    informers: Informers
+    events: Recorder
+    services: Mapping[str, Any] = field(default_factory=dict)
+    recheck: Recheck = field(default_factory=Recheck)
+    retry_seconds: float = 10.0
+    """At most so long one reconcile asks a failing service again before it reports the failure."""
+
+
+class Memo:
+    """Answers shared by the checks of one run: what two of them ask is asked once."""
+
+    def __init__(self) -> None:
+        self._answers: dict[Any, asyncio.Future[Any]] = {}
+
+    async def __call__(self, key: Any, ask: Callable[[], Awaitable[T]]) -> T:
+        """The answer to `key`; a failed question may be asked again."""
+        future = self._answers.get(key)
+        if future is None or (future.done() and (future.cancelled() or future.exception())):
+            future = asyncio.ensure_future(ask())
+            self._answers[key] = future
+        answer: T = await asyncio.shield(future)
+        return answer
+
+    def known(self, key: Any) -> Any:
+        """The answer when there is one already, else None."""
+        future = self._answers.get(key)
+        if future is None or not future.done() or future.cancelled() or future.exception():
+            return None
+        return future.result()
+
+    async def close(self) -> None:
+        """End questions that nobody waits for any longer."""
+        pending = [future for future in self._answers.values() if not future.done()]
+        for future in pending:
+            future.cancel()
+        await asyncio.gather(*self._answers.values(), return_exceptions=True)

@@ -1,0 +1,296 @@
+"""Informers: one watched, cached copy of a resource, shared by all controllers that need it.
+
+An informer lists, then watches from the list's revision; it resumes where it was when a watch ends
+and lists again only on 410, as client-go/tools/cache/reflector.go does. Subscribers hear each
+change as (old, new); what they are handed belongs to the cache and must not be changed.
+Bounded by the number of objects: nothing is queued here.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from inkube.controllers.client import Client, Event, Object, Selection
+from inkube.controllers.workqueue import Backoff
+from inkube.schemas.clock import Clock
+from inkube.schemas.meta import GVR
+from inkube.schemas.status import StatusError
+
+logger = logging.getLogger(__name__)
+
+RECONNECT = Backoff(first=0.1, longest=30.0)
+
+
+class Key(NamedTuple):
+    """Which object: namespace ("" for cluster-scoped ones) and name."""
+
+    namespace: str
+    name: str
+
+    @classmethod
+    def of(cls, obj: Object) -> "Key":
+        """The key of an object."""
+        metadata = obj["metadata"]
+        return cls(metadata.get("namespace", ""), metadata["name"])
+
+
+class Change(NamedTuple):
+    """What happened to one object: no `old` when it appeared, no `new` when it went."""
+
+    old: Object | None
+    new: Object | None
+
+    @property
+    def object(self) -> Object:
+        """The newest known state."""
+        found = self.new if self.new is not None else self.old
+        assert found is not None
+        return found
+
+
+Subscriber = Callable[[Change], None]
+Indexer = Callable[[Object], Iterable[str]]
+
+
+class Index:
+    """Keys of the cached objects by a value read from them."""
+
+    def __init__(self, values: Indexer) -> None:
+        self._values = values
+        self._keys: dict[str, set[Key]] = {}
+
+    def update(self, change: Change) -> None:
+        """Forget the old values, note the new ones."""
+        if change.old is not None:
+            for value in self._values(change.old):
+                self._remove(value, Key.of(change.old))
+        if change.new is not None:
+            for value in self._values(change.new):
+                self._keys.setdefault(value, set()).add(Key.of(change.new))
+
+    def keys(self, value: str) -> list[Key]:
+        """Who has that value, in the order of their keys."""
+        return sorted(self._keys.get(value, ()))
+
+    def _remove(self, value: str, key: Key) -> None:
+        keys = self._keys.get(value, set())
+        keys.discard(key)
+        if not keys:
+            self._keys.pop(value, None)
+
+
+class Informer:
+    """The cached copy of one resource; `run` keeps it current."""
+
+    def __init__(
+        self, client: Client, resource: GVR, *, clock: Clock, selection: Selection | None = None
+    ) -> None:
+        self.resource = resource
+        self._client = client
+        self._clock = clock
+        self._selection = selection or Selection()
+        self._objects: dict[Key, Object] = {}
+        self._indexes: dict[str, Index] = {}
+        self._subscribers: list[Subscriber] = []
+        self._version = ""
+        self._synced = asyncio.Event()
+        self._moved = asyncio.Condition()
+
+    @property
+    def version(self) -> int:
+        """The revision up to which the cache is true; 0 before the first list."""
+        return int(self._version or 0)
+
+    @property
+    def is_synced(self) -> bool:
+        """Was the resource listed once?"""
+        return self._synced.is_set()
+
+    def get(self, key: Key) -> Object | None:
+        """The cached object."""
+        return self._objects.get(key)
+
+    def items(self, namespace: str = "") -> Iterator[Object]:
+        """All cached objects, or those of a namespace."""
+        for key, obj in self._objects.items():
+            if not namespace or key.namespace == namespace:
+                yield obj
+
+    def index(self, name: str, values: Indexer) -> Index:
+        """The index of that name; `values` is used when it is made, by the first to ask."""
+        if name not in self._indexes:
+            made = Index(values)
+            for obj in self._objects.values():
+                made.update(Change(None, obj))
+            self._indexes[name] = made
+        return self._indexes[name]
+
+    def subscribe(self, subscriber: Subscriber) -> None:
+        """Call it for every change, and now for what is cached already. It must return at once."""
+        self._subscribers.append(subscriber)
+        for obj in list(self._objects.values()):
+            subscriber(Change(None, obj))
+
+    def unsubscribe(self, subscriber: Subscriber) -> None:
+        """Call it no longer."""
+        self._subscribers.remove(subscriber)
+
+    @property
+    def is_used(self) -> bool:
+        """Does anybody listen to it or keep an index on it?"""
+        return bool(self._subscribers or self._indexes)
+
+    async def synced(self) -> None:
+        """Return once the resource was listed."""
+        await self._synced.wait()
+
+    async def reach(self, revision: int) -> None:
+        """Return once the cache is true at that revision."""
+        async with self._moved:
+            await self._moved.wait_for(lambda: self.version >= revision)
+
+    async def behind(self) -> int:
+        """The newest revision of the resource when the cache has not reached it; 0 when it has."""
+        try:
+            newest = int(await self._client.revision(self.resource) or 0)
+        except StatusError as error:
+            if error.code == 404:
+                return 0
+            raise
+        return newest if newest > self.version else 0
+
+    async def caught_up(self) -> None:
+        """Return once the cache holds all that was written before this call."""
+        await self.reach(await self.behind())
+
+    async def run(self) -> None:
+        """List, watch, resume, list again; runs until cancelled."""
+        failures = 0
+        while True:
+            before = self._version
+            try:
+                await self._follow()
+            except StatusError as error:
+                self._refused(error)
+            except Exception:  # an informer that ends would leave everybody blind
+                logger.exception("watching %s failed", self.resource)
+            failures = 1 if self._version != before else failures + 1
+            await self._clock.sleep(RECONNECT.delay(failures))
+
+    async def _follow(self) -> None:
+        if not self._version:
+            await self._list()
+        events = self._client.watch(self.resource, self._selection, resource_version=self._version)
+        async for event in events:
+            await self._apply(event)
+
+    def _refused(self, error: StatusError) -> None:
+        if error.code == 410:
+            logger.info("the watch of %s is too old, listing again", self.resource)
+            self._version = ""
+        elif error.code != 404:
+            logger.warning("watching %s was refused: %s", self.resource, error.message)
+
+    async def _list(self) -> None:
+        found = await self._client.list(self.resource, self._selection)
+        listed = {Key.of(obj): obj for obj in found.items}
+        for key in [key for key in self._objects if key not in listed]:
+            self._publish(key, None)
+        for key, obj in listed.items():
+            self._replace(key, obj)
+        await self._advance(found.resource_version)
+        self._synced.set()
+
+    def _replace(self, key: Key, new: Object) -> None:
+        old = self._objects.get(key)
+        if old is not None and old["metadata"].get("uid") != new["metadata"].get("uid"):
+            self._publish(key, None)
+            old = None
+        if old is None or old["metadata"]["resourceVersion"] != new["metadata"]["resourceVersion"]:
+            self._publish(key, new)
+
+    async def _apply(self, event: Event) -> None:
+        if event.type in ("ADDED", "MODIFIED"):
+            self._publish(Key.of(event.object), event.object)
+        elif event.type == "DELETED":
+            self._publish(Key.of(event.object), None, event.object)
+        await self._advance(event.object["metadata"]["resourceVersion"])
+
+    def _publish(self, key: Key, new: Object | None, last: Object | None = None) -> None:
+        old = self._objects.pop(key, None) if new is None else self._objects.get(key)
+        if new is None and old is None:
+            return
+        if new is not None:
+            self._objects[key] = new
+        for index in self._indexes.values():
+            index.update(Change(old, new))
+        heard = Change(last or old, None) if new is None else Change(old, new)
+        for subscriber in list(self._subscribers):
+            subscriber(heard)
+
+    async def _advance(self, version: str) -> None:
+        self._version = version
+        async with self._moved:
+            self._moved.notify_all()
+
+
+class Informers:
+    """The informers in use, one per resource and selection; they run while this is entered."""
+
+    def __init__(self, client: Client, clock: Clock) -> None:
+        self._client = client
+        self._clock = clock
+        self._known: dict[tuple[GVR, Selection], Informer] = {}
+        self._tasks: dict[Informer, asyncio.Task[None]] = {}
+        self._running = False
+
+    def of(self, resource: GVR | str, selection: Selection | None = None) -> Informer:
+        """The informer of a resource, made and started when nobody asked before."""
+        gvr = GVR.parse(resource) if isinstance(resource, str) else resource
+        wanted = selection or Selection()
+        informer = self._known.get((gvr, wanted))
+        if informer is None:
+            informer = Informer(self._client, gvr, clock=self._clock, selection=wanted)
+            self._known[gvr, wanted] = informer
+            if self._running:
+                self._start(informer)
+        return informer
+
+    @property
+    def is_running(self) -> bool:
+        """Are the caches kept current?"""
+        return self._running
+
+    def all(self) -> list[Informer]:
+        """Every informer in use."""
+        return list(self._known.values())
+
+    async def drop(self, informer: Informer) -> None:
+        """Stop it and forget it; nobody may use it any longer."""
+        self._known = {key: known for key, known in self._known.items() if known is not informer}
+        await _cancel([task for task in [self._tasks.pop(informer, None)] if task])
+
+    def start(self) -> None:
+        """Run all informers, those made later too."""
+        self._running = True
+        for informer in self._known.values():
+            self._start(informer)
+
+    async def stop(self) -> None:
+        """Stop all of them."""
+        self._running = False
+        tasks = list(self._tasks.values())
+        self._tasks.clear()
+        await _cancel(tasks)
+
+    def _start(self, informer: Informer) -> None:
+        if informer not in self._tasks:
+            name = f"informer {informer.resource.resource}"
+            self._tasks[informer] = asyncio.create_task(informer.run(), name=name)
+
+
+async def _cancel(tasks: "list[asyncio.Task[None]]") -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,167 @@
+"""A kind with its behaviour: what the composition root plugs into registry, admission and manager.
+
+    KindModule(Probe, checks=[answers])
+
+The way of a write through a module, in the registry's order:
+`mutate` → schema validation → `validate` → (dry run: `check`) → (real write: `persist`) → store;
+of a deletion: `check_delete`. `controllers` are run by the manager.
+"""
+
+from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+from inkube.controllers.checks.controller import CheckReconciler, Report
+from inkube.controllers.checks.declare import Check, Rule
+from inkube.controllers.checks.errors import Problem
+from inkube.controllers.checks.run import CheckSet, shown
+from inkube.controllers.client import Object
+from inkube.controllers.environment import Environment
+from inkube.controllers.informer import Key
+from inkube.controllers.manager import Controller, Result, Watch
+from inkube.controllers.secure import SecureValues
+from inkube.schemas import models
+from inkube.schemas.definitions import Definition
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.status import StatusError
+
+R = TypeVar("R", bound=models.Resource)
+
+Reconciler = Callable[[Any, Environment], Awaitable[Result | None]]
+"""`async def reconcile(obj, env)`: called with the typed object whenever it may have changed."""
+DeletionGuard = Callable[[Any, Environment], AsyncIterable[Problem]]
+"""`async def guard(obj, env)`: yields why the object must stay."""
+
+
+@dataclass(frozen=True)
+class KindModule(Generic[R]):
+    """One kind: its model, admission functions in their order, checks, reconciler."""
+
+    model: type[R]
+    mutators: Sequence[Rule[R]] = ()
+    validators: Sequence[Rule[R]] = ()
+    checks: Sequence[Check[R]] = ()
+    deletion_guards: Sequence[DeletionGuard] = ()
+    reconciler: Reconciler | None = None
+    secure: SecureValues | None = None
+    report: Report = field(default_factory=Report)
+    watches: Callable[[Environment], Sequence[Watch]] = lambda env: ()
+    extra_controllers: Callable[[Environment], Sequence[Controller]] = lambda env: ()
+
+    def __post_init__(self) -> None:
+        """Refuse a kind whose secrets would be stored with the object."""
+        if "secure" in self.model.model_fields and self.secure is None:
+            raise TypeError(f"{self.model.__name__} has secure values and needs a place for them")
+
+    @property
+    def definition(self) -> Definition:
+        """What the registry serves."""
+        return self.model.definition
+
+    @cached_property
+    def check_set(self) -> CheckSet[R]:
+        """The live checks."""
+        return CheckSet(self.model, self.checks)
+
+    def mutate(self, obj: Object, old: Object | None) -> Object:
+        """Bring an incoming object into its normal form, in place; `old` is None on create.
+
+        An object that does not fit its model is left to schema validation. Secure values leave
+        the object here, whatever else is wrong with it.
+        """
+        if self.secure is not None:
+            self.secure.take(obj, old)
+        try:
+            typed, before = models.parse(self.model, obj), self._typed(old)
+        except models.Unreadable:
+            return obj
+        dumped = models.dump(typed)
+        for rule in self.mutators:
+            rule.function(typed, before)
+        _merge_changes(obj, dumped, models.dump(typed))
+        return obj
+
+    def validate(self, obj: Object, old: Object | None) -> list[FieldError]:
+        """The static rules, on every write; an object that is being deleted passes."""
+        if obj["metadata"].get("deletionTimestamp"):
+            return []
+        try:
+            typed, before = models.parse(self.model, obj), self._typed(old)
+        except models.Unreadable as error:
+            return error.errors
+        return [
+            problem.at(rule.field_of(typed), shown(obj, problem.field or rule.field_of(typed)))
+            for rule in self.validators
+            for problem in rule.function(typed, before)
+        ]
+
+    async def check(self, obj: Object, old: Object | None, env: Environment) -> list[FieldError]:
+        """The live checks, for a dry run of create or update."""
+        if obj["metadata"].get("deletionTimestamp"):
+            return []
+        try:
+            return await self.check_set.run(obj, env, old=old, is_dry=True)
+        except models.Unreadable as error:
+            return error.errors
+
+    async def check_delete(self, obj: Object, env: Environment) -> list[FieldError]:
+        """Why the object must not be deleted, if so; for every DELETE, dry or not."""
+        try:
+            typed = models.parse(self.model, obj)
+        except models.Unreadable:
+            return []
+        return [
+            problem.at("metadata.name", obj["metadata"]["name"])
+            for guard in self.deletion_guards
+            async for problem in guard(typed, env)
+        ]
+
+    async def persist(self, obj: Object) -> None:
+        """Keep the secure values `mutate` took: right before a real write, never in a dry run."""
+        if self.secure is not None:
+            await self.secure.persist(obj)
+
+    def controllers(self, env: Environment) -> list[Controller]:
+        """What the manager runs for this kind."""
+        found: list[Controller] = []
+        if self.checks:
+            reconciler = CheckReconciler(self.check_set, self.validate, env, report=self.report)
+            found.append(reconciler.controller(self.watches(env)))
+        if self.reconciler is not None:
+            found.append(self._own_controller(env))
+        if self.secure is not None:
+            found.append(self.secure.controller(self.model, env))
+        return [*found, *self.extra_controllers(env)]
+
+    def _own_controller(self, env: Environment) -> Controller:
+        reconciler, gvr = self.reconciler, self.model.gvr
+        assert reconciler is not None
+
+        async def reconcile(key: Key) -> Result | None:
+            try:
+                obj = await env.client.get(gvr, key.name, key.namespace)
+            except StatusError as error:
+                if error.code == 404:
+                    return None
+                raise
+            return await reconciler(models.parse(self.model, obj), env)
+
+        return Controller(f"{gvr.resource}.{gvr.group}", reconcile, (Watch(gvr),))
+
+    def _typed(self, old: Object | None) -> R | None:
+        return models.parse(self.model, old) if old is not None else None
+
+
+def _merge_changes(target: Object, before: Object, after: Object) -> None:
+    """Carry over what mutators changed and nothing else: members no model knows stay."""
+    for name in before.keys() - after.keys():
+        target.pop(name, None)
+    for name, value in after.items():
+        old = before.get(name)
+        if name in before and old == value:
+            continue
+        if isinstance(value, dict) and isinstance(old, dict) and isinstance(target.get(name), dict):
+            _merge_changes(target[name], old, value)
+        else:
+            target[name] = value

@@ -1,0 +1,231 @@
+"""The manager runs controllers: informers feed their queues, workers reconcile keys.
+
+A reconcile is level-based: it is told which object, looks at the world as it is and returns when to
+look again. One that raises is logged and retried with back-off; nothing it does stops the loop.
+The composition root makes one manager and enters it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+from inkube.controllers.client import Client, Selection
+from inkube.controllers.informer import Change, Informer, Informers, Key
+from inkube.controllers.workqueue import Backoff, WorkQueue
+from inkube.schemas.clock import Clock
+from inkube.schemas.meta import GVR
+from inkube.schemas.status import StatusError
+
+logger = logging.getLogger(__name__)
+
+DRAIN = 1.0
+"""Cancelled reconciles get so many seconds to clean up when the manager stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a reconcile ended: `requeue_after` is when to look again, in seconds; 0 means never."""
+
+    requeue_after: float = 0.0
+
+
+Reconcile = Callable[[Key], Awaitable[Result | None]]
+
+
+def own_key(change: Change) -> Iterable[Key]:
+    """The changed object itself."""
+    return (Key.of(change.object),)
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """A resource whose changes concern a controller; `keys` says which of its objects."""
+
+    resource: GVR | str
+    keys: Callable[[Change], Iterable[Key]] = own_key
+    selection: Selection = field(default_factory=Selection)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Controller:
+    """A name (unique in a manager), what it watches and what it does with each key."""
+
+    name: str
+    reconcile: Reconcile
+    watches: tuple[Watch, ...]
+    concurrency: int = 4
+    backoff: Backoff = field(default_factory=Backoff)
+
+
+class _Running:
+    """A controller at work: its queue, its workers and its subscriptions."""
+
+    def __init__(self, controller: Controller, informers: Informers, clock: Clock) -> None:
+        self.controller = controller
+        self.queue: WorkQueue[Key] = WorkQueue(clock, backoff=controller.backoff)
+        self._watched = [
+            (informers.of(watch.resource, watch.selection), self._subscriber(watch))
+            for watch in controller.watches
+        ]
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Subscribe and begin to work once all informers were listed."""
+        for informer, subscriber in self._watched:
+            informer.subscribe(subscriber)
+        self._tasks = [
+            asyncio.create_task(self._when_synced(job), name=f"controller {self.controller.name}")
+            for job in [self.queue.run, *[self._work] * self.controller.concurrency]
+        ]
+
+    async def stop(self) -> None:
+        """Hear no more changes and cancel what runs: level-based work may stop anywhere."""
+        for informer, subscriber in self._watched:
+            informer.unsubscribe(subscriber)
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=DRAIN)
+        self._tasks = []
+
+    def informers(self) -> list[Informer]:
+        """What it watches."""
+        return [informer for informer, _ in self._watched]
+
+    def _subscriber(self, watch: Watch) -> Callable[[Change], None]:
+        def hear(change: Change) -> None:
+            try:
+                keys = list(watch.keys(change))
+            except Exception:  # one object that cannot be understood must not stop the informer
+                logger.exception("%s cannot tell whom a change concerns", self.controller.name)
+                return
+            for key in keys:
+                self.queue.add(key)
+
+        return hear
+
+    async def _when_synced(self, job: Callable[[], Awaitable[None]]) -> None:
+        for informer in self.informers():
+            await informer.synced()
+        await job()
+
+    async def _work(self) -> None:
+        while True:
+            key = await self.queue.take()
+            try:
+                await self._reconcile(key)
+            finally:
+                self.queue.done(key)
+
+    async def _reconcile(self, key: Key) -> None:
+        try:
+            result = await self.controller.reconcile(key)
+        except StatusError as error:
+            self._failed(key, error, is_ordinary=error.code in (404, 409))
+        except Exception as error:  # noqa: BLE001 - whatever a reconcile raises, the loop goes on
+            self._failed(key, error, is_ordinary=False)
+        else:
+            self.queue.forget(key)
+            if result is not None and result.requeue_after > 0:
+                self.queue.add_after(key, result.requeue_after)
+
+    def _failed(self, key: Key, error: Exception, *, is_ordinary: bool) -> None:
+        delay = self.queue.retry(key)
+        level = logging.DEBUG if is_ordinary else logging.ERROR
+        logger.log(
+            level,
+            "%s could not reconcile %s, again in %.3f s: %s",
+            self.controller.name,
+            "/".join(part for part in key if part),
+            delay,
+            error,
+            exc_info=None if is_ordinary else error,
+        )
+
+
+class Manager:
+    """Runs controllers over one client; `async with` starts and stops it."""
+
+    def __init__(self, client: Client, clock: Clock) -> None:
+        self.client = client
+        self.clock = clock
+        self.informers = Informers(client, clock)
+        self._running: dict[str, _Running] = {}
+        self._is_started = False
+
+    def add(self, controller: Controller) -> None:
+        """Run it with the others; at once when they run already."""
+        if controller.name in self._running:
+            raise ValueError(f"a controller named {controller.name!r} runs already")
+        running = _Running(controller, self.informers, self.clock)
+        self._running[controller.name] = running
+        if self._is_started:
+            running.start()
+
+    async def remove(self, name: str) -> None:
+        """Stop a controller and the informers that nobody else uses."""
+        gone = self._running.pop(name)
+        await gone.stop()
+        for informer in set(gone.informers()):
+            if not informer.is_used:
+                await self.informers.drop(informer)
+
+    def trigger(self, name: str, key: Key) -> None:
+        """Let a controller look at a key now."""
+        self._running[name].queue.add(key)
+
+    async def start(self) -> None:
+        """Start informers and controllers."""
+        self._is_started = True
+        self.informers.start()
+        for running in self._running.values():
+            running.start()
+
+    async def stop(self) -> None:
+        """Stop controllers, then informers."""
+        self._is_started = False
+        await asyncio.gather(*(running.stop() for running in self._running.values()))
+        await self.informers.stop()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.stop()
+
+    async def settled(self) -> None:
+        """Return when every informer is caught up and every queue idle, both at the same time.
+
+        Delayed rechecks do not count, nor do keys that have failed so often that their next try
+        is more than a second away.
+        """
+        while not await self._is_settled():
+            for informer in self.informers.all():
+                await informer.caught_up()
+            for running in list(self._running.values()):
+                await running.queue.idle()
+
+    async def _is_settled(self) -> bool:
+        """Nothing was worked on while the revisions were asked for, and all of them are reached."""
+        before = self._work_done()
+        if not self._is_idle():
+            return False
+        for informer in self.informers.all():
+            if await informer.behind():
+                return False
+        return self._is_idle() and self._work_done() == before
+
+    def _is_idle(self) -> bool:
+        return all(running.queue.is_idle for running in self._running.values())
+
+    def _work_done(self) -> int:
+        return sum(running.queue.taken for running in self._running.values())

@@ -1,0 +1,73 @@
+"""Connection as a kind: rules, checks, what its status says, and why it may have to stay."""
+
+from collections.abc import AsyncIterator, Sequence
+
+from inkube.controllers.checks import Forbidden, Problem, Run
+from inkube.controllers.checks.controller import Report
+from inkube.controllers.client import Object, Selection
+from inkube.controllers.environment import Environment
+from inkube.controllers.informer import Change, Key
+from inkube.controllers.kinds import KindModule
+from inkube.controllers.manager import Watch
+from inkube.controllers.provisioning import connection_checks as checks
+from inkube.controllers.provisioning import connection_rules as rules
+from inkube.controllers.provisioning.indexes import connections_by_app
+from inkube.controllers.provisioning.repository import reason_of
+from inkube.controllers.provisioning.types import Connection, Repository
+from inkube.controllers.provisioning.world import GITHUB, GitHost, GitHubApp
+from inkube.controllers.secure import SecureValues
+from inkube.schemas.fielderrors import FieldError
+
+NAMED = 5
+"""So many users of a connection are named when it must stay; the rest is counted."""
+
+
+def module(secure: SecureValues) -> KindModule[Connection]:
+    """The kind with everything it does."""
+    return KindModule(
+        Connection,
+        mutators=(rules.set_url,),
+        validators=rules.validators(secure),
+        checks=checks.CHECKS,
+        deletion_guards=(not_in_use,),
+        secure=secure,
+        report=Report(reason=reason_of, members=_members),
+        watches=_watches,
+    )
+
+
+async def not_in_use(connection: Connection, env: Environment) -> AsyncIterator[Problem]:
+    """A connection stays as long as repositories log in with it."""
+    selection = Selection(namespace=connection.metadata.namespace)
+    listed = await env.client.list(Repository.gvr, selection)
+    users = _users(connection, listed.items)
+    if users:
+        more = f" and {len(users) - NAMED} more" if len(users) > NAMED else ""
+        names = ", ".join(users[:NAMED])
+        yield Forbidden(f"connection is used by repositories: {names}{more}; change these first")
+
+
+def _users(connection: Connection, repositories: Sequence[Object]) -> list[str]:
+    return sorted(
+        obj["metadata"]["name"]
+        for obj in repositories
+        if ((obj.get("spec") or {}).get("connection") or {}).get("name") == connection.metadata.name
+        and not obj["metadata"].get("deletionTimestamp")
+    )
+
+
+async def _members(run: Run[Connection], errors: Sequence[FieldError]) -> Object:
+    return {"state": "Disconnected" if errors else "Connected"}
+
+
+def _watches(env: Environment) -> Sequence[Watch]:
+    """The app in the world, and the host that answers for all apps."""
+    by_app = connections_by_app(env)
+
+    def of_app(change: Change) -> list[Key]:
+        return by_app.keys(change.object["metadata"]["name"])
+
+    def of_host(change: Change) -> list[Key]:
+        return by_app.keys("") if change.object["metadata"]["name"] == GITHUB else []
+
+    return (Watch(GitHubApp.gvr, of_app), Watch(GitHost.gvr, of_host))

@@ -1,0 +1,253 @@
+"""Real git servers, asked by dulwich: what `git ls-remote` would say, without a git binary.
+
+dulwich blocks, so it runs in a few threads of its own, each question with a time limit that also
+ends answers which never end. Answers are told apart by their HTTP code before dulwich sees them.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
+
+import urllib3
+from dulwich.client import HTTPUnauthorized, LocalGitClient, Urllib3HttpGitClient
+from dulwich.errors import GitProtocolError, HangupException, NotGitRepository
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.util.connection import create_connection
+
+from inkube.controllers.checks import Unavailable, Unreachable
+from inkube.controllers.environment import Memo
+from inkube.controllers.provisioning import urls
+from inkube.controllers.provisioning.hosts import NotAuthorized, RepositoryNotFound, Target
+from inkube.controllers.provisioning.ssrf import Guard
+from inkube.controllers.provisioning.world import refusal
+
+T = TypeVar("T")
+
+THREADS = 16
+"""Questions asked at the same time; the others wait."""
+LARGEST = 64 * 1024 * 1024
+"""Bytes of one answer: some hundred thousand branches and tags."""
+_TOKEN_USERS = {"github": "x-access-token", "gitlab": "oauth2", "bitbucket": "x-token-auth"}
+_HEADS = b"refs/heads/"
+
+
+class Git:
+    """Opens conversations with git servers; close it to end its threads."""
+
+    def __init__(self, guard: Guard, *, timeout: float = 10.0) -> None:
+        self._guard = guard
+        self._timeout = timeout
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="git")
+
+    def open(self, target: Target) -> "GitSession":
+        """A conversation about one repository."""
+        return GitSession(self, target)
+
+    def close(self) -> None:
+        """Ask nothing more; questions on their way end by their time limits."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def run(self, host: str, question: Callable[[], T]) -> T:
+        """Ask in a thread, within the time limit."""
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await loop.run_in_executor(self._threads, question)
+        except TimeoutError as error:
+            raise _too_late(host, self._timeout) from error
+
+    def client(self, url: str, target: Target) -> "_Client":
+        """A dulwich client for one URL, with the target's credentials."""
+        return _Client(
+            url,
+            _pool(self._guard, self._timeout),
+            user=target.credentials.user or _TOKEN_USERS.get(target.type, "git"),
+            token=target.credentials.token,
+            deadline=time.monotonic() + self._timeout,
+        )
+
+
+class GitSession:
+    """A conversation with one git server about one repository."""
+
+    def __init__(self, git: Git, target: Target) -> None:
+        self._git = git
+        self._target = target
+        self._host = urls.host_of(target.url) or "the local repository"
+        self._is_file = target.url.startswith("file://")
+        self._memo = Memo()
+
+    async def default_branch(self) -> str:
+        """What HEAD points to."""
+        _, symbolic = await self._refs()
+        return symbolic.get(b"HEAD", b"").removeprefix(_HEADS).decode()
+
+    async def head(self, branch: str) -> str | None:
+        """The commit of a branch."""
+        refs, _ = await self._refs()
+        commit = refs.get(_HEADS + branch.encode())
+        return commit.decode() if commit else None
+
+    async def may_write(self) -> bool:
+        """Does the server open `git push` to these credentials?"""
+        return await self._memo("write", lambda: self._git.run(self._host, self._ask_to_push))
+
+    async def _refs(self) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
+        return await self._memo("refs", lambda: self._git.run(self._host, self._list_refs))
+
+    def _list_refs(self) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
+        """Servers differ in whether they want `.git` at the end, which is not kept: try both."""
+        try:
+            return self._list_refs_at(self._target.url)
+        except RepositoryNotFound:
+            return self._list_refs_at(f"{self._target.url}.git")
+
+    def _list_refs_at(self, url: str) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
+        try:
+            if self._is_file:
+                found = LocalGitClient().get_refs(_file_path(url))
+            else:
+                prefixes = [b"HEAD", _HEADS]
+                found = self._git.client(url, self._target).get_refs(b"", ref_prefix=prefixes)
+        except NotGitRepository as error:
+            raise RepositoryNotFound from error
+        except HTTPUnauthorized as error:
+            raise NotAuthorized from error
+        except (GitProtocolError, HangupException, ValueError, KeyError, AssertionError) as error:
+            raise Unavailable(self._host, "did not speak the git protocol") from error
+        except OSError as error:
+            raise RepositoryNotFound from error
+        return _known(found.refs), _known(found.symrefs)
+
+    def _ask_to_push(self) -> bool:
+        if self._is_file:
+            path = _file_path(self._target.url)
+            return os.access(path, os.W_OK) or os.access(f"{path}.git", os.W_OK)
+        for url in (self._target.url, f"{self._target.url}.git"):
+            try:
+                return self._git.client(url, self._target).may_push()
+            except RepositoryNotFound:
+                continue
+        return False
+
+
+class _Client(Urllib3HttpGitClient):
+    """dulwich's client with a total time limit, a size limit and our own errors."""
+
+    def __init__(
+        self, url: str, pool: urllib3.PoolManager, *, user: str, token: str, deadline: float
+    ) -> None:
+        username, password = (user, token) if token else (None, None)
+        super().__init__(url, pool_manager=pool, username=username, password=password)
+        self._deadline = deadline
+
+    def may_push(self) -> bool:
+        """Ask for `git push`; a refusal is an answer. Raises RepositoryNotFound, OutsideError."""
+        try:
+            self._http_request(f"{self._base_url}info/refs?service=git-receive-pack")
+        except NotAuthorized:
+            return False
+        return True
+
+    def _http_request(self, url: str, *args: Any, **kwargs: Any) -> Any:
+        host = urls.host_of(url)
+        try:
+            response, read = super()._http_request(
+                url, *args, **{**kwargs, "raise_for_status": False}
+            )
+        except GitProtocolError as error:
+            raise _network_error(host, error.__cause__) from error
+        if response.status != 200:
+            response.close()
+            raise refusal(host, response.status)
+        return response, self._limited(host, read)
+
+    def _limited(self, host: str, read: Callable[..., bytes]) -> Callable[..., bytes]:
+        received = 0
+
+        def limited(*args: Any) -> bytes:
+            nonlocal received
+            try:
+                data = read(*args)
+            except (urllib3.exceptions.HTTPError, GitProtocolError) as error:
+                raise _network_error(host, error.__cause__ or error) from error
+            received += len(data)
+            if received > LARGEST:
+                raise Unavailable(host, "answered more than a list of branches can be")
+            if time.monotonic() > self._deadline:
+                raise Unavailable(host, "did not finish its answer in time")
+            return data
+
+        return limited
+
+
+def _pool(guard: Guard, timeout: float) -> urllib3.PoolManager:
+    """Connections to permitted addresses only; no retries here, the checks have their own."""
+
+    class Plain(HTTPConnection):
+        def _new_conn(self) -> Any:
+            return _connect(self, guard)
+
+    class Encrypted(HTTPSConnection):
+        def _new_conn(self) -> Any:
+            return _connect(self, guard)
+
+    class PlainPool(HTTPConnectionPool):
+        ConnectionCls = Plain
+
+    class EncryptedPool(HTTPSConnectionPool):
+        ConnectionCls = Encrypted
+
+    retries = urllib3.Retry(connect=0, read=0, status=0, other=0, redirect=3)
+    pool = urllib3.PoolManager(timeout=urllib3.Timeout(timeout), retries=retries, maxsize=1)
+    pool.pool_classes_by_scheme = {"http": PlainPool, "https": EncryptedPool}
+    return pool
+
+
+def _connect(connection: HTTPConnection, guard: Guard) -> Any:
+    host, port = connection.host.strip("[]"), connection.port or connection.default_port
+    failure: OSError | None = None
+    for address in guard.resolve(host, port):
+        try:
+            return create_connection(address, connection.timeout)
+        except OSError as error:
+            failure = error
+    assert failure is not None
+    raise _socket_error(host, failure) from failure
+
+
+def _network_error(host: str, error: BaseException | None) -> Exception:
+    if isinstance(error, urllib3.exceptions.MaxRetryError):
+        error = error.reason or error
+    if isinstance(error, urllib3.exceptions.TimeoutError):
+        return Unavailable(host, "did not answer in time")
+    if isinstance(error, urllib3.exceptions.SSLError):
+        return Unreachable(host, f"the certificate of {host} is not trusted")
+    if isinstance(error, urllib3.exceptions.ResponseError):
+        return Unavailable(host, "redirects too often")
+    return Unreachable(host, f"host {host} closed the connection")
+
+
+def _socket_error(host: str, error: OSError) -> Exception:
+    if isinstance(error, TimeoutError):
+        return Unavailable(host, "did not answer in time")
+    if isinstance(error, ConnectionRefusedError):
+        return Unreachable(host, f"host {host} refused the connection")
+    return Unreachable(host, f"no way to host {host}")
+
+
+def _too_late(host: str, timeout: float) -> Unavailable:
+    return Unavailable(host, f"did not answer within {timeout:g} seconds")
+
+
+def _file_path(url: str) -> str:
+    return unquote(urlsplit(url).path)
+
+
+def _known(refs: Any) -> dict[bytes, bytes]:
+    return {bytes(name): bytes(value) for name, value in refs.items() if value}

@@ -1,0 +1,38 @@
+"""Indexes over repositories and connections: who depends on a host, a connection or an app."""
+
+from inkube.controllers.client import Object
+from inkube.controllers.environment import Environment
+from inkube.controllers.informer import Index
+from inkube.controllers.provisioning import urls
+from inkube.controllers.provisioning.types import Connection, Repository
+
+
+def repositories_by_host(env: Environment) -> Index:
+    """Repositories by the host of their URL."""
+    return env.informers.of(Repository.gvr).index("provisioning host", _hosts)
+
+
+def repositories_by_connection(env: Environment) -> Index:
+    """Repositories by `NAMESPACE/CONNECTION`."""
+    return env.informers.of(Repository.gvr).index("provisioning connection", _connections)
+
+
+def connections_by_app(env: Environment) -> Index:
+    """Connections by the ID of their app; those that have one also by ""."""
+    return env.informers.of(Connection.gvr).index("provisioning app", _apps)
+
+
+def _hosts(obj: Object) -> list[str]:
+    spec = obj.get("spec") or {}
+    host = urls.host_of(str((spec.get(spec.get("type", "")) or {}).get("url", "")))
+    return [host] if host else []
+
+
+def _connections(obj: Object) -> list[str]:
+    name = ((obj.get("spec") or {}).get("connection") or {}).get("name")
+    return [f"{obj['metadata'].get('namespace', '')}/{name}"] if name else []
+
+
+def _apps(obj: Object) -> list[str]:
+    app = ((obj.get("spec") or {}).get("github") or {}).get("appID")
+    return [str(app), ""] if app else []

@@ -1,0 +1,24 @@
+"""Options of provisioning, as `inkube serve` takes them. Rechecks are the environment's."""
+
+from dataclasses import dataclass
+
+GITHUB_API = "https://api.github.com"
+TYPES = ("local", "github", "git", "bitbucket", "gitlab")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How far the checks may reach and how patient they are (times in seconds)."""
+
+    offline: bool = False
+    """Only the scripted world answers; any other host is not reachable."""
+    allow_private_hosts: bool = False
+    """Hosts that resolve to loopback or private addresses may be asked, and `file://` URLs."""
+    local_path_prefixes: tuple[str, ...] = ()
+    """Directories below which local repositories and `file://` URLs may lie."""
+    github_api_url: str = GITHUB_API
+    """The REST API of GitHub, an Enterprise server or an emulator; trusted as given."""
+    timeout: float = 10.0
+    """At most so long one question to an outside system may take."""
+    enabled_types: tuple[str, ...] = TYPES
+    minimum_sync_interval: int = 10

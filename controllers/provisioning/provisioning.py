@@ -1,0 +1,97 @@
+"""Provisioning as one thing to plug in: its kinds, the world's kinds and the services they use.
+
+    async with Provisioning(options, client=…, store=…, clock=…) as provisioning:
+        provisioning.modules, provisioning.services
+
+The composition root registers the modules and puts the services into the environment.
+"""
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from inkube.controllers.client import Client
+from inkube.controllers.kinds import KindModule
+from inkube.controllers.provisioning import connection, repository
+from inkube.controllers.provisioning.options import Options
+from inkube.controllers.provisioning.remotes import Remotes
+from inkube.controllers.provisioning.repository_checks import Vaults
+from inkube.controllers.provisioning.ssrf import Guard
+from inkube.controllers.provisioning.types import Connection, Repository
+from inkube.controllers.provisioning.world import GitHost, GitHubApp, World
+from inkube.controllers.secure import SecretStore, SecureValues
+from inkube.schemas.clock import Clock
+from inkube.schemas.meta import GVR
+
+if TYPE_CHECKING:
+    from inkube.controllers.provisioning.git import Git
+    from inkube.controllers.provisioning.github import GitHub
+
+
+class Provisioning:
+    """Kinds and services of one server; entered, it may hold threads and connections."""
+
+    def __init__(
+        self, options: Options, *, client: Client, store: SecretStore, clock: Clock
+    ) -> None:
+        self.options = options
+        self._clock = clock
+        self._guard = Guard(allow_private=options.allow_private_hosts)
+        self._git: Git | None = None
+        self._github: GitHub | None = None
+        self._remotes = Remotes(
+            World(client, clock), self._real_git, self._real_github, is_offline=options.offline
+        )
+        self._vaults = Vaults(
+            repositories=SecureValues(_resource(Repository.gvr), store, clock),
+            connections=SecureValues(_resource(Connection.gvr), store, clock),
+        )
+
+    @property
+    def modules(self) -> tuple[KindModule[Any], ...]:
+        """Repository, Connection and the world's kinds."""
+        return (
+            repository.module(self.options, self._vaults.repositories),
+            connection.module(self._vaults.connections),
+            KindModule(GitHost),
+            KindModule(GitHubApp),
+        )
+
+    @property
+    def services(self) -> Mapping[str, Any]:
+        """What the checks find by parameter name."""
+        return {"remotes": self._remotes, "vaults": self._vaults}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._git is not None:
+            self._git.close()
+        if self._github is not None:
+            await self._github.close()
+
+    def _real_git(self) -> "Git":
+        """Imported and made when first asked: most servers never are."""
+        if self._git is None:
+            from inkube.controllers.provisioning.git import Git
+
+            self._git = Git(self._guard, timeout=self.options.timeout)
+        return self._git
+
+    def _real_github(self) -> "GitHub":
+        if self._github is None:
+            from inkube.controllers.provisioning.github import GitHub
+
+            url, timeout = self.options.github_api_url, self.options.timeout
+            self._github = GitHub(url, self._guard, self._clock, timeout=timeout)
+        return self._github
+
+
+def _resource(gvr: GVR) -> str:
+    return f"{gvr.resource}.{gvr.group}"

@@ -1,0 +1,136 @@
+"""Repository as a kind: rules, checks, what its status says and when it is looked at again."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from inkube.controllers.checks import Run, status
+from inkube.controllers.checks.controller import Report
+from inkube.controllers.client import Object
+from inkube.controllers.environment import Environment
+from inkube.controllers.informer import Change, Key
+from inkube.controllers.kinds import KindModule
+from inkube.controllers.manager import Watch
+from inkube.controllers.provisioning import indexes, rivals
+from inkube.controllers.provisioning import repository_checks as checks
+from inkube.controllers.provisioning import repository_rules as rules
+from inkube.controllers.provisioning.options import Options
+from inkube.controllers.provisioning.types import Connection, Repository
+from inkube.controllers.provisioning.world import GitHost, GitHubApp
+from inkube.controllers.secure import SecureValues
+from inkube.schemas.fielderrors import FieldError, Type
+
+AUTHENTICATION_FAILED = "AuthenticationFailed"
+RATE_LIMITED = "RateLimited"
+
+
+def module(options: Options, secure: SecureValues) -> KindModule[Repository]:
+    """The kind with everything it does."""
+    return KindModule(
+        Repository,
+        mutators=rules.mutators(options),
+        validators=rules.validators(options),
+        checks=checks.CHECKS,
+        secure=secure,
+        report=Report(reason=reason_of, members=_members, findings=_findings, interval=_interval),
+        watches=_watches,
+    )
+
+
+def reason_of(errors: Sequence[FieldError]) -> str:
+    """The Ready condition's reason."""
+    if any(error.field.startswith("secure.") for error in errors):
+        return AUTHENTICATION_FAILED
+    if any("rate limit" in error.detail for error in errors):
+        return RATE_LIMITED
+    if any(_is_outage(error) for error in errors):
+        return status.SERVICE_UNAVAILABLE
+    return status.reason_of(errors)
+
+
+def _is_outage(error: FieldError) -> bool:
+    return error.type == Type.INTERNAL or error.detail.startswith("unreachable: ")
+
+
+async def _findings(run: Run[Repository], errors: Sequence[FieldError]) -> list[Object]:
+    """The default branch that was looked up for an empty one."""
+    remote = run.object.spec.remote
+    if remote is None or remote.branch or errors:
+        return []
+    branch = await (await checks.session_of(run)).default_branch()
+    block = f"/spec/{run.object.spec.type}"
+    return [
+        {"op": "test", "path": f"{block}/url", "value": remote.url},
+        {"op": "add", "path": f"{block}/branch", "value": branch},
+    ]
+
+
+async def _members(run: Run[Repository], errors: Sequence[FieldError]) -> Object:
+    """`status.sync`: what was seen at the branch's head, or why there was nothing to see."""
+    sync = run.object.spec.sync
+    if sync is None or not sync.enabled:
+        return {}
+    before = (run.raw.get("status") or {}).get("sync") or {}
+    found: Object = {"state": "error" if errors else "success"}
+    found["message"] = [f"{error.field}: {error.detail}" for error in errors]
+    found["lastRef"] = before.get("lastRef", "") if errors else await _head(run)
+    if all(before.get(name) == value for name, value in found.items()):
+        return {}
+    now = int(run.env.clock.now().timestamp() * 1000)
+    return {"sync": {**found, "started": now, "finished": now}}
+
+
+async def _head(run: Run[Repository]) -> str:
+    if run.object.spec.remote is None:
+        return ""
+    return await checks.head_of(run, await checks.session_of(run)) or ""
+
+
+def _interval(repository: Repository, interval: float) -> float:
+    sync = repository.spec.sync
+    if sync is None or not sync.enabled or not sync.interval_seconds:
+        return interval
+    return min(interval, float(sync.interval_seconds))
+
+
+def _watches(env: Environment) -> Sequence[Watch]:
+    """Connections, rivals and the world: whatever a repository's errors depend on."""
+    by_host = indexes.repositories_by_host(env)
+    by_connection = indexes.repositories_by_connection(env)
+    by_app = indexes.connections_by_app(env)
+
+    def of_connection(change: Change) -> list[Key]:
+        return by_connection.keys(_name(change.object)) if _is_news(change) else []
+
+    def of_host(change: Change) -> list[Key]:
+        return by_host.keys(change.object["metadata"]["name"])
+
+    def of_app(change: Change) -> list[Key]:
+        connections = by_app.keys(change.object["metadata"]["name"])
+        return [
+            key
+            for connection in connections
+            for key in by_connection.keys(f"{connection.namespace}/{connection.name}")
+        ]
+
+    return (
+        Watch(Repository.gvr, lambda change: rivals.neighbours_of(change, env)),
+        Watch(Connection.gvr, of_connection),
+        Watch(GitHost.gvr, of_host),
+        Watch(GitHubApp.gvr, of_app),
+    )
+
+
+def _name(obj: Object) -> str:
+    return f"{obj['metadata'].get('namespace', '')}/{obj['metadata']['name']}"
+
+
+def _is_news(change: Change) -> bool:
+    """Did the connection change in a way its repositories care about?"""
+    if change.old is None or change.new is None:
+        return True
+    return _concern(change.old) != _concern(change.new)
+
+
+def _concern(obj: Object) -> tuple[Any, ...]:
+    health = (obj.get("status") or {}).get("health") or {}
+    return health.get("healthy"), obj.get("spec"), obj.get("secure")

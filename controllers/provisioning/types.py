@@ -1,0 +1,205 @@
+"""Repository and Connection of provisioning.grafana.app/v0alpha1 as typed models."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from inkube.controllers.secure import SecureValue
+from inkube.schemas.definitions import Column
+from inkube.schemas.models import Model, Resource, Status
+
+GROUP = "provisioning.grafana.app"
+VERSION = "v0alpha1"
+
+
+class LocalBlock(Model):
+    """Files on the server's own disk."""
+
+    path: str
+
+
+class GitBlock(Model):
+    """Any git server over http(s), or a bare repository in a file."""
+
+    url: str
+    branch: str = Field("", description="Empty: the default branch is looked up and filled in.")
+    path: str = Field("", description="The directory to sync; empty: the whole repository.")
+    token_user: str = Field("", description="The user name that goes with the token.")
+
+
+class GitHubBlock(Model):
+    """A repository on GitHub."""
+
+    url: str
+    branch: str = Field("", description="Empty: the default branch is looked up and filled in.")
+    path: str = Field("", description="The directory to sync; empty: the whole repository.")
+    generate_dashboard_previews: bool = False
+
+
+class BitbucketBlock(Model):
+    """A repository on Bitbucket."""
+
+    url: str
+    branch: str = Field("", description="Empty: the default branch is looked up and filled in.")
+    path: str = Field("", description="The directory to sync; empty: the whole repository.")
+    token_user: str = Field("", description="The user name that goes with the token.")
+
+
+class GitLabBlock(Model):
+    """A repository on GitLab."""
+
+    url: str
+    branch: str = Field("", description="Empty: the default branch is looked up and filled in.")
+    path: str = Field("", description="The directory to sync; empty: the whole repository.")
+
+
+RemoteBlock = GitBlock | GitHubBlock | BitbucketBlock | GitLabBlock
+
+
+class SyncOptions(Model):
+    """When and where to sync."""
+
+    enabled: bool = False
+    target: Literal["instance", "folder"] | None = None
+    interval_seconds: int | None = Field(
+        None, description="Below the server's minimum it is raised to it."
+    )
+
+
+class ConnectionReference(Model):
+    """A Connection in the same namespace."""
+
+    name: str
+
+
+class WebhookOptions(Model):
+    """Where the provider reports changes to."""
+
+    base_url: str = ""
+
+
+class RepositorySpec(Model):
+    """What to sync; exactly the block named like the type is present."""
+
+    title: str
+    description: str = ""
+    type: Literal["local", "github", "git", "bitbucket", "gitlab"]
+    local: LocalBlock | None = None
+    github: GitHubBlock | None = None
+    git: GitBlock | None = None
+    bitbucket: BitbucketBlock | None = None
+    gitlab: GitLabBlock | None = None
+    sync: SyncOptions | None = None
+    workflows: list[Literal["write", "branch"]] = Field(
+        default_factory=list, description="How changes may be written; empty: read only."
+    )
+    connection: ConnectionReference | None = None
+    webhook: WebhookOptions | None = None
+
+    @property
+    def remote(self) -> RemoteBlock | None:
+        """The block of a type that has a URL."""
+        block: RemoteBlock | None = getattr(self, self.type) if self.type != "local" else None
+        return block
+
+
+class RepositorySecure(Model):
+    """Values kept apart from the object."""
+
+    token: SecureValue | None = None
+    webhook_secret: SecureValue | None = None
+
+
+class SyncStatus(Model):
+    """The last sync; times are milliseconds since the epoch."""
+
+    state: Literal["pending", "working", "success", "error", "warning"]
+    started: int | None = None
+    finished: int | None = None
+    message: list[str] = Field(default_factory=list)
+    last_ref: str = ""
+
+
+class WebhookStatus(Model):
+    """The webhook at the provider."""
+
+    id: int | None = None
+    url: str = ""
+
+
+class RepositoryStatus(Status):
+    """What the controller found."""
+
+    sync: SyncStatus | None = None
+    webhook: WebhookStatus | None = None
+
+
+class Repository(
+    Resource,
+    group=GROUP,
+    version=VERSION,
+    plural="repositories",
+    columns=(
+        Column("Title", "string", ".spec.title"),
+        Column("Type", "string", ".spec.type"),
+        Column("Healthy", "boolean", ".status.health.healthy"),
+        Column("Errors", "integer", ".status.fieldErrors", counts=True),
+        Column("Age", "date", ".metadata.creationTimestamp"),
+    ),
+    selectable_fields=("spec.connection.name",),
+):
+    """A place whose files are synced."""
+
+    spec: RepositorySpec
+    secure: RepositorySecure = Field(default_factory=RepositorySecure)
+    status: RepositoryStatus = Field(default_factory=RepositoryStatus)
+
+
+class GitHubApp(Model):
+    """An app of GitHub and one of its installations, both strings of digits."""
+
+    app_id: str = Field(alias="appID")
+    installation_id: str = Field(alias="installationID")
+
+
+class ConnectionSpec(Model):
+    """How to log in at a provider."""
+
+    title: str
+    description: str = ""
+    type: Literal["github", "gitlab", "bitbucket"]
+    github: GitHubApp | None = None
+    url: str = Field("", description="The installation's settings page; set by the server.")
+
+
+class ConnectionSecure(Model):
+    """Values kept apart from the object."""
+
+    private_key: SecureValue | None = None
+    client_secret: SecureValue | None = None
+    token: SecureValue | None = None
+
+
+class ConnectionStatus(Status):
+    """What the controller found."""
+
+    state: Literal["Connected", "Disconnected"] | None = None
+
+
+class Connection(
+    Resource,
+    group=GROUP,
+    version=VERSION,
+    columns=(
+        Column("Title", "string", ".spec.title"),
+        Column("Type", "string", ".spec.type"),
+        Column("State", "string", ".status.state"),
+        Column("Healthy", "boolean", ".status.health.healthy"),
+        Column("Age", "date", ".metadata.creationTimestamp"),
+    ),
+):
+    """An account at a provider that repositories may use."""
+
+    spec: ConnectionSpec
+    secure: ConnectionSecure = Field(default_factory=ConnectionSecure)
+    status: ConnectionStatus = Field(default_factory=ConnectionStatus)

@@ -1,0 +1,143 @@
+"""Rules of form for URLs, branches and paths: pure functions that answer what is wrong, or ""."""
+
+import re
+from urllib.parse import SplitResult, urlsplit, urlunsplit
+
+LONGEST_PATH = 1024
+_BRANCH = re.compile(r"[A-Za-z0-9\-_/.]+")
+_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9\-.]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
+
+
+def normalised(url: str) -> str:
+    """Without trailing slashes and a trailing `.git`."""
+    return url.strip().rstrip("/").removesuffix(".git").rstrip("/")
+
+
+def without_credentials(url: str) -> str:
+    """The URL as it may be shown: user and password left out."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    if "@" not in parts.netloc:
+        return url
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def host_of(url: str) -> str:
+    """The host name, in lower case and without a port; "" when there is none."""
+    try:
+        return (urlsplit(url).hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def path_of(url: str) -> str:
+    """The path without slashes at its ends: `grafana/grafana`."""
+    return urlsplit(url).path.strip("/")
+
+
+def owner_and_name(url: str) -> tuple[str, str]:
+    """Owner and repository of a GitHub URL. Raises ValueError when there are not exactly two."""
+    owner, name = path_of(url).split("/")
+    return owner, name
+
+
+def wrong_with_url(url: str, kind: str = "git") -> str:
+    """What keeps it from being a repository's URL of that type."""
+    parts, why = _split(url)
+    if parts is None:
+        return why
+    if parts.query or parts.fragment:
+        return "must not have a query or a fragment"
+    path = parts.path.strip("/").removesuffix(".git")
+    if not path:
+        return "must name a repository after the host, such as https://host/owner/repository"
+    if kind == "github" and not re.fullmatch(r"[\w.\-]+/[\w.\-]+", path):
+        return "must have the form https://HOST/OWNER/REPOSITORY"
+    return ""
+
+
+def wrong_with_http_url(url: str) -> str:
+    """What keeps it from being an http(s) URL of any kind."""
+    return _split(url)[1]
+
+
+def wrong_with_branch(branch: str) -> str:
+    """What keeps it from being a branch name; the empty one means the default branch."""
+    if not branch:
+        return ""
+    if not _BRANCH.fullmatch(branch):
+        return "may hold letters, digits and - _ / . only"
+    if branch.startswith("/") or branch.endswith(("/", ".", ".lock")):
+        return "must not begin with / nor end with /, . or .lock"
+    if ".." in branch or "//" in branch:
+        return "must not hold .. or //"
+    return ""
+
+
+def wrong_with_path(path: str) -> str:
+    """What keeps it from being a directory inside a repository."""
+    if path.startswith("/"):
+        return "must be relative to the repository, without a leading /"
+    return _wrong_with_segments(path)
+
+
+def wrong_with_local_path(path: str, prefixes: tuple[str, ...]) -> str:
+    """What keeps it from being a permitted directory of the server."""
+    if not path.startswith("/"):
+        return "must be an absolute path"
+    if why := _wrong_with_segments(path):
+        return why
+    if not any(
+        overlaps(prefix, path) and len(path) >= len(prefix.rstrip("/")) for prefix in prefixes
+    ):
+        permitted = ", ".join(prefixes)
+        return f"must lie below one of: {permitted}" if permitted else NO_PREFIX
+    return ""
+
+
+NO_PREFIX = "no local directory is permitted; the server's option --local-path-prefix permits one"
+
+
+def overlaps(one: str, other: str) -> bool:
+    """Is one path the other, or a directory above it? The empty path is above all."""
+    first = [part for part in one.split("/") if part]
+    second = [part for part in other.split("/") if part]
+    shared = min(len(first), len(second))
+    return first[:shared] == second[:shared]
+
+
+def _split(url: str) -> tuple[SplitResult | None, str]:
+    if re.search(r"[\s\x00-\x1f\x7f\\]", url):
+        return None, "must not hold spaces, control characters or backslashes"
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return None, "must be a URL such as https://host/owner/repository"
+    if parts.scheme not in ("http", "https"):
+        return None, "must begin with https:// or http://"
+    if "@" in parts.netloc:
+        return None, "must not hold a user or password; put the token into secure.token"
+    host = parts.netloc.rpartition(":")[0] if port is not None else parts.netloc.rstrip(":")
+    if not _HOST.fullmatch(host):
+        return None, "must name a host, such as https://host/owner/repository"
+    return parts, ""
+
+
+def _wrong_with_segments(path: str) -> str:
+    if len(path) > LONGEST_PATH:
+        return f"may not be longer than {LONGEST_PATH} characters"
+    if "//" in path:
+        return "must not hold //"
+    if "%" in path:
+        return "must not hold %"
+    segments = path.split("/")
+    if ".." in segments:
+        return "must not hold .."
+    if any(segment.startswith(".") for segment in segments):
+        return "must not hold hidden segments, which begin with a dot"
+    if re.search(r"[\x00-\x1f\x7f\\]", path):
+        return "must not hold control characters or backslashes"
+    return ""

@@ -1,0 +1,262 @@
+"""Secure values: `secure.token: {create: …}`, kept apart from the object that needs them.
+
+On the way in a value is taken out of the object, which keeps `{name: …}`; a dry run never stores
+it. Leaving a value out of an update keeps it, `{remove: true}` drops it. A name means an entry
+that belongs to the object itself, or a core/v1 Secret of its namespace. Values are never logged:
+their holders hide them from `repr`.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import secrets
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from pydantic import Field
+
+from inkube.controllers.client import Client, Object
+from inkube.controllers.environment import Environment
+from inkube.controllers.informer import Change, Key
+from inkube.controllers.manager import Controller, Result, Watch
+from inkube.schemas import models
+from inkube.schemas.clock import Clock
+from inkube.schemas.models import Model
+from inkube.schemas.status import StatusError
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+STAGED = 4096
+"""Values between mutation and store; a dry run leaves its values here until they are pushed out."""
+UNCLAIMED = 60.0
+"""An entry younger than so many seconds may belong to an object that is just being written."""
+
+
+class SecureValue(Model):
+    """One secure value as clients write it (`create`, `remove`) and as it is kept (`name`)."""
+
+    create: str | None = Field(None, min_length=1, description="The value; write-only.", repr=False)
+    name: str | None = Field(None, min_length=1, description="Where the value is kept.")
+    remove: bool | None = Field(None, description="Drop the value.")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A stored value; `owner` is `plural.group/name` of the object it belongs to."""
+
+    namespace: str
+    name: str
+    owner: str
+    value: str = field(repr=False)
+    created: datetime
+
+
+class SecretStore(Protocol):
+    """Where values are kept; nothing but this reads them. The composition root provides one."""
+
+    async def put(self, entry: Entry) -> None:
+        """Keep it, over one of the same namespace and name."""
+        ...
+
+    async def get(self, namespace: str, name: str) -> Entry | None:
+        """The entry of that name."""
+        ...
+
+    async def delete(self, namespace: str, name: str) -> None:
+        """Forget it; no error when there is none."""
+        ...
+
+    async def owned(self, namespace: str, owner: str) -> list[Entry]:
+        """All entries of one object."""
+        ...
+
+
+class MemorySecretStore:
+    """Values that live as long as the process."""
+
+    def __init__(self) -> None:
+        self._entries: dict[tuple[str, str], Entry] = {}
+
+    async def put(self, entry: Entry) -> None:
+        """Keep it."""
+        self._entries[entry.namespace, entry.name] = entry
+
+    async def get(self, namespace: str, name: str) -> Entry | None:
+        """The entry of that name."""
+        return self._entries.get((namespace, name))
+
+    async def delete(self, namespace: str, name: str) -> None:
+        """Forget it."""
+        self._entries.pop((namespace, name), None)
+
+    async def owned(self, namespace: str, owner: str) -> list[Entry]:
+        """All entries of one object."""
+        return [
+            entry
+            for entry in self._entries.values()
+            if entry.namespace == namespace and entry.owner == owner
+        ]
+
+
+class SecureValues:
+    """The secure values of one kind: taken in on writes, read by checks, swept after use."""
+
+    def __init__(self, resource: str, store: SecretStore, clock: Clock) -> None:
+        self._resource = resource
+        self._store = store
+        self._clock = clock
+        self._staged: OrderedDict[tuple[str, str], Entry] = OrderedDict()
+        self._key = secrets.token_bytes(32)
+
+    def take(self, obj: Object, old: Object | None) -> None:
+        """Replace values by names, in place, and merge with what the object had before."""
+        _forget_last_applied(obj)
+        before = (old or {}).get("secure") or {}
+        given = obj.get("secure")
+        if not isinstance(given, dict):
+            given = {}
+        merged = dict(before)
+        for member, value in given.items():
+            kept = self._taken(obj, member, value)
+            if kept is not None:
+                merged[member] = kept
+            elif isinstance(value, dict) and value.get("remove"):
+                merged.pop(member, None)
+        obj.pop("secure", None)
+        if merged:
+            obj["secure"] = merged
+
+    def staged(self, namespace: str, name: str) -> str | None:
+        """The value of an object that is not stored yet, for static rules about it."""
+        entry = self._staged.get((namespace, name))
+        return entry.value if entry else None
+
+    async def persist(self, obj: Object) -> None:
+        """Store the values taken from this object."""
+        namespace = obj["metadata"].get("namespace", "")
+        for name in _names(obj):
+            entry = self._staged.pop((namespace, name), None)
+            if entry is not None and await self._store.get(namespace, name) is None:
+                await self._store.put(entry)
+
+    async def read(self, client: Client, key: Key, member: str, name: str) -> str | None:
+        """The value behind `secure.MEMBER.name` of an object; None when there is none."""
+        place = (key.namespace, name)
+        entry = self._staged.get(place) or await self._store.get(*place)
+        if entry is not None and entry.owner == self._owner(key.name):
+            return entry.value
+        return await _from_secret(client, key.namespace, name, member)
+
+    def controller(self, model: type[models.Resource], env: Environment) -> Controller:
+        """Deletes values that no object names any longer."""
+
+        async def reconcile(key: Key) -> Result | None:
+            return await self._sweep(model, env, key)
+
+        name = f"{self._resource} secure values"
+        return Controller(name, reconcile, (Watch(model.gvr, _names_changed),))
+
+    async def _sweep(
+        self, model: type[models.Resource], env: Environment, key: Key
+    ) -> Result | None:
+        entries = await self._store.owned(key.namespace, self._owner(key.name))
+        used = set(_names(await _current(env.client, model, key))) if entries else set()
+        waiting = False
+        for entry in entries:
+            if entry.name in used:
+                continue
+            if self._clock.now() - entry.created < timedelta(seconds=UNCLAIMED):
+                waiting = True
+            else:
+                await self._store.delete(entry.namespace, entry.name)
+        return Result(UNCLAIMED) if waiting else None
+
+    def _taken(self, obj: Object, member: str, value: Any) -> Any:
+        """What the object keeps of a given member; None when it says nothing."""
+        if not isinstance(value, dict):
+            return value
+        created = value.get("create")
+        if isinstance(created, str) and created:
+            return {"name": self._stage(obj, member, created)}
+        if "create" in value and created is not None:
+            return {"create": created}
+        return {"name": value["name"]} if value.get("name") is not None else None
+
+    def _stage(self, obj: Object, member: str, value: str) -> str:
+        """The entry's name: the same for the same value, so that applying twice changes nothing."""
+        metadata = obj["metadata"]
+        namespace, owner = metadata.get("namespace", ""), self._owner(metadata.get("name", ""))
+        text = f"{namespace}\0{owner}\0{member}\0{value}"
+        digest = hmac.new(self._key, text.encode(), hashlib.sha256).hexdigest()[:12]
+        name = f"{metadata.get('name', '')}-{member.lower()}-{digest}"
+        entry = Entry(namespace, name, owner, value, self._clock.now())
+        self._staged[namespace, name] = entry
+        self._staged.move_to_end((namespace, name))
+        while len(self._staged) > STAGED:
+            self._staged.popitem(last=False)
+        return name
+
+    def _owner(self, name: str) -> str:
+        return f"{self._resource}/{name}"
+
+
+def _names(obj: Object | None) -> Iterator[str]:
+    for value in ((obj or {}).get("secure") or {}).values():
+        if isinstance(value, dict) and value.get("name"):
+            yield value["name"]
+
+
+def _names_changed(change: Change) -> list[Key]:
+    if change.new is not None and set(_names(change.old)) == set(_names(change.new)):
+        return []
+    return [Key.of(change.object)]
+
+
+def _forget_last_applied(obj: Object) -> None:
+    """`kubectl apply` writes the whole manifest into an annotation: take the values out of it."""
+    annotations = obj["metadata"].get("annotations")
+    text = annotations.get(LAST_APPLIED) if isinstance(annotations, dict) else None
+    if not isinstance(text, str) or '"secure"' not in text:
+        return
+    try:
+        applied = json.loads(text)
+    except ValueError:
+        del annotations[LAST_APPLIED]
+        return
+    if not isinstance(applied, dict) or not isinstance(applied.get("secure"), dict):
+        return
+    for value in applied["secure"].values():
+        if isinstance(value, dict):
+            value.pop("create", None)
+    annotations[LAST_APPLIED] = json.dumps(applied, separators=(",", ":")) + "\n"
+
+
+async def _current(client: Client, model: type[models.Resource], key: Key) -> Object | None:
+    try:
+        return await client.get(model.gvr, key.name, key.namespace)
+    except StatusError as error:
+        if error.code == 404:
+            return None
+        raise
+
+
+async def _from_secret(client: Client, namespace: str, name: str, member: str) -> str | None:
+    """The member of that name in a core/v1 Secret, or its only one."""
+    try:
+        secret = await client.get("v1/secrets", name, namespace)
+    except StatusError as error:
+        if error.code == 404:
+            return None
+        raise
+    data = secret.get("data") or {}
+    found = data.get(member) or (next(iter(data.values())) if len(data) == 1 else None)
+    if found is None:
+        return None
+    try:
+        return base64.b64decode(found).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return None

@@ -1,0 +1,164 @@
+"""The queue between events and reconciles: each key once, one worker per key, patient with errors.
+
+Follows client-go/util/workqueue: a key added while it is being worked on is worked on again
+afterwards; failures of a key delay it exponentially; a delayed add fires once, at its earliest
+time. Bounded by the number of distinct keys.
+"""
+
+import asyncio
+import heapq
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from inkube.schemas.clock import Clock
+
+K = TypeVar("K", bound=Hashable)
+
+PATIENCE = 1.0
+"""A retry due within so many seconds counts as work; a later one does not keep `idle` waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Delays of a failing key: `first`, doubled each time, at most `longest` (seconds)."""
+
+    first: float = 0.005
+    longest: float = 60.0
+
+    def delay(self, failures: int) -> float:
+        """The delay after the n-th failure in a row, counted from 1."""
+        return min(self.first * 2.0 ** min(failures - 1, 60), self.longest)
+
+
+class WorkQueue(Generic[K]):
+    """Keys waiting for a worker. Workers call `take`, then `done`; `run` serves delayed adds."""
+
+    def __init__(self, clock: Clock, *, backoff: Backoff | None = None) -> None:
+        self._clock = clock
+        self._backoff = backoff or Backoff()
+        self._ready: asyncio.Queue[K] = asyncio.Queue()
+        self._queued: set[K] = set()
+        self._busy: set[K] = set()
+        self._again: set[K] = set()
+        self._due: dict[K, float] = {}
+        self._heap: list[tuple[float, int, K]] = []
+        self._order = 0
+        self._failures: dict[K, int] = {}
+        self._retrying: set[K] = set()
+        self._earlier = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self.taken = 0
+        """How many keys were ever taken: equal twice means that nothing ran in between."""
+
+    def add(self, key: K) -> None:
+        """Work on the key soon; once, however often it is added before that."""
+        if key in self._busy:
+            self._again.add(key)
+        elif key not in self._queued:
+            self._queued.add(key)
+            self._ready.put_nowait(key)
+            self._idle.clear()
+
+    def add_after(self, key: K, seconds: float) -> None:
+        """Work on the key in so many seconds, unless that happens sooner for another reason."""
+        if seconds <= 0:
+            self.add(key)
+            return
+        due = self._clock.monotonic() + seconds
+        if self._due.get(key, due) < due:
+            return
+        self._due[key] = due
+        self._order += 1
+        heapq.heappush(self._heap, (due, self._order, key))
+        self._drop_outdated()
+        self._earlier.set()
+
+    def retry(self, key: K) -> float:
+        """Work on a failed key again after its delay, which is returned."""
+        self._failures[key] = self._failures.get(key, 0) + 1
+        delay = self._backoff.delay(self._failures[key])
+        if delay <= PATIENCE:
+            self._retrying.add(key)
+        self.add_after(key, delay)
+        return delay
+
+    def forget(self, key: K) -> None:
+        """The key succeeded: its next failure starts from the shortest delay."""
+        self._failures.pop(key, None)
+
+    async def take(self) -> K:
+        """Wait for a key and own it until `done`."""
+        key = await self._ready.get()
+        self._queued.discard(key)
+        self._retrying.discard(key)
+        self._due.pop(key, None)
+        self._busy.add(key)
+        self.taken += 1
+        return key
+
+    def done(self, key: K) -> None:
+        """The key is no longer worked on; it is queued again when it was added meanwhile."""
+        self._busy.discard(key)
+        if key in self._again:
+            self._again.discard(key)
+            self.add(key)
+        self._note_idle()
+
+    @property
+    def is_idle(self) -> bool:
+        """No key is waiting, worked on or about to be retried; delayed adds do not count."""
+        return not (self._queued or self._busy or self._retrying)
+
+    async def idle(self) -> None:
+        """Return as soon as the queue is idle."""
+        while not self.is_idle:
+            self._idle.clear()
+            await self._idle.wait()
+
+    def __len__(self) -> int:
+        return len(self._queued) + len(self._busy)
+
+    async def run(self) -> None:
+        """Move delayed keys to the ready ones when they are due; runs until cancelled."""
+        while True:
+            self._release_due()
+            self._earlier.clear()
+            if not self._heap:
+                await self._earlier.wait()
+                continue
+            await self._until(self._heap[0][0])
+
+    async def _until(self, due: float) -> None:
+        sleep = asyncio.ensure_future(self._sleep_until(due))
+        earlier = asyncio.ensure_future(self._earlier.wait())
+        try:
+            await asyncio.wait((sleep, earlier), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sleep.cancel()
+            earlier.cancel()
+
+    async def _sleep_until(self, due: float) -> None:
+        """The rest is measured when the sleep begins: the clock may move before that."""
+        await self._clock.sleep(due - self._clock.monotonic())
+
+    def _release_due(self) -> None:
+        now = self._clock.monotonic()
+        while self._heap and self._heap[0][0] <= now:
+            due, _, key = heapq.heappop(self._heap)
+            if self._due.get(key) == due:
+                del self._due[key]
+                self._retrying.discard(key)
+                self.add(key)
+        self._note_idle()
+
+    def _drop_outdated(self) -> None:
+        """Keep the heap as small as the keys that wait, however often they were put off."""
+        if len(self._heap) > 2 * len(self._due) + 64:
+            self._heap = [entry for entry in self._heap if self._due.get(entry[2]) == entry[0]]
+            heapq.heapify(self._heap)
+
+    def _note_idle(self) -> None:
+        if self.is_idle:
+            self._idle.set()

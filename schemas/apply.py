@@ -1,0 +1,238 @@
+"""Server-side apply: a configuration merged into an object, with ownership of every field.
+
+Follows apimachinery pkg/util/managedfields internal/structuredmerge.go, lastapplied.go,
+lastappliedupdater.go, skipnonapplied.go, versioncheck.go and conflict.go. Defaulting, pruning,
+validation and preconditions come after, in the registry.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from inkube.schemas import fieldsets, gotext, managedfields, status, typedvalidation
+from inkube.schemas.fieldsets import FieldSet
+from inkube.schemas.listitems import UntypableError
+from inkube.schemas.managedfields import APPLY, Managed, Writer
+from inkube.schemas.meta import split_api_version
+from inkube.schemas.ownership import Configuration, Conflict, ConflictsError, Manager, Updater
+from inkube.schemas.typed import TypedSchema, Versions
+from inkube.schemas.typedvalidation import Problem
+
+Object = dict[str, Any]
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+BEFORE_FIRST_APPLY = "before-first-apply"
+KUBECTL = "kubectl"  # the manager whose client-side annotation counts
+_MAX_ANNOTATIONS = 256 * 1024  # bytes of all annotations together
+
+
+def apply(
+    live: Object | None,
+    patch: Object,
+    *,
+    typed: TypedSchema,
+    writer: Writer,
+    force: bool = False,
+    versions: Versions | None = None,
+) -> Object:
+    """The object after `patch` is applied, with its managedFields; `live` is None on create.
+
+    Both objects are in the version written in and are not changed; the result is independent of
+    them. When nothing changes it equals `live`, apart from entries that came to share. Raises
+    StatusError: 400 for a patch of another version or with managedFields, 409 with a cause per
+    conflicting field, 500 for a patch that cannot be typed.
+    """
+    _check_request(patch, live, writer)
+    before = managedfields.bare(live) if live else _empty(patch)
+    old = ((live or {}).get("metadata") or {}).get("managedFields")
+    managed = managedfields.decode(old, trusted=True)
+    request = _Apply(before, patch, typed, writer, versions)
+    if not managed.owners and live is not None:
+        request.adopt(managed)
+    merged = request.run(managed, force=force)
+    result: Object = orjson.loads(orjson.dumps(before if merged is None else merged))
+    if writer.manager == KUBECTL:
+        _sync_last_applied(result, patch)
+    entries = managedfields.encode(managed, old=old)
+    if entries:
+        result.setdefault("metadata", {})["managedFields"] = orjson.loads(orjson.dumps(entries))
+    return result
+
+
+def _empty(patch: Object) -> Object:
+    return {"apiVersion": patch.get("apiVersion"), "kind": patch.get("kind")}
+
+
+def _check_request(patch: Object, live: Object | None, writer: Writer) -> None:
+    kind = writer.kind or (live or patch).get("kind", "")
+    if patch.get("apiVersion", "") != writer.api_version or patch.get("kind", "") != kind:
+        raise status.bad_request(f"invalid object type: {_gvk(patch)}")
+    metadata = patch.get("metadata")
+    if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
+        raise status.bad_request("metadata.managedFields must be nil")
+
+
+class _Apply:
+    """One apply: the objects, their types, and who does it."""
+
+    def __init__(
+        self,
+        live: Object,
+        patch: Object,
+        typed: TypedSchema,
+        writer: Writer,
+        versions: Versions | None,
+    ) -> None:
+        self.live, self.patch, self.typed = live, patch, typed
+        self.writer, self.versions = writer, versions
+        self.manager = writer.identity(APPLY)
+        self.config = self._configuration()
+
+    def _configuration(self) -> Configuration:
+        """The patch and what it claims; refused if it cannot be typed, duplicates included."""
+        try:
+            return Configuration(self.patch, self.typed.owned(self.patch, strict=True))
+        except UntypableError as error:
+            raise _untypable("patch", self.patch, self.typed.problems(self.patch)) from error
+
+    def adopt(self, managed: Managed) -> None:
+        """Give what nobody owns yet to a manager of its own, before the first apply."""
+        writer = replace(self.writer, manager=BEFORE_FIRST_APPLY)
+        objects = (_empty(self.live), self.live)
+        with self._typed():
+            managedfields.update(
+                managed, objects, typed=self.typed, writer=writer, versions=self.versions
+            )
+
+    def run(self, managed: Managed, *, force: bool) -> Object | None:
+        """Apply and work the result into `managed`; None when the object stays as it is."""
+        try:
+            merged = self._once(managed, force=force)
+        except ConflictsError as error:
+            found = error.conflicts
+            if self.writer.manager == KUBECTL:
+                found = self._unforgiven(found)
+            if found:
+                raise _conflict(found) from None
+            merged = self._once(managed, force=True)
+        if merged is not None:
+            managed.times[self.manager] = self.writer.time
+        return merged
+
+    def _once(self, managed: Managed, *, force: bool) -> Object | None:
+        updater = Updater(self.typed, self.writer.api_version, self.writer.ignored, self.versions)
+        with self._typed():
+            merged, owners = updater.applied(
+                self.live, self.config, managed.owners, manager=self.manager, force=force
+            )
+        own = owners.get(self.manager)
+        if own is not None:
+            fields = fieldsets.difference(own.fields, managedfields.STRIPPED)
+            owners[self.manager] = own._replace(fields=fields)
+            if not fields:
+                del owners[self.manager]
+        managed.owners = owners
+        return merged
+
+    @contextmanager
+    def _typed(self) -> Iterator[None]:
+        """Answer values that do not fit their types as the reference does."""
+        try:
+            yield
+        except UntypableError as error:
+            problems = self.typed.problems(self.live, duplicates=False)
+            if problems:
+                raise _untypable("live", self.live, problems) from error
+            raise status.unknown(str(error)) from error
+
+    def _unforgiven(self, conflicts: list[Conflict]) -> list[Conflict]:
+        """The conflicts that do not come from the manager's own client-side apply."""
+        allowed = self._last_applied()
+        return [conflict for conflict in conflicts if not fieldsets.has(allowed, conflict.path)]
+
+    def _last_applied(self) -> FieldSet:
+        """Fields of the client-side configuration that the live object still has as they were."""
+        annotations = (self.live.get("metadata") or {}).get("annotations") or {}
+        try:
+            config = json.loads(annotations.get(LAST_APPLIED) or "")
+        except ValueError:
+            return {}
+        if not isinstance(config, dict) or config.get("apiVersion") != self.writer.api_version:
+            return {}
+        if self.typed.problems(config) or self.typed.problems(self.live):
+            return {}
+        fields = self.typed.owned(config)
+        for changed in self.typed.compare(config, self.live):
+            fields = fieldsets.difference(fields, changed)
+        return fields
+
+
+def _untypable(which: str, obj: Object, problems: list[Problem]) -> status.StatusError:
+    text = typedvalidation.text(problems)
+    return status.unknown(f"failed to create typed {which} object ({_where(obj)}): {text}")
+
+
+def _conflict(conflicts: list[Conflict]) -> status.StatusError:
+    """409 with a cause per field, in the words of conflict.go."""
+    causes = []
+    lines: dict[Manager, list[str]] = {}
+    for conflict in conflicts:
+        field = fieldsets.show(conflict.path)
+        causes.append(
+            {
+                "reason": "FieldManagerConflict",
+                "message": f"conflict with {_named(conflict)}",
+                "field": field,
+            }
+        )
+        lines.setdefault(conflict.manager, []).append(f"- {field}")
+    if len(conflicts) == 1:
+        cause = causes[0]
+        return status.apply_conflict(
+            causes, f"Apply failed with 1 conflict: {cause['message']}: {cause['field']}"
+        )
+    by_manager = {conflict.manager: _named(conflict) for conflict in conflicts}
+    text = "\n".join(
+        "\n".join([f"conflicts with {by_manager[manager]}:", *lines[manager]])
+        for manager in sorted(lines)
+    )
+    return status.apply_conflict(causes, f"Apply failed with {len(conflicts)} conflicts: {text}")
+
+
+def _named(conflict: Conflict) -> str:
+    manager = conflict.manager
+    text = gotext.quote(manager.name)
+    if manager.subresource:
+        text += f" with subresource {gotext.quote(manager.subresource)}"
+    return text if manager.operation == APPLY else f"{text} using {manager.api_version}"
+
+
+def _sync_last_applied(result: Object, patch: Object) -> None:
+    """Keep the client-side annotation in step, where there is one (lastappliedupdater.go)."""
+    annotations = (result.get("metadata") or {}).get("annotations")
+    if not isinstance(annotations, dict) or not annotations.get(LAST_APPLIED):
+        return
+    metadata = dict(patch.get("metadata") or {})
+    others = dict(metadata.get("annotations") or {})
+    others.pop(LAST_APPLIED, None)
+    if "annotations" in metadata:
+        metadata["annotations"] = others
+    annotations[LAST_APPLIED] = gotext.compact_json({**patch, "metadata": metadata}) + "\n"
+    size = sum(len(f"{name}{value}".encode()) for name, value in annotations.items())
+    if size > _MAX_ANNOTATIONS:
+        del annotations[LAST_APPLIED]
+
+
+def _where(obj: Object) -> str:
+    """`namespace/name; group/version, Kind=K`."""
+    metadata = obj.get("metadata") or {}
+    return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}; {_gvk(obj)}"
+
+
+def _gvk(obj: Object) -> str:
+    group, version = split_api_version(obj.get("apiVersion") or "")
+    return f"{group}/{version}, Kind={obj.get('kind') or ''}"

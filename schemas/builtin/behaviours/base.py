@@ -1,0 +1,122 @@
+"""Behaviour: what one built-in kind does that its data does not say, as pure functions.
+
+The registry calls the hooks in this order: `default` on every decoded body, `prepare_*` before
+validation, `validate*`, `warnings`. Hooks change the object in place, look at nothing else and
+store nothing. Objects have passed `decoding`, so their members have the types of the schema and
+nothing stands there that Go would leave out; a later hook keeps it so.
+"""
+
+from typing import Any
+
+import orjson
+
+from inkube.schemas.builtin import decoding
+from inkube.schemas.builtin.behaviours import metadata
+from inkube.schemas.builtin.resources import Resource
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.meta import GVK
+
+Object = dict[str, Any]
+
+
+class Behaviour:
+    """The base does what most kinds do: status apart from the rest, generation if there is one."""
+
+    name_check = "subdomain"
+    """How names look: `subdomain`, `label`, `label1035`, `path` (RBAC) or `any`."""
+    create_on_update = False
+    """Whether PUT of a missing object creates it."""
+    unconditional_update = True
+    """Whether PUT may leave out the resourceVersion."""
+    returns_deleted = False
+    """Whether DELETE answers the object instead of a Status."""
+    generation: tuple[str, ...] | None = None
+    """Which members count the generation; () keeps it at 1, None means that the kind has none."""
+    status_keeps: tuple[str, ...] = ("metadata",)
+    """Members a write to /status leaves as they are, beside spec; labels and such stay with it."""
+
+    internal_group: str | None = None
+    """The group 422s name, where one object has two APIs and this is not the stored one."""
+
+    def __init__(self, resource: Resource) -> None:
+        self.resource = resource
+        self.gvk = GVK(resource.group, resource.stored, resource.kind)
+        self.error_group = resource.group if self.internal_group is None else self.internal_group
+        self.has_status = any(sub.name == "status" for sub in resource.subresources)
+
+    def default(self, obj: Object) -> None:
+        """Fill in what the kind's defaulting functions fill in."""
+
+    def prepare_create(self, obj: Object) -> None:
+        """Drop what a create may not set: the status. The generation begins at 1."""
+        if self.generation is not None:
+            obj["metadata"]["generation"] = 1
+        if self.has_status:
+            self._reset_status(obj)
+
+    def prepare_update(self, obj: Object, old: Object) -> None:
+        """Keep the old status; count the generation when its members changed."""
+        if self.has_status:
+            keep(obj, old, "status")
+        if self.generation and any(
+            not same(obj.get(member), old.get(member)) for member in self.generation
+        ):
+            obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+    def prepare_status(self, obj: Object, old: Object) -> None:
+        """A write to /status keeps everything but the status and plain metadata."""
+        for member in [*old, *obj]:
+            if member not in ("status", "metadata"):
+                keep(obj, old, member)
+
+    def validate(self, obj: Object) -> list[FieldError]:
+        """Everything wrong with a new object: its metadata, then what `check` finds."""
+        errors = metadata.validate(
+            obj["metadata"], namespaced=self.resource.namespaced, check=self.name_check
+        )
+        return errors + self.check(obj)
+
+    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+        """Everything wrong with a change; the metadata is the registry's."""
+        return self.check(obj)
+
+    def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
+        """Everything wrong with a write to /status."""
+        return []
+
+    def check(self, obj: Object) -> list[FieldError]:
+        """What is wrong with the object itself, on create and update alike."""
+        return []
+
+    def warnings(self, obj: Object, old: Object | None) -> list[str]:
+        """Texts for Warning headers."""
+        return []
+
+    def _reset_status(self, obj: Object) -> None:
+        zero = decoding.zero(self.gvk, "status")
+        if zero is None:
+            obj.pop("status", None)
+        else:
+            obj["status"] = zero
+
+
+def keep(obj: Object, old: Object, member: str) -> None:
+    """Give a member its old value, or take it away."""
+    if member in old:
+        obj[member] = old[member]
+    else:
+        obj.pop(member, None)
+
+
+def same(left: Any, right: Any) -> bool:
+    """Semantic equality: nothing, null and an empty list or map are the same."""
+    if (
+        not left
+        and not right
+        and not isinstance(left, int | str)
+        and not isinstance(right, int | str)
+    ):
+        return True
+    return left == right and orjson.dumps(left, option=orjson.OPT_SORT_KEYS) == orjson.dumps(
+        right, option=orjson.OPT_SORT_KEYS
+    )

@@ -1,0 +1,107 @@
+"""The definitions of built-in kinds, their schemas loaded when first read."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from inkube.schemas.builtin import columns, resources, types
+from inkube.schemas.definitions import Definition, Names, Origin, Scale, Version
+from inkube.schemas.meta import GVK
+
+_DEPRECATED = {
+    "endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+    "componentstatuses": "v1 ComponentStatus is deprecated in v1.19+",
+}
+_SELECTABLE: dict[tuple[str, str], tuple[str, ...]] = {
+    ("", "events"): (
+        ".involvedObject.kind", ".involvedObject.namespace", ".involvedObject.name",
+        ".involvedObject.uid", ".involvedObject.apiVersion", ".involvedObject.resourceVersion",
+        ".involvedObject.fieldPath", ".reason", ".reportingComponent", ".source", ".type",
+    ),
+    ("", "namespaces"): (".status.phase",),
+    ("", "nodes"): (".spec.unschedulable",),
+    ("", "pods"): (
+        ".spec.nodeName", ".spec.restartPolicy", ".spec.schedulerName", ".spec.serviceAccountName",
+        ".spec.hostNetwork", ".status.phase", ".status.podIP", ".status.podIPs",
+        ".status.nominatedNodeName",
+    ),
+    ("", "replicationcontrollers"): (".status.replicas",),
+    ("", "secrets"): (".type",),
+    ("", "services"): (".spec.clusterIP", ".spec.type"),
+    ("apps", "replicasets"): (".status.replicas",),
+    ("batch", "jobs"): (".status.successful",),
+    ("certificates.k8s.io", "certificatesigningrequests"): (".spec.signerName",),
+    ("events.k8s.io", "events"): (
+        ".reason", ".regarding.kind", ".regarding.namespace", ".regarding.name", ".regarding.uid",
+        ".regarding.apiVersion", ".regarding.resourceVersion", ".regarding.fieldPath",
+        ".reportingController", ".type",
+    ),
+    ("resource.k8s.io", "resourceslices"): (".spec.nodeName", ".spec.driver"),
+}  # fmt: skip
+_SCALE = Scale(".spec.replicas", ".status.replicas", ".status.selector")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LazyVersion(Version):
+    """A version whose `schema` comes from `loader` when it is first read."""
+
+    loader: Callable[[], dict[str, Any]] | None = None
+
+    def __post_init__(self) -> None:
+        if self.loader is not None and not self.schema:
+            object.__delattr__(self, "schema")
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "schema" or self.loader is None:
+            raise AttributeError(name)
+        loaded = self.loader()
+        object.__setattr__(self, "schema", loaded)
+        return loaded
+
+
+@cache
+def definitions() -> tuple[Definition, ...]:
+    """Every built-in kind, groups in discovery's order."""
+    return tuple(_definition(resource) for resource in resources.read())
+
+
+def _definition(resource: resources.Resource) -> Definition:
+    own = tuple(sub.name for sub in resource.subresources if sub.name not in ("status", "scale"))
+    return Definition(
+        group=resource.group,
+        names=_names(resource),
+        versions=tuple(_version(resource, name) for name in resource.versions),
+        namespaced=resource.namespaced,
+        origin=Origin.BUILTIN,
+        verbs=resource.verbs,
+        subresources=own,
+    )
+
+
+def _names(resource: resources.Resource) -> Names:
+    return Names(
+        plural=resource.plural,
+        kind=resource.kind,
+        singular=resource.kind.lower(),
+        list_kind=f"{resource.kind}List",
+        short_names=resource.short_names,
+        categories=resource.categories,
+    )
+
+
+def _version(resource: resources.Resource, name: str) -> LazyVersion:
+    gvk = GVK(resource.group, name, resource.kind)
+    has = {sub.name for sub in resource.subresources}
+    warning = _DEPRECATED.get(resource.plural, "") if not resource.group else ""
+    return LazyVersion(
+        name=name,
+        storage=name == resource.stored,
+        status="status" in has,
+        scale=_SCALE if "scale" in has else None,
+        columns=columns.of(resource.group, resource.plural),
+        selectable_fields=_SELECTABLE.get((resource.group, resource.plural), ()),
+        deprecated=bool(warning),
+        deprecation_warning=warning,
+        loader=lambda: types.schema(gvk),
+    )

@@ -1,0 +1,147 @@
+"""The syntax tree: what the parser yields, macros expanded.
+
+Nodes are compared by identity; `pos` is the offset errors point at, `type` is set by the checker.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from dataclasses import field as attribute
+from typing import Any
+
+from inkube.schemas.cel.functions import Overload
+from inkube.schemas.cel.types import DYN, Type
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """Any expression."""
+
+    pos: int
+    type: Type = attribute(default=DYN, init=False)
+
+
+@dataclass(slots=True, eq=False)
+class Const(Node):
+    """A literal: a bool, int, Uint, float, str, bytes or None."""
+
+    value: Any
+
+
+@dataclass(slots=True, eq=False)
+class Ident(Node):
+    """A name. `type_value` is set by the checker where the name means a type."""
+
+    name: str
+    type_value: Type | None = attribute(default=None, init=False)
+
+
+@dataclass(slots=True, eq=False)
+class Select(Node):
+    """`operand.field`; `test_only` inside has(), `optional` for `operand.?field`.
+
+    `absolute` is set by the checker where the dotted name as a whole is a declared name.
+    """
+
+    operand: Node
+    field: str
+    test_only: bool = False
+    optional: bool = False
+    absolute: Ident | None = attribute(default=None, init=False)
+
+
+@dataclass(slots=True, eq=False)
+class Call(Node):
+    """A function or operator; `overloads` are those the checker found possible."""
+
+    function: str
+    args: tuple[Node, ...]
+    target: Node | None = None
+    overloads: tuple[Overload, ...] = attribute(default=(), init=False)
+
+    @property
+    def operands(self) -> tuple[Node, ...]:
+        """The arguments, the receiver first."""
+        return self.args if self.target is None else (self.target, *self.args)
+
+
+@dataclass(slots=True, eq=False)
+class ListNode(Node):
+    """`[a, ?b]`; `optional` holds the positions of the optional elements."""
+
+    elements: tuple[Node, ...]
+    optional: frozenset[int] = frozenset()
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """One `key: value` of a map literal."""
+
+    pos: int
+    key: Node
+    value: Node
+    optional: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class MapNode(Node):
+    """`{a: b, ?c: d}`."""
+
+    entries: tuple[Entry, ...]
+
+
+@dataclass(slots=True, eq=False)
+class StructNode(Node):
+    """`Name{field: value}`."""
+
+    name: str
+    fields: tuple[tuple[str, Node], ...]
+
+
+@dataclass(slots=True, eq=False)
+class Fold(Node):
+    """What comprehension macros expand to (cel-go's ComprehensionExpr).
+
+    `macro` names the macro for the compiler; `body` and `filter` are the parts of `step` it
+    compiles (`body` alone for all, exists, exists_one, filter).
+    """
+
+    macro: str
+    range: Node
+    variables: tuple[str, ...]
+    accumulator: str
+    init: Node
+    condition: Node
+    step: Node
+    result: Node
+    body: Node
+    filter: Node | None = None
+
+
+def children(node: Node) -> Iterator[Node]:
+    """The direct parts of a node."""
+    match node:
+        case Select():
+            yield node.operand
+        case Call():
+            yield from node.operands
+        case ListNode():
+            yield from node.elements
+        case MapNode():
+            for entry in node.entries:
+                yield entry.key
+                yield entry.value
+        case StructNode():
+            yield from (value for _, value in node.fields)
+        case Fold():
+            yield from (node.range, node.init, node.condition, node.step, node.result)
+        case _:
+            return
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and all below it, parents first."""
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(children(node))

@@ -1,0 +1,199 @@
+"""What is wrong with the rules of a schema, asked when a CRD is created or changed.
+
+Follows apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go: every rule is
+compiled, its cost estimated and multiplied by how often its node may occur, and all costs together
+are bounded.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from inkube.schemas import fielderrors
+from inkube.schemas.cel.costs import TotalCost, over_budget
+from inkube.schemas.cel.decls import Decl
+from inkube.schemas.cel.estimates import TOP
+from inkube.schemas.cel.rule import Rule, RuleError, go_struct
+from inkube.schemas.cel.rules import RuleSet
+from inkube.schemas.cel.schema_decls import MAX_REQUEST, declare
+from inkube.schemas.crds import rulechecks
+from inkube.schemas.fielderrors import FieldError, GoType
+
+RULE_LIMIT: Final = 10_000_000
+"""The greatest estimated cost of one rule (StaticEstimatedCostLimit)."""
+_RULES: Final = "x-kubernetes-validations"
+_EMBEDDED: Final = "x-kubernetes-embedded-resource"
+_NO_TYPE: Final = (
+    "internal error: failed to construct type information for x-kubernetes-validations rules:"
+    " unable to convert structural schema to CEL declarations"
+)
+_NOTHING: Final = rulechecks.Context()
+_Schema = dict[str, Any]
+
+
+def validate_rules(
+    schema: _Schema, path: str, given: rulechecks.Context = _NOTHING
+) -> list[FieldError]:
+    """What is wrong with the rules of a resource's openAPIV3Schema, which stands at `path`.
+
+    What can be said of a rule's texts without compiling it is said by `crds.rules`.
+    """
+    total = TotalCost()
+    errors = list(_node(schema, _Context(path, given, total, is_root=True)))
+    return [*errors, *total.errors(path)]
+
+
+def run_on_default(schema: _Schema, default: Any, path: str) -> list[FieldError]:
+    """What a schema's rules say of a default value, which stands at `path`.
+
+    Rules about a change are tried with the default on both sides, as defaulting/validation.go does.
+    """
+    rules = RuleSet(schema, is_root=bool(schema.get(_EMBEDDED)))
+    if not rules:
+        return []
+    staying, _ = rules.validate(default, default, path=path)
+    new, _ = rules.validate(default, path=path)
+    return [*staying, *(error for error in new if error not in staying)]
+
+
+RULE_CHECK: Final = rulechecks.RuleCheck(compile=validate_rules, run=run_on_default)
+"""For `crds.validation`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """Where a schema node stands. `count` is how often it may occur, None without bound."""
+
+    path: str
+    given: rulechecks.Context
+    total: TotalCost
+    is_root: bool = False
+    count: int | None = 1
+    uncorrelated: str = ""
+    """The list or map within which old and new values cannot be matched."""
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether something else is wrong here or below."""
+        ends = ("", ".", "[")
+        return any(
+            error.field.startswith(self.path) and error.field[len(self.path) :][:1] in ends
+            for error in self.given.errors
+        )
+
+    def below(self, part: str, schema: _Schema) -> "_Context":
+        """The place of a child node."""
+        return replace(self, path=f"{self.path}.{part}", is_root=bool(schema.get(_EMBEDDED)))
+
+    def each(self, bound: int | None) -> "_Context":
+        """The place of what occurs up to `bound` times as often."""
+        if self.count is None or bound is None:
+            return replace(self, count=None)
+        return replace(self, count=min(self.count * max(bound, 0), TOP))
+
+    def without_old(self, path: str) -> "_Context":
+        """The place of what cannot be correlated because of the node at `path`."""
+        return self if self.uncorrelated else replace(self, uncorrelated=path)
+
+
+def _node(schema: _Schema, context: _Context) -> Iterator[FieldError]:
+    specs = schema.get(_RULES)
+    if specs and not context.is_broken:
+        yield from _rules(specs, schema, context)
+    for name, part in (schema.get("properties") or {}).items():
+        if isinstance(part, dict):
+            yield from _node(part, context.below(f"properties[{name}]", part))
+    values = schema.get("additionalProperties")
+    if isinstance(values, dict):
+        below = context.below("additionalProperties", values).each(schema.get("maxProperties"))
+        yield from _node(values, below)
+    items = schema.get("items")
+    if isinstance(items, dict):
+        below = context.below("items", items).each(schema.get("maxItems"))
+        if schema.get("x-kubernetes-list-type") != "map":
+            below = below.without_old(context.path)
+        yield from _node(items, below)
+
+
+def _rules(specs: list[_Schema], schema: _Schema, context: _Context) -> Iterator[FieldError]:
+    shape = declare(schema, is_root=context.is_root, name=context.path)
+    if shape is None:
+        yield fielderrors.internal(f"{context.path}.{_RULES}", _NO_TYPE)
+        return
+    count = _count(context, shape)
+    for place, spec in enumerate(specs):
+        rule = Rule(spec, shape)
+        if not rule.is_empty:
+            yield from _compiled(
+                _Candidate(rule, f"{context.path}.{_RULES}[{place}]"), count, context
+            )
+
+
+def _count(context: _Context, shape: Decl) -> int:
+    """How often the node may occur; without bounds, how many of the smallest fit a request."""
+    if context.count is not None:
+        return context.count
+    return MAX_REQUEST // (shape.min_bytes + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A rule and where it stands."""
+
+    rule: Rule
+    path: str
+
+    def error(self, field: str, detail: str) -> FieldError:
+        """An error that shows the whole rule."""
+        return fielderrors.invalid(
+            f"{self.path}.{field}", GoType(go_struct(self.rule.spec)), detail
+        )
+
+
+def _compiled(candidate: _Candidate, count: int, context: _Context) -> Iterator[FieldError]:
+    rule, path = candidate.rule, f"{candidate.path}.rule"
+    try:
+        uses_old_self = rule.uses_old_self
+        _ = rule.expression.program
+    except RuleError as error:
+        yield candidate.error("rule", str(error))
+        return
+    cost = min(rule.expression.cost * count, TOP)
+    if cost > RULE_LIMIT and not context.given.unchanged:
+        yield fielderrors.forbidden(path, over_budget("estimated rule cost", cost, RULE_LIMIT))
+    context.total.observe(path, cost)
+    yield from _message(candidate, context)
+    yield from _transition(candidate, uses_old_self, context)
+
+
+def _message(candidate: _Candidate, context: _Context) -> Iterator[FieldError]:
+    expression = candidate.rule.message_expression
+    if expression is None:
+        return
+    path = f"{candidate.path}.messageExpression"
+    try:
+        _ = expression.program
+    except RuleError as error:
+        yield candidate.error("messageExpression", str(error))
+        return
+    cost = expression.cost
+    if cost > RULE_LIMIT and not context.given.unchanged:
+        detail = over_budget("estimated messageExpression cost", cost, RULE_LIMIT)
+        yield fielderrors.forbidden(path, detail)
+    context.total.observe(path, cost)
+
+
+def _transition(
+    candidate: _Candidate, uses_old_self: bool, context: _Context
+) -> Iterator[FieldError]:
+    rule = candidate.rule
+    if uses_old_self and context.uncorrelated:
+        detail = (
+            "oldSelf cannot be used on the uncorrelatable portion of the schema within"
+            f" {context.uncorrelated}"
+        )
+        yield fielderrors.invalid(f"{candidate.path}.rule", rule.text, detail)
+    optional = rule.spec.get("optionalOldSelf")
+    if not uses_old_self and optional is not None:
+        detail = "may not be set if oldSelf is not used in rule"
+        yield fielderrors.invalid(f"{candidate.path}.optionalOldSelf", optional, detail)

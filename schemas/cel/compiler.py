@@ -1,0 +1,257 @@
+"""Checked trees to Python functions: names, selections, indices and literals; entry `compile_tree`.
+
+Operators and calls are in `compile_calls`, logic and comprehensions in `compile_flow`. Costs are
+those of cel-go interpreter/runtimecost.go, has() being free as Kubernetes configures it: 1 per name
+and per selection, 10 per list and 30 per map literal, nothing for constants.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from inkube.schemas.cel import compile_calls, compile_flow, operators
+from inkube.schemas.cel.adapting import adapter
+from inkube.schemas.cel.ast import (
+    Call,
+    Const,
+    Fold,
+    Ident,
+    ListNode,
+    MapNode,
+    Node,
+    Select,
+)
+from inkube.schemas.cel.constants import MISSING, fold
+from inkube.schemas.cel.decls import Decl, Field
+from inkube.schemas.cel.functions import EvalError
+from inkube.schemas.cel.types import Kind
+from inkube.schemas.cel.values import NONE, Optional
+from inkube.schemas.cel.writer import DEEPEST, Code, Variable, Writer
+
+LIST_COST = 10
+MAP_COST = 30
+
+
+def raw(w: Writer, node: Node) -> Code:
+    """The node's value; where `shape` is set it still is JSON that needs adapting."""
+    constant = fold(node)
+    if constant is not MISSING:
+        return literal(w, constant)
+    match node:
+        case Ident():
+            return _ident(w, node)
+        case Select():
+            return _select(w, node)
+        case ListNode():
+            return _list(w, node)
+        case MapNode():
+            return _map(w, node)
+        case Fold():
+            return _apart(w, node, compile_flow.comprehension)
+        case Call(function="_[_]" | "_[?_]"):
+            return _index(w, node)
+        case Call(function="_&&_" | "_||_" | "_?_:_"):
+            return _apart(w, node, compile_flow.branches)
+        case Call():
+            return compile_calls.call(w, node)
+    raise AssertionError(type(node).__name__)
+
+
+def value(w: Writer, node: Node) -> Code:
+    """The node's CEL value."""
+    return adapted(w, w.bounded(raw(w, node)))
+
+
+def values(w: Writer, nodes: Sequence[Node]) -> list[Code]:
+    """Values of nodes, computed in order."""
+    found: list[Code] = []
+    for node in nodes:
+        mark = w.mark()
+        code = value(w, node)
+        found = [*w.settle(found, mark), code]
+    return found
+
+
+def adapted(w: Writer, code: Code) -> Code:
+    """The CEL value of what may be raw JSON."""
+    if code.shape is None or not code.shape.is_adapted:
+        return Code(code.text, code.fails)
+    return Code(f"{w.constant(adapter(code.shape))}({code.text})", True)
+
+
+def literal(w: Writer, constant: Any) -> Code:
+    """A constant; what stays plain in Python is written out."""
+    if constant is None or isinstance(constant, bool):
+        return Code(repr(constant))
+    return Code(w.constant(constant))
+
+
+def is_attribute(node: Node) -> bool:
+    """Whether cel-go plans the node as an attribute: selections upon it share its cost."""
+    if isinstance(node, Call):
+        return node.function in ("_[_]", "_[?_]", "_?_:_")
+    return isinstance(node, Ident | Select)
+
+
+def _apart(w: Writer, node: Node, compile: Any) -> Code:
+    """Compile in place, or as a function of its own where blocks are nested too deep."""
+    if w.depth < DEEPEST:
+        code: Code = compile(w, node)
+        return code
+    return compile_flow.outlined(w, node)
+
+
+def _ident(w: Writer, node: Ident) -> Code:
+    if node.type_value is not None:
+        return literal(w, node.type_value)
+    variable = w.scope[node.name.removeprefix(".") if node.name not in w.scope else node.name]
+    w.pay(1)
+    return Code(variable.name, False, variable.shape)
+
+
+def _select(w: Writer, node: Select) -> Code:
+    if node.absolute is not None:
+        return _ident(w, node.absolute)
+    operand = w.bounded(raw(w, node.operand))
+    w.pay(int(not node.test_only) + int(not is_attribute(node.operand)))
+    kind = node.operand.type.kind
+    if kind is Kind.OBJECT and not node.optional:
+        return _object_field(w, node, operand)
+    shape = operand.shape.element if kind is Kind.MAP and operand.shape else None
+    if kind is not Kind.MAP:
+        operand = adapted(w, operand)
+    key = w.constant(node.field)
+    if node.optional or kind is Kind.OPAQUE:
+        return _optional_select(w, node, operand)
+    if node.test_only:
+        check = f"({key} in {operand.text})" if kind is Kind.MAP else ""
+        return Code(check or f"{w.constant(operators.has)}({operand.text}, {key})", True)
+    if kind is Kind.MAP:
+        return Code(f"{operand.text}[{key}]", True, shape)
+    return Code(f"{w.constant(operators.select)}({operand.text}, {key})", True)
+
+
+def _object_field(w: Writer, node: Select, operand: Code) -> Code:
+    field = _declared(w, node)
+    key = w.constant(field.key if field else node.field)
+    shape = field.shape if field and operand.shape is not None else None
+    if field is not None and field.nullable:
+        if node.test_only:
+            return Code(f"({operand.text}.get({key}) is not None)", operand.fails)
+        return Code(f"{w.constant(_present)}({operand.text}, {key})", True, shape)
+    if node.test_only:
+        return Code(f"({key} in {operand.text})", operand.fails)
+    return Code(f"{operand.text}[{key}]", True, shape)
+
+
+def _declared(w: Writer, node: Select) -> Field | None:
+    target = node.operand.type
+    if target.kind is Kind.OPAQUE and target.params:
+        target = target.params[0]
+    shape = w.module.objects.get(target.name) if target.kind is Kind.OBJECT else None
+    return shape.fields.get(node.field) if shape else None
+
+
+def _present(mapping: dict[str, Any], key: str) -> Any:
+    """mapping[key], where null counts as absent."""
+    found = mapping[key]
+    if found is None:
+        raise KeyError(key)
+    return found
+
+
+def _optional_select(w: Writer, node: Select, operand: Code) -> Code:
+    """`a.?b`, and `o.b` of an optional: an optional again."""
+    field = _declared(w, node)
+    key = w.constant(field.key if field else node.field)
+    if node.test_only:
+        return Code(f"{w.constant(operators.has)}({operand.text}, {key})", True)
+    if field is not None:
+        return Code(f"{w.constant(_optional_field)}({operand.text}, {key})", True)
+    return Code(f"{w.constant(operators.optional_select)}({operand.text}, {key})", True)
+
+
+def _optional_field(container: Any, key: str) -> Optional:
+    found = operators.optional_select(container, key)
+    return found if found.present and found.value is not None else NONE
+
+
+def _index(w: Writer, node: Call) -> Code:
+    container_node, index_node = node.args
+    container = w.bounded(raw(w, container_node))
+    w.pay(1 + int(not is_attribute(container_node)))
+    mark = w.mark()
+    index = value(w, index_node)
+    if is_attribute(index_node) and fold(index_node) is MISSING:
+        w.pay(-1)
+    (container,) = w.settle([container], mark)
+    kind = container_node.type.kind
+    if node.function == "_[?_]" or kind is Kind.OPAQUE:
+        container = adapted(w, container)
+        return Code(f"{w.constant(operators.optional_index)}({container.text}, {index.text})", True)
+    shape = container.shape.element if container.shape is not None else None
+    if kind is Kind.MAP and index_node.type.kind is Kind.STRING:
+        return Code(f"{container.text}[{index.text}]", True, shape)
+    function = {Kind.LIST: operators.item, Kind.MAP: operators.entry}.get(kind, operators.index)
+    if kind not in (Kind.LIST, Kind.MAP):
+        container = adapted(w, container)
+    return Code(f"{w.constant(function)}({container.text}, {index.text})", True, shape)
+
+
+def _list(w: Writer, node: ListNode) -> Code:
+    w.pay(LIST_COST)
+    codes = values(w, node.elements)
+    fails = any(code.fails for code in codes)
+    items = [
+        f"*{w.constant(_optional_items)}({code.text})" if place in node.optional else code.text
+        for place, code in enumerate(codes)
+    ]
+    return Code(f"[{', '.join(items)}]", fails or bool(node.optional))
+
+
+def _optional_items(found: Any) -> list[Any]:
+    if not isinstance(found, Optional):
+        raise EvalError(operators.NO_OVERLOAD)
+    return [found.value] if found.present else []
+
+
+def _map(w: Writer, node: MapNode) -> Code:
+    w.pay(MAP_COST)
+    parts = [part for entry in node.entries for part in (entry.key, entry.value)]
+    codes = values(w, parts)
+    rows = [
+        f"({codes[2 * place].text}, {codes[2 * place + 1].text}, {entry.optional})"
+        for place, entry in enumerate(node.entries)
+    ]
+    return Code(f"{w.constant(_built_map)}([{', '.join(rows)}])", True)
+
+
+def _built_map(rows: list[tuple[Any, Any, bool]]) -> dict[Any, Any]:
+    built: dict[Any, Any] = {}
+    for key, found, is_optional in rows:
+        if is_optional:
+            if not isinstance(found, Optional):
+                raise EvalError(operators.NO_OVERLOAD)
+            if not found.present:
+                continue
+            found = found.value
+        insert(built, key, found)
+    return built
+
+
+def insert(mapping: dict[Any, Any], key: Any, found: Any) -> None:
+    """Add an entry to a map being built."""
+    if not isinstance(key, str | int | bool):
+        raise EvalError("unsupported key type")
+    if key in mapping:
+        raise EvalError(f"insert failed: key {operators.key_text(key)} already exists")
+    mapping[key] = found
+
+
+def shape_scope(names: Sequence[tuple[str, Decl]]) -> dict[str, Variable]:
+    """The scope at the top of a rule: variables by position."""
+    return {name: Variable(f"v{place}", shape) for place, (name, shape) in enumerate(names)}
+
+
+def constant_node(node: Node) -> bool:
+    """Whether the node is a literal or folds to one."""
+    return isinstance(node, Const) or fold(node) is not MISSING

@@ -1,0 +1,58 @@
+"""Folding of constants: literals, lists and maps of literals, conversions of literals.
+
+As cel-go's OptOptimize does; what is folded costs nothing at run time, and a conversion that cannot
+succeed refuses the program.
+"""
+
+from typing import Any, Final
+
+from inkube.schemas.cel.ast import Call, Const, ListNode, MapNode, Node
+from inkube.schemas.cel.functions import EvalError
+
+
+class _Missing:
+    """No constant."""
+
+
+MISSING: Final = _Missing()
+_CONVERSIONS = frozenset(
+    {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "uint"}
+)
+
+
+def fold(node: Node) -> Any:
+    """The constant a node is, or MISSING. Raises EvalError for a conversion that fails."""
+    match node:
+        case Const():
+            return node.value
+        case ListNode() if not node.optional:
+            return _folded_list(node)
+        case MapNode():
+            return _folded_map(node)
+        case Call(target=None) if node.function in _CONVERSIONS and len(node.args) == 1:
+            return _converted(node)
+    return MISSING
+
+
+def _folded_list(node: ListNode) -> Any:
+    items = [fold(element) for element in node.elements]
+    return MISSING if MISSING in items else items
+
+
+def _folded_map(node: MapNode) -> Any:
+    folded: dict[Any, Any] = {}
+    for entry in node.entries:
+        key, found = fold(entry.key), fold(entry.value)
+        if entry.optional or key is MISSING or found is MISSING or not isinstance(key, str):
+            return MISSING
+        if key in folded:
+            raise EvalError(f"insert failed: key {key} already exists")
+        folded[key] = found
+    return folded
+
+
+def _converted(node: Call) -> Any:
+    argument = fold(node.args[0])
+    if argument is MISSING or len(node.overloads) != 1:
+        return MISSING
+    return node.overloads[0].impl(argument)

@@ -1,0 +1,57 @@
+"""Calls whose overload is only known at run time, because an argument is dyn."""
+
+from collections.abc import Callable
+from typing import Any
+
+from inkube.schemas.cel.functions import EvalError, Overload
+from inkube.schemas.cel.operators import NO_OVERLOAD
+from inkube.schemas.cel.types import Kind, Type
+from inkube.schemas.cel.values import Duration, Optional, Timestamp, Uint
+
+_CLASSES: dict[Kind, tuple[type, ...]] = {
+    Kind.BOOL: (bool,),
+    Kind.UINT: (Uint,),
+    Kind.DOUBLE: (float,),
+    Kind.STRING: (str,),
+    Kind.BYTES: (bytes,),
+    Kind.NULL: (type(None),),
+    Kind.LIST: (list, tuple),
+    Kind.MAP: (dict,),
+    Kind.OBJECT: (dict,),
+    Kind.TIMESTAMP: (Timestamp,),
+    Kind.DURATION: (Duration,),
+    Kind.TYPE: (Type,),
+}
+
+
+def matches(type: Type, value: Any) -> bool:
+    """Whether a value may be an argument of the type; elements of containers are not looked at."""
+    classes = _CLASSES.get(type.kind)
+    if classes is not None:
+        return isinstance(value, classes)
+    if type.kind is Kind.INT:
+        return isinstance(value, int) and not isinstance(value, bool | Uint)
+    if type.kind is not Kind.OPAQUE:
+        return True
+    if type.name == "optional_type":
+        return isinstance(value, Optional)
+    known = getattr(value, "cel_type", None)
+    return isinstance(known, Type) and known.name == type.name
+
+
+def cost_of(overload: Overload, args: tuple[Any, ...], result: Any) -> int:
+    """What a call cost."""
+    return overload.cost if isinstance(overload.cost, int) else overload.cost(args, result)
+
+
+def dispatcher(overloads: tuple[Overload, ...]) -> Callable[..., tuple[Any, int]]:
+    """A function that calls the first overload the arguments fit; yields result and cost."""
+
+    def call(*args: Any) -> tuple[Any, int]:
+        for overload in overloads:
+            if all(map(matches, overload.params, args)):
+                result = overload.impl(*args)
+                return result, cost_of(overload, args, result)
+        raise EvalError(NO_OVERLOAD)
+
+    return call

@@ -1,0 +1,57 @@
+"""What an expression may refer to: variables, functions and object types."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from inkube.schemas.cel import types
+from inkube.schemas.cel.decls import Decl
+from inkube.schemas.cel.functions import Overload
+from inkube.schemas.cel.types import Type
+
+Functions = Mapping[str, tuple[Overload, ...]]
+
+
+def functions(*libraries: Iterable[Overload]) -> dict[str, tuple[Overload, ...]]:
+    """Overloads by function name, in the order given."""
+    found: dict[str, tuple[Overload, ...]] = {}
+    for library in libraries:
+        for overload in library:
+            found[overload.function] = (*found.get(overload.function, ()), overload)
+    return found
+
+
+_NAMED_TYPES = {
+    known.name: known
+    for known in (
+        types.BOOL, types.INT, types.UINT, types.DOUBLE, types.STRING, types.BYTES, types.NULL,
+        types.TIMESTAMP, types.DURATION, types.TYPE, types.optional_of(types.DYN),
+        types.LIST_DYN, types.map_of(types.DYN, types.DYN), types.IP, types.CIDR,
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Names in scope at the top of an expression: variables with their shapes, functions.
+
+    `objects` are the shapes of object types by type name, for every type the variables mention.
+    """
+
+    functions: Functions
+    variables: Mapping[str, Decl] = field(default_factory=dict)
+    objects: Mapping[str, Decl] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, functions: Functions, variables: Mapping[str, Decl]) -> "Environment":
+        """An environment that knows the object types its variables mention."""
+        objects = {
+            shape.type.name: shape
+            for variable in variables.values()
+            for shape in variable.objects()
+        }
+        return cls(functions, variables, objects)
+
+
+def named_type(name: str) -> Type | None:
+    """The type a name such as `int` or `google.protobuf.Duration` means as a value."""
+    return _NAMED_TYPES.get(name)

@@ -1,0 +1,28 @@
+"""Property names as CEL identifiers: apiserver pkg/cel/escaping.go.
+
+`x-prop` is `x__dash__prop`, `a.b` is `a__dot__b`, a reserved word `__for__`.
+"""
+
+import re
+
+_RESERVED = frozenset(
+    {
+        "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for",
+        "function", "if", "import", "let", "loop", "package", "namespace", "return", "var",
+        "void", "while",
+    }
+)  # fmt: skip
+_PARTS = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
+_PART = re.compile(r"__|[-./]|[^a-zA-Z0-9_]")
+
+
+def escape(name: str) -> str | None:
+    """The identifier of a property, or None where rules cannot reach it."""
+    if not name or "0" <= name[0] <= "9":
+        return None
+    if name in _RESERVED:
+        return f"__{name}__"
+    parts = _PART.findall(name)
+    if any(part not in _PARTS for part in parts):
+        return None
+    return _PART.sub(lambda match: _PARTS[match[0]], name)

@@ -1,0 +1,265 @@
+"""How much an expression may cost at most, before it ever runs: cel-go checker/cost.go.
+
+Sizes come from the shape of `self` (maxLength, maxItems, maxProperties, or what fits into a
+request), found by the path that leads to a value; what calls return has the size their overloads
+tell, or none. Kubernetes looks every path up in `self` without regard to its first name, so that
+`oldSelf.x`, a type's name or an item of a computed list find sizes there too; so does this.
+"""
+
+from dataclasses import dataclass, replace
+
+from inkube.schemas.cel.ast import (
+    Call,
+    Const,
+    Fold,
+    Ident,
+    ListNode,
+    MapNode,
+    Node,
+    Select,
+)
+from inkube.schemas.cel.decls import Decl
+from inkube.schemas.cel.env import Environment
+from inkube.schemas.cel.estimates import ONE, UNKNOWN, ZERO, Argument, CallEstimate, Range
+from inkube.schemas.cel.functions import Overload
+from inkube.schemas.cel.types import Kind, Type, is_optional
+
+_LIST = Range(10, 10)
+_MAP = Range(30, 30)
+_SCALARS = frozenset({Kind.BOOL, Kind.DOUBLE, Kind.DURATION, Kind.INT, Kind.TIMESTAMP, Kind.UINT})
+_SELECTABLE = frozenset({Kind.MAP, Kind.OBJECT, Kind.PARAM})
+_ITEMS, _VALUES, _KEYS, _INDICES = "@items", "@values", "@keys", "@indices"
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """Sizes of the keys (or indices) and values of a container made in the expression."""
+
+    key: Range
+    value: Range
+
+    def union(self, other: "_Entry | None") -> "_Entry | None":
+        if other is None:
+            return None
+        return _Entry(self.key.union(other.key), self.value.union(other.value))
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of a node: its cost; its size, if any; where it stands; its entries' sizes."""
+
+    cost: Range
+    size: Range | None = None
+    path: Path = ()
+    entry: _Entry | None = None
+
+    @property
+    def bound(self) -> Range:
+        """The size, or anything."""
+        return UNKNOWN if self.size is None else self.size
+
+
+def estimate(root: Node, environment: Environment) -> Range:
+    """Least and greatest cost of an expression that was checked."""
+    shape = next(iter(environment.variables.values()), None)
+    return _Estimator(shape).visit(root).cost
+
+
+class _Estimator:
+    def __init__(self, root: Decl | None) -> None:
+        self._root = root
+        self._locals: dict[str, _Known] = {}
+
+    def visit(self, node: Node) -> _Known:
+        match node:
+            case Const():
+                size = len(node.value) if isinstance(node.value, str | bytes) else 1
+                return _Known(ZERO, Range(size, size))
+            case Ident():
+                return self._ident(node)
+            case Select():
+                return self._select(node)
+            case ListNode():
+                return self._list(node)
+            case MapNode():
+                return self._map(node)
+            case Call():
+                return self._call(node)
+            case Fold():
+                return self._fold(node)
+        return _Known(ZERO)
+
+    def _declared(self, path: Path) -> Range | None:
+        """EstimateSize: the declared bound of what a path leads to."""
+        if not path:
+            return None
+        shape = self._root
+        for name in path[1:]:
+            if shape is None:
+                return None
+            if name in (_ITEMS, _VALUES):
+                shape = shape.element
+            elif name == _KEYS:
+                shape = shape.key
+            else:
+                field = shape.fields.get(name)
+                shape = field.shape if field else None
+        if shape is None or shape.max_size is None:
+            return None
+        return Range(0, shape.max_size)
+
+    def _sized(self, known: _Known, kind: Type) -> _Known:
+        """With the size from its path or its type, where none was computed."""
+        if known.size is not None:
+            return known
+        size = self._declared(known.path)
+        if size is None and _is_scalar(kind):
+            size = ONE
+        return replace(known, size=size)
+
+    def _ident(self, node: Ident) -> _Known:
+        known = self._locals.get(node.name)
+        if known is None:
+            return self._sized(_Known(ONE, path=(node.name,)), node.type)
+        found = self._sized(_Known(ONE, path=known.path, entry=known.entry), node.type)
+        return replace(found, size=known.size) if found.size is None else found
+
+    def _select(self, node: Select) -> _Known:
+        if node.absolute is not None:
+            return self._ident(node.absolute)
+        operand = self.visit(node.operand)
+        if node.test_only:
+            return _Known(operand.cost, ONE)
+        cost = operand.cost
+        if node.optional:
+            return self._sized(_Known(cost + ONE), node.type)
+        if node.operand.type.kind in _SELECTABLE:
+            cost += ONE
+        return self._sized(_Known(cost, path=(*operand.path, node.field)), node.type)
+
+    def _list(self, node: ListNode) -> _Known:
+        cost, value = _LIST, None
+        for item in node.elements:
+            known = self.visit(item)
+            cost += known.cost
+            value = known.bound if value is None else value.union(known.bound)
+        count = len(node.elements)
+        return _Known(cost, Range(count, count), entry=_Entry(ONE, value or ZERO))
+
+    def _map(self, node: MapNode) -> _Known:
+        cost, key, value = _MAP, None, None
+        for entry in node.entries:
+            left, right = self.visit(entry.key), self.visit(entry.value)
+            cost += left.cost + right.cost
+            key = left.bound if key is None else key.union(left.bound)
+            value = right.bound if value is None else value.union(right.bound)
+        count = len(node.entries)
+        return _Known(cost, Range(count, count), entry=_Entry(key or ZERO, value or ZERO))
+
+    def _call(self, node: Call) -> _Known:
+        operands = [self.visit(arg) for arg in node.operands]
+        total = sum((known.cost for known in operands), ZERO)
+        if node.function in ("_&&_", "_||_"):
+            return _Known(Range(operands[0].cost.min, total.max), ONE)
+        if node.function == "_?_:_":
+            return self._conditional(node, operands)
+        if node.function == "dyn":
+            return replace(operands[0], cost=total + ONE, path=())
+        cost, size = self._cheapest_to_dearest(node, operands)
+        known = _Known(total + cost, size, entry=_joined_entries(node, operands))
+        if node.function == "_[_]":
+            known = _indexed(node, known, operands[0])
+        return self._sized(known, node.type)
+
+    def _cheapest_to_dearest(
+        self, node: Call, operands: list[_Known]
+    ) -> tuple[Range, Range | None]:
+        """A range that covers all overloads."""
+        arguments = tuple(map(self._argument, node.operands, operands))
+        estimates = [_estimate(overload, arguments) for overload in node.overloads]
+        if not estimates:
+            return ONE, None
+        cost, size = estimates[0].cost, estimates[0].result_size
+        for other in estimates[1:]:
+            cost = cost.union(other.cost)
+            if other.result_size is not None:
+                size = other.result_size if size is None else size.union(other.result_size)
+        return cost, size
+
+    def _conditional(self, node: Call, operands: list[_Known]) -> _Known:
+        condition, yes, no = operands
+        entry = yes.entry.union(no.entry) if yes.entry else None
+        cost = condition.cost + yes.cost.union(no.cost)
+        return _Known(cost, yes.bound.union(no.bound), entry=entry)
+
+    def _argument(self, node: Node, known: _Known) -> Argument:
+        constant = node.value if isinstance(node, Const) else None
+        element = self._element(node.type, known.path)
+        return Argument(node.type, known.bound, element, constant)
+
+    def _element(self, kind: Type, path: Path) -> Argument | None:
+        if kind.kind not in (Kind.LIST, Kind.MAP):
+            return None
+        inner = kind.params[-1]
+        below = (*path, _ITEMS) if path else ()
+        return Argument(inner, self._declared(below) or UNKNOWN, self._element(inner, below))
+
+    def _fold(self, node: Fold) -> _Known:
+        source, initial = self.visit(node.range), self.visit(node.init)
+        outer = self._locals
+        self._locals = {**outer, node.accumulator: replace(initial, path=initial.path)}
+        if node.macro == "bind":
+            result = self.visit(node.result)
+            self._locals = outer
+            return replace(result, cost=source.cost + initial.cost + result.cost, path=())
+        self._locals |= _loop_variables(node, source)
+        condition, step = self.visit(node.condition), self.visit(node.step)
+        result = self.visit(node.result)
+        self._locals = outer
+        turns = source.bound * (condition.cost + step.cost)
+        cost = source.cost + initial.cost + result.cost + turns
+        if isinstance(node.init, ListNode | MapNode):
+            return _Known(cost, source.bound, entry=step.entry)
+        return _Known(cost, ONE)
+
+
+def _is_scalar(kind: Type) -> bool:
+    return kind.kind in _SCALARS or (is_optional(kind) and _is_scalar(kind.params[0]))
+
+
+def _indexed(node: Call, known: _Known, container: _Known) -> _Known:
+    for overload in node.overloads:
+        if overload.id in ("index_list", "index_map"):
+            step = _ITEMS if overload.id == "index_list" else _VALUES
+            size = container.entry.value if container.entry else None
+            return replace(known, size=size, path=(*container.path, step))
+    return known
+
+
+def _joined_entries(node: Call, operands: list[_Known]) -> _Entry | None:
+    """Lists keep what is known of their items when they are joined."""
+    if node.function != "_+_" or operands[0].entry is None:
+        return None
+    return operands[0].entry.union(operands[1].entry)
+
+
+def _loop_variables(node: Fold, source: _Known) -> dict[str, _Known]:
+    is_list = node.range.type.kind is Kind.LIST
+    key = source.entry.key if source.entry else None
+    value = source.entry.value if source.entry else None
+    value_step = _ITEMS if is_list else _VALUES
+    values = _Known(ONE, value, (*source.path, value_step))
+    keys = _Known(ONE, key, (*source.path, _INDICES if is_list else _KEYS))
+    if len(node.variables) == 2:
+        return {node.variables[0]: keys, node.variables[1]: values}
+    return {node.variables[0]: values if is_list else keys}
+
+
+def _estimate(overload: Overload, arguments: tuple[Argument, ...]) -> CallEstimate:
+    if overload.estimate is not None:
+        found = overload.estimate(arguments)
+        if found is not None:
+            return found
+    return CallEstimate(ONE)

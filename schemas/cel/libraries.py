@@ -1,0 +1,11 @@
+"""All functions of the reference's environment, by name.
+
+Upstream: apiserver pkg/cel/environment/base.go.
+"""
+
+from inkube.schemas.cel import authorizer, library, operator_overloads, optionals
+from inkube.schemas.cel.env import functions
+
+FUNCTIONS = functions(
+    operator_overloads.OVERLOADS, optionals.OVERLOADS, library.OVERLOADS, authorizer.OVERLOADS
+)

@@ -1,0 +1,170 @@
+"""Address ranges: cidr, isCIDR, containsIP, containsCIDR, masked, prefixLength.
+
+Upstream: apiserver pkg/cel/library/cidr.go.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from inkube.schemas import gotext, netip
+from inkube.schemas.cel import types
+from inkube.schemas.cel.estimates import ONE, STRING_FACTOR, Argument, CallEstimate, Range
+from inkube.schemas.cel.functions import EvalError, Impl, Overload
+from inkube.schemas.cel.library import costs, ip
+from inkube.schemas.cel.library.ip import IpValue
+from inkube.schemas.cel.library.overloads import folded
+from inkube.schemas.cel.types import BOOL, INT, STRING, Type
+
+_ADDRESS: Final = Range(4, 16)
+"""Bytes of an address of either family."""
+_FAILED: Final = "network address parse error during conversion from string: "
+
+
+@dataclass(frozen=True, slots=True)
+class CidrValue:
+    """A range in an expression."""
+
+    cel_type: ClassVar[Type] = types.CIDR
+    prefix: netip.Prefix
+
+    @property
+    def cel_size(self) -> int:
+        """Bytes of the prefix."""
+        return math.ceil(self.prefix.length / 8)
+
+
+def parse(text: str) -> CidrValue:
+    """Raises EvalError."""
+    try:
+        return CidrValue(_prefix(text))
+    except ValueError as error:
+        raise EvalError(f"{_FAILED}{error}") from None
+
+
+def _prefix(text: str) -> netip.Prefix:
+    try:
+        prefix = netip.parse_prefix(text)
+    except ValueError as error:
+        raise ValueError(f"{_FAILED}{error}") from None
+    if prefix.addr.is_4in6:
+        raise ValueError(f"IPv4-mapped IPv6 address {gotext.quote(text)} is not allowed")
+    return prefix
+
+
+def is_cidr(text: str) -> bool:
+    """Whether `parse` would read it."""
+    try:
+        _prefix(text)
+    except ValueError:
+        return False
+    return True
+
+
+def contains_ip(value: CidrValue, address: IpValue) -> bool:
+    """Whether the address lies in the range."""
+    return value.prefix.contains(address.addr)
+
+
+def contains_ip_text(value: CidrValue, text: str) -> bool:
+    """As `contains_ip`, of text. Raises EvalError."""
+    return value.prefix.contains(ip.parse(text).addr)
+
+
+def contains_cidr(value: CidrValue, other: CidrValue) -> bool:
+    """Whether the other range lies in the range."""
+    return value.prefix.contains_prefix(other.prefix)
+
+
+def contains_cidr_text(value: CidrValue, text: str) -> bool:
+    """As `contains_cidr`, of text. Raises EvalError."""
+    return value.prefix.contains_prefix(parse(text).prefix)
+
+
+def _bytes_cost(arguments: tuple[Any, ...]) -> int:
+    return math.ceil(2 * costs.size_of(arguments[0]) * STRING_FACTOR)
+
+
+def _text_cost(arguments: tuple[Any, ...]) -> int:
+    """Text has to be parsed first."""
+    other = arguments[1]
+    return math.ceil(len(other) * STRING_FACTOR) if isinstance(other, str) else 0
+
+
+def _ip_cost(arguments: tuple[Any, ...], _: Any) -> int:
+    return _bytes_cost(arguments) + _text_cost(arguments)
+
+
+def _cidr_cost(arguments: tuple[Any, ...], _: Any) -> int:
+    masking = math.ceil(costs.size_of(arguments[0]) * STRING_FACTOR) + 1
+    return _bytes_cost(arguments) + masking + _text_cost(arguments)
+
+
+def _estimate_ip(arguments: tuple[Argument, ...]) -> CallEstimate:
+    cost = (_ADDRESS + _ADDRESS).times(STRING_FACTOR)
+    if arguments[1].type == STRING:
+        cost += arguments[1].size.times(STRING_FACTOR)
+    return CallEstimate(cost)
+
+
+def _estimate_cidr(arguments: tuple[Argument, ...]) -> CallEstimate:
+    masking = _ADDRESS.times(STRING_FACTOR) + ONE
+    return CallEstimate(_estimate_ip(arguments).cost + masking)
+
+
+def _containing(function: str, id: str, other: Type, impl: Impl) -> Overload:
+    is_ip = function == "containsIP"
+    return Overload(
+        function,
+        id,
+        (types.CIDR, other),
+        BOOL,
+        impl,
+        receiver=True,
+        cost=_ip_cost if is_ip else _cidr_cost,
+        estimate=_estimate_ip if is_ip else _estimate_cidr,
+        fails=other is STRING,
+    )
+
+
+def _part(function: str, id: str, result: Type, impl: Impl) -> Overload:
+    return Overload(function, id, (types.CIDR,), result, impl, receiver=True, fails=False)
+
+
+OVERLOADS: Final[tuple[Overload, ...]] = (
+    Overload(
+        "cidr",
+        "string_to_cidr",
+        (STRING,),
+        types.CIDR,
+        parse,
+        cost=costs.per_size(),
+        estimate=costs.sized(),
+        specialise=folded(parse),
+    ),
+    _containing("containsIP", "cidr_contains_ip_string", STRING, contains_ip_text),
+    _containing("containsIP", "cidr_contains_ip_ip", types.IP, contains_ip),
+    _containing("containsCIDR", "cidr_contains_cidr_string", STRING, contains_cidr_text),
+    _containing("containsCIDR", "cidr_contains_cidr", types.CIDR, contains_cidr),
+    _part("ip", "cidr_ip", types.IP, lambda value: IpValue(value.prefix.addr)),
+    _part("prefixLength", "cidr_prefix_length", INT, lambda value: value.prefix.length),
+    _part("masked", "cidr_masked", types.CIDR, lambda value: CidrValue(value.prefix.masked())),
+    Overload(
+        "isCIDR",
+        "is_cidr",
+        (STRING,),
+        BOOL,
+        is_cidr,
+        cost=costs.per_size(),
+        estimate=costs.sized(),
+        fails=False,
+    ),
+    Overload(
+        "string",
+        "cidr_to_string",
+        (types.CIDR,),
+        STRING,
+        lambda value: str(value.prefix),
+        fails=False,
+    ),
+)

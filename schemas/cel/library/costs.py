@@ -1,0 +1,154 @@
+"""What the functions of the libraries cost, at run time and in advance.
+
+Upstream: cel-go interpreter/runtimecost.go, checker/cost.go, ext/lists.go, ext/sets.go; apiserver
+pkg/cel/library/cost.go. A cost is in units of a simple call.
+"""
+
+import math
+from typing import Any, Final
+
+from inkube.schemas.cel.estimates import (
+    ONE,
+    REGEX_FACTOR,
+    STRING_FACTOR,
+    TOP,
+    UNKNOWN,
+    Argument,
+    CallEstimate,
+    Range,
+)
+from inkube.schemas.cel.functions import CostFunction, EstimateFunction
+from inkube.schemas.cel.types import Kind
+
+LIST_CREATION: Final = 10
+"""What making a list costs (common.ListCreateBaseCost)."""
+_SIZED: Final = (str, bytes, list, tuple, dict)
+
+
+def size_of(value: Any) -> int:
+    """Characters, bytes, items or entries; what a CIDR or IP says; 1 for anything else."""
+    if isinstance(value, _SIZED):
+        return len(value)
+    size = getattr(value, "cel_size", 1)
+    assert isinstance(size, int)
+    return size
+
+
+def per_size(factor: float = STRING_FACTOR, index: int = 0) -> CostFunction:
+    """The size of one argument times a factor, rounded up."""
+
+    def cost(arguments: tuple[Any, ...], _: Any) -> int:
+        return math.ceil(size_of(arguments[index]) * factor)
+
+    return cost
+
+
+def per_result(factor: float) -> CostFunction:
+    """The size of the result times a factor, rounded up."""
+
+    def cost(_: tuple[Any, ...], result: Any) -> int:
+        return math.ceil(size_of(result) * factor)
+
+    return cost
+
+
+def search(arguments: tuple[Any, ...], _: Any) -> int:
+    """A regular expression over a string: the product of both lengths, scaled."""
+    return pattern_search(size_of(arguments[0]), size_of(arguments[1]))
+
+
+def pattern_search(characters: int, pattern: int) -> int:
+    """The cost of a pattern of so many characters over a string of so many."""
+    return math.ceil((1.0 + characters) * STRING_FACTOR) * math.ceil(pattern * REGEX_FACTOR)
+
+
+def product(arguments: tuple[Any, ...], _: Any) -> int:
+    """A string searched for another."""
+    return math.ceil(size_of(arguments[0]) * STRING_FACTOR) * math.ceil(
+        size_of(arguments[1]) * STRING_FACTOR
+    )
+
+
+def traversal(arguments: tuple[Any, ...], _: Any) -> int:
+    """The first argument walked through as a tree (traversalCost)."""
+    return _traversal(arguments[0])
+
+
+def _traversal(value: Any) -> int:
+    if isinstance(value, str):
+        return int(_utf8_length(value) * STRING_FACTOR)
+    if isinstance(value, bytes):
+        return int(len(value) * STRING_FACTOR)
+    if isinstance(value, list | tuple):
+        return sum(map(_traversal, value))
+    if isinstance(value, dict):
+        return sum(_traversal(key) + _traversal(item) for key, item in value.items())
+    return 1
+
+
+def _utf8_length(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def allocation(factor: float, size: int) -> int:
+    """A call that makes a list of so many items (trackAllocatingListCall)."""
+    return int(size * factor) + 1 + LIST_CREATION
+
+
+def fixed(low: int, high: int | None = None) -> EstimateFunction:
+    """An estimate that does not look at the arguments."""
+    estimate = CallEstimate(Range(low, low if high is None else high))
+    return lambda _: estimate
+
+
+def sized(
+    factor: float = STRING_FACTOR, index: int = 0, *, keeps_size: bool = False
+) -> EstimateFunction:
+    """The size of one argument times a factor; with `keeps_size` the result is as long."""
+
+    def estimate(arguments: tuple[Argument, ...]) -> CallEstimate:
+        size = arguments[index].size
+        return CallEstimate(size.times(factor), size if keeps_size else None)
+
+    return estimate
+
+
+def estimate_search(arguments: tuple[Argument, ...]) -> CallEstimate:
+    """`search` in advance."""
+    text = (arguments[0].size + ONE).times(STRING_FACTOR)
+    return CallEstimate(text * arguments[1].size.times(REGEX_FACTOR))
+
+
+def estimate_product(arguments: tuple[Argument, ...]) -> CallEstimate:
+    """`product` in advance."""
+    text, part = (argument.size.times(STRING_FACTOR) for argument in arguments)
+    return CallEstimate(text * part)
+
+
+def estimate_traversal(arguments: tuple[Argument, ...]) -> CallEstimate:
+    """`traversal` in advance: one per item, and the length of each string or bytes."""
+    target = arguments[0]
+    if not target.type.params:
+        return CallEstimate(target.size.times(STRING_FACTOR))
+    per_item = ONE
+    if target.type.params[0].kind in (Kind.STRING, Kind.BYTES):
+        per_item += element_size(target).times(STRING_FACTOR)
+    return CallEstimate(target.size * per_item)
+
+
+def element_size(target: Argument) -> Range:
+    """The size of a list's items."""
+    return UNKNOWN if target.element is None else target.element.size
+
+
+def estimate_allocation(factor: float, size: Range) -> CallEstimate:
+    """`allocation` in advance; the result has the size."""
+    return CallEstimate(size.times(factor) + Range(1 + LIST_CREATION, 1 + LIST_CREATION), size)
+
+
+def constant_uint(argument: Argument, default: int) -> int:
+    """The value of a literal that is an int or uint and not negative, else the default."""
+    value = argument.constant
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= TOP:
+        return default
+    return value

@@ -1,0 +1,91 @@
+"""find and findAll with RE2 patterns. Upstream: apiserver pkg/cel/library/regex.go."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from inkube.schemas import regexp
+from inkube.schemas.cel.estimates import Argument, CallEstimate, Range
+from inkube.schemas.cel.functions import EvalError, Impl, Overload, Specialise
+from inkube.schemas.cel.library import costs
+from inkube.schemas.cel.types import INT, LIST_STRING, STRING
+
+
+def _compiled(pattern: str) -> regexp.Pattern:
+    try:
+        return regexp.compile(pattern)
+    except regexp.RegexError as error:
+        raise EvalError(f"Illegal regex: {error}") from None
+
+
+def find(text: str, pattern: str) -> str:
+    """The first match, or nothing."""
+    return _compiled(pattern).find(text)
+
+
+def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
+    """The matches, at most `limit`; all where it is negative."""
+    return _compiled(pattern).find_all(text, max(limit, -1))
+
+
+def _find_in(compiled: regexp.Pattern) -> Impl:
+    return lambda text, _: compiled.find(text)
+
+
+def _find_all_in(compiled: regexp.Pattern) -> Impl:
+    return lambda text, _, limit=-1: compiled.find_all(text, max(limit, -1))
+
+
+def _with(make: Callable[[regexp.Pattern], Impl]) -> Specialise:
+    """For a constant pattern; one that is no pattern refuses the program."""
+
+    def specialise(constants: Mapping[int, Any]) -> Impl | None:
+        if 1 not in constants:
+            return None
+        try:
+            return make(regexp.compile(constants[1]))
+        except regexp.RegexError as error:
+            raise EvalError(str(error)) from None
+
+    return specialise
+
+
+def _estimate(arguments: tuple[Argument, ...]) -> CallEstimate:
+    found = costs.estimate_search(arguments[:2])
+    return CallEstimate(found.cost, Range(0, arguments[0].size.max))
+
+
+OVERLOADS: Final[tuple[Overload, ...]] = (
+    Overload(
+        "find",
+        "string_find_string",
+        (STRING, STRING),
+        STRING,
+        find,
+        receiver=True,
+        cost=costs.search,
+        estimate=_estimate,
+        specialise=_with(_find_in),
+    ),
+    Overload(
+        "findAll",
+        "string_find_all_string",
+        (STRING, STRING),
+        LIST_STRING,
+        find_all,
+        receiver=True,
+        cost=costs.search,
+        estimate=_estimate,
+        specialise=_with(_find_all_in),
+    ),
+    Overload(
+        "findAll",
+        "string_find_all_string_int",
+        (STRING, STRING, INT),
+        LIST_STRING,
+        find_all,
+        receiver=True,
+        cost=costs.search,
+        estimate=_estimate,
+        specialise=_with(_find_all_in),
+    ),
+)

@@ -1,0 +1,110 @@
+"""Named functions of the language's standard library on strings, bytes and collections.
+
+Operators belong to the engine. Upstream: cel-go common/stdlib/standard.go.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from inkube.schemas import regexp
+from inkube.schemas.cel.functions import EvalError, Impl, Overload
+from inkube.schemas.cel.library import costs
+from inkube.schemas.cel.types import BOOL, BYTES, INT, LIST_T, MAP_KV, STRING, Type
+
+
+def matches(text: str, pattern: str) -> bool:
+    """Whether an RE2 pattern matches anywhere in the text."""
+    try:
+        return regexp.compile(pattern).matches(text)
+    except regexp.RegexError as error:
+        raise EvalError(str(error)) from None
+
+
+def _matcher(constants: Mapping[int, Any]) -> Impl | None:
+    if 1 not in constants:
+        return None
+    try:
+        compiled = regexp.compile(constants[1]).matches
+    except regexp.RegexError as error:
+        raise EvalError(str(error)) from None
+    return lambda text, _: compiled(text)
+
+
+def _sizes() -> tuple[Overload, ...]:
+    kinds: tuple[tuple[str, Type], ...] = (
+        ("string", STRING),
+        ("bytes", BYTES),
+        ("list", LIST_T),
+        ("map", MAP_KV),
+    )
+    return tuple(
+        Overload(
+            "size",
+            f"{name}_size" if receiver else f"size_{name}",
+            (kind,),
+            INT,
+            len,
+            receiver=receiver,
+            fails=False,
+        )
+        for name, kind in kinds
+        for receiver in (False, True)
+    )
+
+
+OVERLOADS: Final[tuple[Overload, ...]] = (
+    *_sizes(),
+    Overload(
+        "contains",
+        "contains_string",
+        (STRING, STRING),
+        BOOL,
+        str.__contains__,
+        receiver=True,
+        cost=costs.product,
+        estimate=costs.estimate_product,
+        fails=False,
+    ),
+    Overload(
+        "startsWith",
+        "starts_with_string",
+        (STRING, STRING),
+        BOOL,
+        str.startswith,
+        receiver=True,
+        cost=costs.per_size(),
+        estimate=costs.sized(index=1),
+        fails=False,
+    ),
+    Overload(
+        "endsWith",
+        "ends_with_string",
+        (STRING, STRING),
+        BOOL,
+        str.endswith,
+        receiver=True,
+        cost=costs.per_size(),
+        estimate=costs.sized(index=1),
+        fails=False,
+    ),
+    Overload(
+        "matches",
+        "matches",
+        (STRING, STRING),
+        BOOL,
+        matches,
+        cost=costs.search,
+        specialise=_matcher,
+    ),
+    Overload(
+        "matches",
+        "matches_string",
+        (STRING, STRING),
+        BOOL,
+        matches,
+        receiver=True,
+        cost=costs.search,
+        estimate=costs.estimate_search,
+        specialise=_matcher,
+    ),
+)

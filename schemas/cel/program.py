@@ -1,0 +1,94 @@
+"""Programs: expressions ready to run, any number of times, on plain JSON values."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from inkube.schemas.cel import ast, compile_flow, compiler
+from inkube.schemas.cel.ast import Ident, Node
+from inkube.schemas.cel.checker import check
+from inkube.schemas.cel.env import Environment
+from inkube.schemas.cel.functions import CelError, CostExceededError, EvalError
+from inkube.schemas.cel.parser import parse
+from inkube.schemas.cel.source import Source
+from inkube.schemas.cel.types import Type
+from inkube.schemas.cel.writer import Module, Writer
+
+CALL_LIMIT = 1_000_000
+"""What one evaluation may cost (Kubernetes' PerCallLimit)."""
+
+_Run = Callable[..., tuple[Any, int]]
+
+
+class ProgramError(CelError):
+    """A checked expression that could not be prepared: a constant in it is no pattern or number."""
+
+
+class Checked:
+    """A parsed and checked expression."""
+
+    def __init__(self, source: Source, root: Node, result_type: Type) -> None:
+        self.source = source
+        self.root = root
+        self.type = result_type
+
+    def uses(self, name: str) -> bool:
+        """Whether a variable of that name occurs."""
+        return any(isinstance(node, Ident) and node.name == name for node in ast.walk(self.root))
+
+
+def checked(text: str, environment: Environment) -> Checked:
+    """Parse and check. Raises CompileError."""
+    source, root = parse(text)
+    return Checked(source, root, check(source, root, environment))
+
+
+class Program:
+    """A compiled expression. `run` takes the cost so far, the limit and the variables in order."""
+
+    def __init__(self, expression: Checked, environment: Environment) -> None:
+        self.expression = expression
+        self.variables = tuple(environment.variables)
+        self.python = ""
+        self.run = self._compiled(environment)
+
+    def evaluate(self, variables: Mapping[str, Any], limit: int = CALL_LIMIT) -> Any:
+        """The value. Raises EvalError, or CostExceededError over the limit."""
+        return self.run(0, limit, *[variables.get(name) for name in self.variables])[0]
+
+    def _compiled(self, environment: Environment) -> _Run:
+        module = Module(environment.objects)
+        scope = compiler.shape_scope(list(environment.variables.items()))
+        writer = Writer(module, scope)
+        try:
+            with writer.payment():
+                result = compiler.value(writer, self.expression.root)
+        except EvalError as error:
+            raise ProgramError(str(error)) from error
+        except RecursionError:
+            raise ProgramError("expression recursion limit exceeded: 250") from None
+        names = [variable.name for variable in scope.values()]
+        text = compile_flow.function_text("run", names, writer, result)
+        self.python = "\n\n\n".join([*module.functions, text])
+        namespace = {**module.constants, **_NAMES}
+        exec(compile(self.python, "<rule>", "exec"), namespace)  # noqa: S102  # see `writer`
+        run: _Run = namespace["run"]
+        return run
+
+
+def _failed(error: Exception, cost: int) -> EvalError:
+    """The error to report, with the cost up to it."""
+    if isinstance(error, KeyError):
+        error = EvalError(f"no such key: {error.args[0]}")
+    elif not isinstance(error, EvalError):
+        error = EvalError("expression recursion limit exceeded")
+    error.cost = cost
+    return error
+
+
+_NAMES: dict[str, Any] = {
+    "__builtins__": {"len": len, "enumerate": enumerate},
+    "errors": (EvalError, KeyError, RecursionError),
+    "EvalError": EvalError,
+    "exceeded": CostExceededError,
+    "failed": _failed,
+}

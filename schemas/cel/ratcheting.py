@@ -1,0 +1,115 @@
+"""Which part of the old object a part of the new one comes from, and whether it changed.
+
+Follows apiserver pkg/cel/common/equality.go CorrelatedObject: properties and map values correlate
+by key, items of keyed lists by their keys; items of other lists belong to the list as a whole.
+"""
+
+from typing import Any, Final
+
+from inkube.schemas.cel.maplists import MapList
+
+_ABSENT: Final = object()
+
+
+class Correlation:
+    """A value, the old value in its place, and their schema. Equality is computed if asked for."""
+
+    def __init__(self, new: Any, old: Any, schema: dict[str, Any]) -> None:
+        self._new = new
+        self._old = old
+        self._schema = schema
+        self._equal: bool | None = None
+        self._items: MapList | None = None
+
+    def key(self, name: str) -> "Correlation | None":
+        """The property or map value of that name, if both objects may hold it."""
+        if not isinstance(self._new, dict) or not isinstance(self._old, dict):
+            return None
+        new, old = self._new.get(name, _ABSENT), self._old.get(name, _ABSENT)
+        schema = (self._schema.get("properties") or {}).get(name)
+        if schema is None:
+            schema = self._schema.get("additionalProperties")
+        if (new is _ABSENT and old is _ABSENT) or not isinstance(schema, dict):
+            return None
+        return Correlation(None if new is _ABSENT else new, None if old is _ABSENT else old, schema)
+
+    def index(self, place: int) -> "Correlation | None":
+        """The item at a place, if the list is keyed and the old list has an item of its keys."""
+        if not isinstance(self._old, list) or not isinstance(self._schema.get("items"), dict):
+            return None
+        if self._schema.get("x-kubernetes-list-type") != "map":
+            return None
+        if self._items is None:
+            self._items = MapList(self._schema, self._old)
+        old = self._items.get(self._new[place])
+        return None if old is None else Correlation(self._new[place], old, self._schema["items"])
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether old and new are equal, keyed lists in any order."""
+        if self._equal is None:
+            self._equal = self._compared()
+        return self._equal
+
+    def _compared(self) -> bool:
+        new, old = self._new, self._old
+        if isinstance(new, list) and isinstance(old, list):
+            return len(new) == len(old) and self._lists_equal(new, old)
+        if isinstance(new, dict) and isinstance(old, dict):
+            return len(new) == len(old) and all(map(self._is_key_unchanged, new))
+        return same(new, old)
+
+    def _lists_equal(self, new: list[Any], old: list[Any]) -> bool:
+        if self._schema.get("x-kubernetes-list-type") != "map":
+            return same(new, old)
+        items = [self.index(place) for place in range(len(new))]
+        return all(item is not None and item.is_unchanged for item in items)
+
+    def _is_key_unchanged(self, name: str) -> bool:
+        if name not in self._old:
+            return False
+        child = self.key(name)
+        if child is None:
+            return same(self._new[name], self._old[name])
+        return child.is_unchanged
+
+
+def same(one: Any, two: Any) -> bool:
+    """reflect.DeepEqual of JSON values: types count, 1 is neither 1.0 nor true."""
+    if type(one) is not type(two):
+        return False
+    if isinstance(one, dict):
+        return len(one) == len(two) and all(
+            key in two and same(value, two[key]) for key, value in one.items()
+        )
+    if isinstance(one, list):
+        return len(one) == len(two) and all(map(same, one, two))
+    return bool(one == two)
+
+
+class Ratchet:
+    """Whether failures at a place are let pass: the nearest correlated value is unchanged."""
+
+    __slots__ = ("_current", "_parent")
+
+    def __init__(self, current: Correlation | None, parent: Correlation | None = None) -> None:
+        self._current = current
+        self._parent = parent
+
+    def key(self, name: str) -> "Ratchet":
+        """The ratchet of a property or map value."""
+        if self._current is None:
+            return self
+        return Ratchet(self._current.key(name), self._current)
+
+    def index(self, place: int) -> "Ratchet":
+        """The ratchet of a list item."""
+        if self._current is None:
+            return self
+        return Ratchet(self._current.index(place), self._current)
+
+    @property
+    def holds(self) -> bool:
+        """Whether a failure here is only a warning."""
+        nearest = self._current or self._parent
+        return nearest is not None and nearest.is_unchanged

@@ -1,0 +1,148 @@
+"""One entry of x-kubernetes-validations, compiled: schema/cel/compilation.go upstream.
+
+`check` asks what is wrong with a rule when a CRD is created; `rules` runs it on objects.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from inkube.schemas import gotext
+from inkube.schemas.cel import types
+from inkube.schemas.cel.decls import Decl
+from inkube.schemas.cel.env import Environment
+from inkube.schemas.cel.estimator import estimate
+from inkube.schemas.cel.functions import CelError
+from inkube.schemas.cel.libraries import FUNCTIONS
+from inkube.schemas.cel.program import Checked, Program, ProgramError, checked
+from inkube.schemas.cel.types import Type
+
+SELF: Final = "self"
+OLD_SELF: Final = "oldSelf"
+
+
+class RuleError(CelError):
+    """A rule or its messageExpression cannot be used; `str()` is the detail shown for it."""
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A text compiled once for checking, and once more for running when it first runs."""
+
+    text: str
+    environment: Environment
+    result: Type
+    label: str
+    """What stands before the compiler's text: "" or `messageExpression `."""
+
+    @cached_property
+    def checked(self) -> Checked:
+        """The checked tree. Raises RuleError."""
+        try:
+            found = checked(self.text, self.environment)
+        except CelError as error:
+            raise RuleError(f"{self.label}compilation failed: {error}") from error
+        if found.type != self.result:
+            subject = self.label or "cel expression "
+            wanted = "a bool" if self.result is types.BOOL else "a string"
+            raise RuleError(f"{subject}must evaluate to {wanted}")
+        return found
+
+    @cached_property
+    def program(self) -> Program:
+        """The program. Raises RuleError."""
+        try:
+            return Program(self.checked, self.environment)
+        except ProgramError as error:
+            prefix = f"{self.label}instantiation failed" if self.label else None
+            raise RuleError(f"{prefix or 'program instantiation failed'}: {error}") from error
+
+    @cached_property
+    def cost(self) -> int:
+        """The static estimate of the greatest cost."""
+        return estimate(self.checked.root, self.environment).max
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A validation rule over values of one shape."""
+
+    spec: dict[str, Any]
+    shape: Decl
+    field_path: str = ""
+    """The rule's fieldPath, normalised: `map[key]`."""
+
+    @property
+    def text(self) -> str:
+        """The rule itself."""
+        return str(self.spec.get("rule", ""))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to evaluate."""
+        return not self.text.strip()
+
+    @property
+    def has_optional_old_self(self) -> bool:
+        """Whether oldSelf is an optional, and the rule runs on creation as well."""
+        return self.spec.get("optionalOldSelf") is True
+
+    @cached_property
+    def expression(self) -> Expression:
+        """The rule, to a bool."""
+        return Expression(self.text, self._environment, types.BOOL, "")
+
+    @cached_property
+    def message_expression(self) -> Expression | None:
+        """The expression of the message, to a string."""
+        text = self.spec.get("messageExpression")
+        if not text:
+            return None
+        return Expression(str(text), self._environment, types.STRING, "messageExpression ")
+
+    @cached_property
+    def uses_old_self(self) -> bool:
+        """Whether it is a transition rule. Raises RuleError."""
+        return self.expression.checked.uses(OLD_SELF)
+
+    @cached_property
+    def message_uses_old_self(self) -> bool:
+        """Whether messageExpression names oldSelf."""
+        try:
+            expression = self.message_expression
+            return expression is not None and expression.checked.uses(OLD_SELF)
+        except RuleError:
+            return False
+
+    @cached_property
+    def name(self) -> str:
+        """What run-time errors call the rule: its message, or its text (ruleErrorString)."""
+        return str(self.spec.get("message") or self.text).strip()
+
+    @cached_property
+    def message(self) -> str:
+        """What a failure says without messageExpression."""
+        if self.spec.get("message"):
+            return str(self.spec["message"]).strip()
+        return f"failed rule: {self.text.strip()}"
+
+    @cached_property
+    def _environment(self) -> Environment:
+        old = self.shape
+        if self.has_optional_old_self:
+            old = Decl(types.optional_of(self.shape.type))
+        return Environment.of(FUNCTIONS, {SELF: self.shape, OLD_SELF: old})
+
+
+def go_struct(spec: dict[str, Any]) -> str:
+    """The rule as the Go struct apiextensions.ValidationRule prints in errors."""
+    fields = {
+        "Rule": spec.get("rule", ""),
+        "Message": spec.get("message", ""),
+        "MessageExpression": spec.get("messageExpression", ""),
+        "Reason": spec.get("reason"),
+        "FieldPath": spec.get("fieldPath", ""),
+        "OptionalOldSelf": spec.get("optionalOldSelf"),
+    }
+    parts = (f'"{name}":{gotext.compact_json(value)}' for name, value in fields.items())
+    return "{" + ",".join(parts) + "}"

@@ -1,0 +1,241 @@
+"""Validation rules of a schema, run on objects: apiextensions-apiserver schema/cel/validation.go.
+
+    errors, warnings = RuleSet(schema).validate(obj, old)
+
+Only the parts of an object that have rules are visited. Rules compile when they first run. Callers
+run rules only on objects whose other errors let them: see `blocks_rules`.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from inkube.schemas.cel import messages
+from inkube.schemas.cel.adapting import adapter
+from inkube.schemas.cel.functions import CostExceededError, EvalError
+from inkube.schemas.cel.maplists import MapList
+from inkube.schemas.cel.program import CALL_LIMIT
+from inkube.schemas.cel.ratcheting import Correlation, Ratchet
+from inkube.schemas.cel.rule import Rule, RuleError
+from inkube.schemas.cel.schema_decls import declare
+from inkube.schemas.cel.values import NONE, Optional
+from inkube.schemas.crds import fieldpaths
+from inkube.schemas.fielderrors import FieldError, Type
+
+OBJECT_BUDGET: Final = 10_000_000
+"""What all rules together may cost for one object (RuntimeCELCostBudget)."""
+_EMBEDDED: Final = "x-kubernetes-embedded-resource"
+_BLOCKING: Final = frozenset(
+    {Type.NOT_SUPPORTED, Type.REQUIRED, Type.TOO_LONG, Type.TOO_MANY, Type.TYPE_INVALID}
+)
+NOT_CHECKED: Final = FieldError(
+    Type.INVALID,
+    "<nil>",
+    None,
+    "some validation rules were not checked because the object was invalid; correct the existing"
+    " errors to complete validation",
+)
+"""Stands beside errors that keep rules from being run."""
+
+
+def blocks_rules(errors: Iterable[FieldError]) -> bool:
+    """Whether the schema's errors keep rules from being run; NOT_CHECKED is then added."""
+    return any(error.type in _BLOCKING for error in errors)
+
+
+class RuleSet:
+    """All rules of one schema (that of a whole resource, unless `is_root` is false)."""
+
+    def __init__(self, schema: dict[str, Any], *, is_root: bool = True) -> None:
+        self._plan = _plan(schema, is_root=is_root)
+
+    def __bool__(self) -> bool:
+        """Whether there is any rule."""
+        return self._plan is not None
+
+    def validate(
+        self, obj: Any, old: Any = None, *, path: str = "", budget: int = OBJECT_BUDGET
+    ) -> tuple[list[FieldError], list[str]]:
+        """Errors, and warnings for failures of parts that did not change. Mutates nothing.
+
+        `old` is the stored object on update; transition rules run only where it has a counterpart.
+        """
+        if self._plan is None:
+            return [], []
+        run = _Run(budget)
+        ratchet = Ratchet(None if old is None else Correlation(obj, old, self._plan.schema))
+        run.visit(self._plan, path, (obj, old), ratchet)
+        return run.errors, run.warnings
+
+
+class _Plan:
+    """A schema node that has rules, or nodes below it that have."""
+
+    def __init__(self, schema: dict[str, Any], is_root: bool) -> None:
+        self.schema = schema
+        self._is_root = is_root
+        self.properties: dict[str, _Plan] = {}
+        self.values: _Plan | None = None
+        self.items: _Plan | None = None
+        self._rules: list[Rule] | None = None
+        self.adapt: Any = None
+
+    @property
+    def type(self) -> str:
+        """The schema's type, "" for int-or-string."""
+        return str(self.schema.get("type", ""))
+
+    @property
+    def rules(self) -> list[Rule]:
+        """The node's own rules."""
+        if self._rules is None:
+            self._rules = self._declared()
+        return self._rules
+
+    def _declared(self) -> list[Rule]:
+        specs = self.schema.get("x-kubernetes-validations") or []
+        shape = declare(self.schema, is_root=self._is_root) if specs else None
+        if shape is None:
+            return []
+        self.adapt = adapter(shape) if shape.is_adapted else None
+        return [Rule(spec, shape, _field_path(spec, self.schema)) for spec in specs]
+
+
+def _field_path(spec: dict[str, Any], schema: dict[str, Any]) -> str:
+    path = spec.get("fieldPath")
+    if not path:
+        return ""
+    try:
+        return fieldpaths.resolve(path, schema)[0]
+    except fieldpaths.InvalidPath:
+        return ""
+
+
+def _plan(schema: Any, *, is_root: bool) -> _Plan | None:
+    if not isinstance(schema, dict):
+        return None
+    plan = _Plan(schema, is_root)
+    for name, part in (schema.get("properties") or {}).items():
+        child = _child(part)
+        if child is not None:
+            plan.properties[name] = child
+    plan.values = _child(schema.get("additionalProperties"))
+    plan.items = _child(schema.get("items"))
+    has_rules = bool(schema.get("x-kubernetes-validations"))
+    return plan if has_rules or plan.properties or plan.values or plan.items else None
+
+
+def _child(schema: Any) -> _Plan | None:
+    return _plan(schema, is_root=isinstance(schema, dict) and bool(schema.get(_EMBEDDED)))
+
+
+class _Stopped(Exception):
+    """No further rule is run."""
+
+
+class _Run:
+    """One validation: errors and warnings so far, and what may still be spent."""
+
+    def __init__(self, budget: int) -> None:
+        self.errors: list[FieldError] = []
+        self.warnings: list[str] = []
+        self._budget = budget
+
+    def visit(self, plan: _Plan, path: str, values: tuple[Any, Any], ratchet: Ratchet) -> None:
+        try:
+            self._visit(plan, path, values, ratchet)
+        except _Stopped:
+            return
+
+    def _visit(self, plan: _Plan, path: str, values: tuple[Any, Any], ratchet: Ratchet) -> None:
+        new, old = values
+        if new is None:
+            return
+        if plan.rules:
+            self._evaluate_all(plan, path, values, ratchet)
+        if isinstance(new, dict):
+            self._visit_map(plan, path, new, old if isinstance(old, dict) else {}, ratchet)
+        elif isinstance(new, list) and plan.items is not None:
+            items = MapList(plan.schema, old)
+            for place, item in enumerate(new):
+                pair = (item, items.get(item))
+                self._visit(plan.items, f"{path}[{place}]", pair, ratchet.index(place))
+
+    def _visit_map(
+        self, plan: _Plan, path: str, new: dict[str, Any], old: dict[str, Any], ratchet: Ratchet
+    ) -> None:
+        if plan.values is not None:
+            for key, value in new.items():
+                pair = (value, old.get(key))
+                self._visit(plan.values, f"{path}[{key}]", pair, ratchet.key(key))
+        for key, child in plan.properties.items():
+            if key in new:
+                below = f"{path}.{key}" if path else key
+                self._visit(child, below, (new[key], old.get(key)), ratchet.key(key))
+
+    def _evaluate_all(
+        self, plan: _Plan, path: str, values: tuple[Any, Any], ratchet: Ratchet
+    ) -> None:
+        if self._budget <= 0:
+            self._stop(plan, path, messages.OUT_OF_BUDGET)
+        for rule in plan.rules:
+            if not rule.is_empty:
+                self._evaluate(plan, path, values, (rule, ratchet))
+
+    def _evaluate(
+        self, plan: _Plan, path: str, values: tuple[Any, Any], judged: tuple[Rule, Ratchet]
+    ) -> None:
+        rule = judged[0]
+        new, old = values
+        try:
+            if rule.uses_old_self and old is None and not rule.has_optional_old_self:
+                return
+            program = rule.expression.program
+        except RuleError as error:
+            self._report(path, plan.type, f"rule compile error: {error}")
+            return
+        if rule.has_optional_old_self:
+            old = self._optional(plan, old)
+        try:
+            holds, cost = program.run(0, CALL_LIMIT, new, old)
+        except EvalError as error:
+            self._pay(plan, path, error.cost)
+            self._report(path, plan.type, messages.failed(error, rule.name))
+            return
+        except CostExceededError as error:
+            self._stop(plan, path, messages.too_dear(error, rule.name))
+            return
+        self._pay(plan, path, cost)
+        if holds is not True:
+            self._refuse(plan, path, values, judged)
+
+    def _optional(self, plan: _Plan, old: Any) -> Optional:
+        if old is None:
+            return NONE
+        return Optional(old if plan.adapt is None else plan.adapt(old))
+
+    def _refuse(
+        self, plan: _Plan, path: str, values: tuple[Any, Any], judged: tuple[Rule, Ratchet]
+    ) -> None:
+        rule, ratchet = judged
+        place = path
+        if rule.field_path:
+            place = f"{path}.{rule.field_path}" if path else rule.field_path
+        message, spent = messages.evaluated(rule, values, self._budget)
+        self._budget -= spent
+        error = messages.refusal(place or "<nil>", values[0], message, rule.spec.get("reason"))
+        if ratchet.holds and not rule.uses_old_self:
+            self.warnings.append(error.text())
+        else:
+            self.errors.append(error)
+
+    def _pay(self, plan: _Plan, path: str, cost: int) -> None:
+        if cost > self._budget:
+            self._stop(plan, path, messages.OUT_OF_BUDGET)
+        self._budget -= cost
+
+    def _report(self, path: str, value: str, detail: str) -> None:
+        self.errors.append(FieldError(Type.INVALID, path or "<nil>", value, detail))
+
+    def _stop(self, plan: _Plan, path: str, detail: str) -> None:
+        self._report(path, plan.type, detail)
+        raise _Stopped

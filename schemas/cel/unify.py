@@ -1,0 +1,111 @@
+"""Whether one type may stand for another, with type parameters bound on the way.
+
+Follows cel-go checker/types.go and checker/mapping.go.
+"""
+
+from inkube.schemas.cel.types import DYN, Kind, Type
+
+_NULLABLE = frozenset({Kind.OPAQUE, Kind.DURATION, Kind.TIMESTAMP, Kind.OBJECT, Kind.NULL})
+_COMPOSED = frozenset({Kind.OPAQUE, Kind.LIST, Kind.MAP})
+
+
+class Bindings:
+    """What the type parameters met so far stand for."""
+
+    def __init__(self, bound: dict[str, Type] | None = None) -> None:
+        self._bound = {} if bound is None else bound
+        self._fresh = 0
+
+    def fresh(self) -> Type:
+        """A type parameter nobody used before."""
+        self._fresh += 1
+        return Type(Kind.PARAM, f"_var{self._fresh}")
+
+    def assign(self, sources: tuple[Type, ...], targets: tuple[Type, ...]) -> bool:
+        """Whether each source may stand for its target; binds parameters only if all may."""
+        if len(sources) != len(targets):
+            return False
+        trial = Bindings(dict(self._bound))
+        if all(map(trial._fits, sources, targets)):
+            self._bound = trial._bound
+            return True
+        return False
+
+    def resolve(self, type: Type, to_dyn: bool = False) -> Type:
+        """The type with bound parameters replaced; the others become dyn on request."""
+        if type.kind is Kind.PARAM:
+            known = self._bound.get(type.name)
+            if known is not None:
+                return self.resolve(known, to_dyn)
+            return DYN if to_dyn else type
+        if not type.params:
+            return type
+        return Type(type.kind, type.name, tuple(self.resolve(p, to_dyn) for p in type.params))
+
+    def _fits(self, one: Type, two: Type) -> bool:
+        if two.kind is Kind.PARAM:
+            valid, bound = self._substitutes(one, two)
+            if valid or bound:
+                return valid
+        if one.kind is Kind.PARAM:
+            return self._substitutes(two, one)[0]
+        if one.is_dyn or two.is_dyn:
+            return True
+        if one.kind is Kind.NULL:
+            return two.kind in _NULLABLE
+        if two.kind is Kind.NULL:
+            return one.kind in _NULLABLE
+        if one.kind is Kind.TYPE:
+            return two.kind is Kind.TYPE
+        if one.kind in _COMPOSED:
+            same = one.kind is two.kind and one.name == two.name
+            return same and self._all_fit(one.params, two.params)
+        return one == two
+
+    def _all_fit(self, ones: tuple[Type, ...], twos: tuple[Type, ...]) -> bool:
+        return len(ones) == len(twos) and all(map(self._fits, ones, twos))
+
+    def _substitutes(self, type: Type, parameter: Type) -> tuple[bool, bool]:
+        """Whether `type` may stand for the parameter, and whether that was bound before."""
+        if type == parameter:
+            return True, True
+        bound = self._bound.get(parameter.name)
+        if bound is None:
+            if self._mentions(type, parameter):
+                return False, False
+            self._bound[parameter.name] = type
+            return True, False
+        if type == bound:
+            return True, True
+        if not self._fits(type, bound):
+            return False, True
+        wider = most_general(type, bound)
+        if not self._mentions(wider, parameter):
+            self._bound[parameter.name] = wider
+        return True, True
+
+    def _mentions(self, type: Type, parameter: Type) -> bool:
+        if type == parameter:
+            return True
+        if type.kind is Kind.PARAM:
+            bound = self._bound.get(type.name)
+            return bound is not None and self._mentions(bound, parameter)
+        return any(self._mentions(part, parameter) for part in type.params)
+
+
+def most_general(one: Type, two: Type) -> Type:
+    """The less specific of two types that fit each other."""
+    return one if _is_no_more_specific(one, two) else two
+
+
+def _is_no_more_specific(one: Type, two: Type) -> bool:
+    if one.is_dyn or one.kind is Kind.PARAM:
+        return True
+    if two.is_dyn or two.kind is Kind.PARAM or one.kind is not two.kind:
+        return False
+    if one.kind is Kind.TYPE:
+        return True
+    if one.kind in _COMPOSED:
+        same = one.name == two.name and len(one.params) == len(two.params)
+        return same and all(map(_is_no_more_specific, one.params, two.params))
+    return one == two

@@ -1,0 +1,131 @@
+"""What is wrong with literals in an expression that type-checks.
+
+Durations, timestamps and patterns that cannot be read; lists and maps of mixed types, except among
+the arguments of format(), whose clauses are checked instead. Upstream: cel-go cel/validator.go,
+ext/formatting.go (stringFormatValidator).
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from inkube.schemas import regexp
+from inkube.schemas.cel import types
+from inkube.schemas.cel.ast import Call, Const, ListNode, MapNode, Node, children, walk
+from inkube.schemas.cel.functions import EvalError
+from inkube.schemas.cel.library import conversions, formatting
+from inkube.schemas.cel.source import Issue
+from inkube.schemas.cel.types import Type
+
+_FORMAT: Final = "format"
+
+
+def validate(root: Node) -> list[Issue]:
+    """The issues of a checked tree."""
+    return [*_literals(root), *_mixtures(root), *_formats(root)]
+
+
+def _read_pattern(text: str) -> None:
+    try:
+        regexp.compile(text)
+    except regexp.RegexError as error:
+        raise EvalError(str(error)) from None
+
+
+_READERS: Final[dict[str, Callable[[str], Any]]] = {
+    "duration": conversions.string_to_duration,
+    "timestamp": conversions.string_to_timestamp,
+    "matches": _read_pattern,
+}
+
+
+def _literals(root: Node) -> Iterator[Issue]:
+    for node in walk(root):
+        if not isinstance(node, Call) or node.function not in _READERS or not node.args:
+            continue
+        argument = node.args[0]
+        if not isinstance(argument, Const) or not isinstance(argument.value, str):
+            continue
+        try:
+            _READERS[node.function](argument.value)
+        except EvalError:
+            yield Issue(argument.pos, f"invalid {node.function} argument")
+
+
+def _mixtures(root: Node) -> Iterator[Issue]:
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Call) and node.function == _FORMAT:
+            continue
+        if isinstance(node, ListNode):
+            yield from _mixed_list(node)
+        if isinstance(node, MapNode):
+            yield from _mixed_map(node)
+        stack.extend(children(node))
+
+
+def _mixed_list(node: ListNode) -> Iterator[Issue]:
+    """The first element that is not of the first one's type."""
+    expected: Type | None = None
+    for place, element in enumerate(node.elements):
+        found = _value_type(element, is_optional=place in node.optional)
+        expected = expected or found
+        if found != expected:
+            yield _mismatch(element, expected, found)
+            return
+
+
+def _mixed_map(node: MapNode) -> Iterator[Issue]:
+    if not node.entries:
+        return
+    first = node.entries[0]
+    key, value = first.key.type, _value_type(first.value, is_optional=first.optional)
+    for entry in node.entries[1:]:
+        if entry.key.type != key:
+            yield _mismatch(entry.key, key, entry.key.type)
+        found = _value_type(entry.value, is_optional=entry.optional)
+        if found != value:
+            yield _mismatch(entry.value, value, found)
+
+
+def _value_type(node: Node, *, is_optional: bool) -> Type:
+    return node.type.params[0] if is_optional and types.is_optional(node.type) else node.type
+
+
+def _mismatch(node: Node, expected: Type, found: Type) -> Issue:
+    return Issue(node.pos, f"expected type '{expected}' but found '{found}'")
+
+
+def _formats(root: Node) -> Iterator[Issue]:
+    for node in walk(root):
+        if not isinstance(node, Call) or node.function != _FORMAT or len(node.args) != 1:
+            continue
+        template, arguments = node.target, node.args[0]
+        if not isinstance(template, Const) or not isinstance(template.value, str):
+            continue
+        if isinstance(arguments, ListNode):
+            yield from _format(node, template.value, arguments)
+
+
+def _format(node: Call, template: str, arguments: ListNode) -> Iterator[Issue]:
+    places: list[Node] = []
+
+    def accept(place: int, verb: str) -> str | None:
+        fault = _refused(arguments.elements[place], verb)
+        if fault is None:
+            return None
+        places.append(fault)
+        return formatting.refusal(verb, fault.type.name)
+
+    text = formatting.check(template, len(arguments.elements), accept)
+    if text is not None:
+        yield Issue((places or [node])[0].pos, text)
+
+
+def _refused(node: Node, verb: str) -> Node | None:
+    """The argument, or the part of a literal list or map in it, the clause does not take."""
+    if not formatting.accepts(verb, node.type):
+        return node
+    if verb == "s" and isinstance(node, ListNode | MapNode):
+        return next((fault for part in children(node) if (fault := _refused(part, verb))), None)
+    return None

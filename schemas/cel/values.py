@@ -1,0 +1,172 @@
+"""Runtime values: plain JSON values of Python, and small classes for what JSON lacks.
+
+| CEL | Python |
+| --- | --- |
+| bool, int, double, string, null | bool, int, float, str, None |
+| list, map and object, bytes | list, dict, bytes |
+| uint | Uint, a subclass of int |
+| timestamp, duration | Timestamp, Duration: nanoseconds in `ns` |
+| type | types.Type |
+| optional | Optional |
+| opaque (quantity, IP, …) | a class with the attribute `cel_type: ClassVar[types.Type]` |
+
+`bool` is no number in CEL though it is one in Python: compare with `equal`, never with `==`, unless
+both types are known.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from inkube.schemas.cel import types
+from inkube.schemas.cel.types import Type
+
+INT_MIN: Final = -(2**63)
+INT_MAX: Final = 2**63 - 1
+UINT_MAX: Final = 2**64 - 1
+
+
+class Uint(int):
+    """An unsigned 64-bit integer; equal to the int of the same value."""
+
+    __slots__ = ()
+
+
+class _Nanoseconds:
+    """A count of nanoseconds, ordered and hashable among its own class."""
+
+    __slots__ = ("ns",)
+
+    def __init__(self, ns: int) -> None:
+        self.ns = ns
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.ns == self.ns
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.ns))
+
+    def __lt__(self, other: "_Nanoseconds") -> bool:
+        return self.ns < other.ns
+
+    def __le__(self, other: "_Nanoseconds") -> bool:
+        return self.ns <= other.ns
+
+    def __gt__(self, other: "_Nanoseconds") -> bool:
+        return self.ns > other.ns
+
+    def __ge__(self, other: "_Nanoseconds") -> bool:
+        return self.ns >= other.ns
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.ns})"
+
+
+class Timestamp(_Nanoseconds):
+    """A moment: nanoseconds since 1970 in UTC, years 1 to 9999."""
+
+    __slots__ = ()
+
+
+class Duration(_Nanoseconds):
+    """A span of time, within the nanoseconds of an int64."""
+
+    __slots__ = ()
+
+
+class Optional:
+    """optional_type(T): a value or nothing (`NONE`)."""
+
+    __slots__ = ("present", "value")
+
+    def __init__(self, value: Any, present: bool = True) -> None:
+        self.value = value
+        self.present = present
+
+    def __repr__(self) -> str:
+        return f"Optional({self.value!r})" if self.present else "NONE"
+
+
+NONE: Final = Optional(None, present=False)
+
+_TYPES: dict[type, Type] = {
+    bool: types.BOOL,
+    int: types.INT,
+    Uint: types.UINT,
+    float: types.DOUBLE,
+    str: types.STRING,
+    bytes: types.BYTES,
+    type(None): types.NULL,
+    list: types.LIST_DYN,
+    tuple: types.LIST_DYN,
+    dict: types.map_of(types.DYN, types.DYN),
+    Timestamp: types.TIMESTAMP,
+    Duration: types.DURATION,
+    Type: types.type_of(types.DYN),
+    Optional: types.optional_of(types.DYN),
+}
+
+
+def type_of(value: Any) -> Type:
+    """The runtime type; containers are of dyn. Raises TypeError on what is no CEL value."""
+    known = _TYPES.get(type(value))
+    if known is not None:
+        return known
+    opaque = getattr(value, "cel_type", None)
+    if isinstance(opaque, Type):
+        return opaque
+    for base in type(value).__mro__[1:]:
+        if base in _TYPES:
+            return _TYPES[base]
+    raise TypeError(f"{type(value).__name__} is no CEL value")
+
+
+def equal(left: Any, right: Any) -> bool:
+    """CEL's `==`: numbers across types, false for unlike types, deep for containers."""
+    kind, other = type(left), type(right)
+    if kind is other and kind in _PLAIN:
+        return bool(left == right)
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, list | tuple):
+        return _equal_lists(left, right)
+    if isinstance(left, dict):
+        return _equal_maps(left, right)
+    if isinstance(left, Optional):
+        return _equal_optionals(left, right)
+    if isinstance(left, Type):
+        return isinstance(right, Type) and left.name == right.name
+    return bool(left == right)
+
+
+_PLAIN = frozenset({str, int, float, bytes, bool, Timestamp, Duration})
+
+
+def _equal_lists(left: Any, right: Any) -> bool:
+    custom = getattr(left, "cel_equal", None)
+    if custom is not None and isinstance(right, list | tuple):
+        return bool(custom(right))
+    return (
+        isinstance(right, list | tuple) and len(left) == len(right) and all(map(equal, left, right))
+    )
+
+
+def _equal_maps(left: dict[Any, Any], right: Any) -> bool:
+    if not isinstance(right, dict) or len(left) != len(right):
+        return False
+    for key, value in left.items():
+        if key not in right or not equal(value, right[key]):
+            return False
+    return True
+
+
+def _equal_optionals(left: Optional, right: Any) -> bool:
+    if not isinstance(right, Optional) or left.present != right.present:
+        return False
+    return not left.present or equal(left.value, right.value)
+
+
+def contains(items: Iterable[Any], value: Any) -> bool:
+    """Whether a list holds the value, by `equal`."""
+    if type(value) is str:
+        return value in items
+    return any(equal(item, value) for item in items)

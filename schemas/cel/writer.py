@@ -1,0 +1,169 @@
+"""Writes the Python function a rule becomes: lines, temporaries, constants and what steps cost.
+
+Nothing of the rule's text enters the source. Values, field names and functions are constants handed
+to the compiled code by name; variables are numbered. The cost of a block of statements that always
+run together is one addition at its start.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from inkube.schemas.cel.decls import Decl
+
+_LONGEST = 400
+"""Characters of an inlined expression; longer ones go to a temporary (Python bounds nesting)."""
+DEEPEST = 8
+"""Nested blocks of one function; deeper parts become functions (Python allows 20 blocks)."""
+
+
+class Code(NamedTuple):
+    """A Python expression. `shape` is set while the value is raw JSON that CEL sees differently."""
+
+    text: str
+    fails: bool = False
+    shape: Decl | None = None
+
+    @property
+    def is_atomic(self) -> bool:
+        """A name or literal: evaluating it again costs nothing and never fails."""
+        return self.text.isidentifier()
+
+
+@dataclass(slots=True, eq=False)
+class _Line:
+    indent: int
+    text: str
+
+
+@dataclass(slots=True)
+class _Block:
+    line: _Line
+    cost: int = 0
+
+
+class Variable(NamedTuple):
+    """A CEL variable in scope: its Python name, and its shape where known."""
+
+    name: str
+    shape: Decl | None
+
+
+@dataclass(slots=True, eq=False)
+class Module:
+    """What all functions of one rule share: object shapes, constants, and the functions cut off."""
+
+    objects: Mapping[str, Decl]
+    constants: dict[str, Any] = field(default_factory=dict)
+    functions: list[str] = field(default_factory=list)
+    _names: dict[Any, str] = field(default_factory=dict)
+
+    def constant(self, value: Any) -> str:
+        """A name for a value; the same one for the same text or object."""
+        key = value if isinstance(value, str) else (id(value),)
+        name = self._names.get(key)
+        if name is None:
+            name = f"k{len(self.constants)}"
+            self._names[key] = name
+            self.constants[name] = value
+        return name
+
+
+class Writer:
+    """One function being written."""
+
+    def __init__(self, module: Module, scope: dict[str, Variable]) -> None:
+        self.module = module
+        self.scope = scope
+        self.depth = 0
+        self._lines: list[_Line] = []
+        self._indent = 2
+        self._count = 0
+        self._blocks: list[_Block] = []
+
+    def line(self, text: str) -> None:
+        """A statement."""
+        self._lines.append(_Line(self._indent, text))
+
+    def temporary(self) -> str:
+        """A fresh Python name."""
+        self._count += 1
+        return f"t{self._count}"
+
+    def constant(self, value: Any) -> str:
+        """A name for a value the compiled code uses."""
+        return self.module.constant(value)
+
+    def pay(self, cost: int) -> None:
+        """Add to the cost of the current block."""
+        self._blocks[-1].cost += cost
+
+    def hold(self, code: Code) -> Code:
+        """The same value as a name."""
+        if code.is_atomic:
+            return code
+        name = self.temporary()
+        self.line(f"{name} = {code.text}")
+        return Code(name, False, code.shape)
+
+    def bounded(self, code: Code) -> Code:
+        """The same value, short enough to be part of another expression."""
+        return self.hold(code) if len(code.text) > _LONGEST else code
+
+    @contextmanager
+    def nested(self, head: str) -> Iterator[None]:
+        """Statements under `if …:`, `for …:`, `try:`."""
+        self.line(head)
+        self._indent += 1
+        before = len(self._lines)
+        yield
+        if len(self._lines) == before:
+            self.line("pass")
+        self._indent -= 1
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """As `nested`, for statements that do not always run: their cost is their own."""
+        with self.nested(head), self.payment():
+            yield
+
+    @contextmanager
+    def payment(self) -> Iterator[None]:
+        """Statements whose cost is added where this begins."""
+        line = _Line(self._indent, "")
+        self._lines.append(line)
+        self._blocks.append(_Block(line))
+        yield
+        block = self._blocks.pop()
+        if block.cost:
+            line.text = f"c += {block.cost}"
+
+    @contextmanager
+    def level(self) -> Iterator[None]:
+        """Blocks one deeper."""
+        self.depth += 1
+        yield
+        self.depth -= 1
+
+    def mark(self) -> int:
+        """A place in the text, for `settle`."""
+        return len(self._lines)
+
+    def settle(self, codes: list[Code], mark: int) -> list[Code]:
+        """Values computed before what was written since `mark`, in their order."""
+        if mark == len(self._lines):
+            return codes
+        settled: list[Code] = []
+        for code in codes:
+            if not code.is_atomic:
+                name = self.temporary()
+                self._lines.insert(mark, _Line(self._indent, f"{name} = {code.text}"))
+                mark += 1
+                code = Code(name, False, code.shape)
+            settled.append(code)
+        return settled
+
+    def text(self) -> str:
+        """The function's body."""
+        return "\n".join("    " * line.indent + line.text for line in self._lines if line.text)

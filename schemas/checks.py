@@ -1,0 +1,161 @@
+"""Values against a schema: every Node compiled once into the steps its values must pass.
+
+A `Dispatch` maps the Python type of a value to one step, or to None where nothing can be wrong, so
+that a valid value costs one look-up. The order of errors and what hides what follow
+kube-openapi/pkg/validation/validate/{schema,object_validator,slice_validator}.go.
+"""
+
+from types import NoneType
+from typing import Any
+
+from inkube.schemas import combinators, fieldpaths, leafchecks
+from inkube.schemas.fielderrors import required, too_many
+from inkube.schemas.fieldpaths import Path
+from inkube.schemas.findings import Sink, Step, add_invalid, field
+from inkube.schemas.structural import Children, Node
+
+
+class Dispatch(dict[type, Step | None]):
+    """JSON type → what to do with such a value; composed on first use."""
+
+    __slots__ = ("_compiler", "_node")
+
+    def __init__(self, compiler: "Compiler", node: Node) -> None:
+        super().__init__()
+        self._compiler = compiler
+        self._node = node
+
+    def __missing__(self, kind: type) -> Step | None:
+        step = self[kind] = _compose(self._compiler.steps(self._node, kind))
+        return step
+
+
+class Dispatches(dict[str, Dispatch]):
+    """Field name → Dispatch; names of map keys are not kept."""
+
+    __slots__ = ("_children", "_compiler")
+
+    def __init__(self, compiler: "Compiler", children: Children) -> None:
+        super().__init__()
+        self._compiler = compiler
+        self._children = children
+
+    def __missing__(self, name: str) -> Dispatch:
+        dispatch = self._compiler.dispatch(self._children[name])
+        if self._children.declares(name):
+            self[name] = dispatch
+        return dispatch
+
+
+class Compiler:
+    """Turns Nodes into Dispatches and remembers them. A subclass may follow children otherwise."""
+
+    def __init__(self) -> None:
+        self._dispatches: dict[Node | None, Dispatch] = {}
+        self._anything = Node({})
+
+    def dispatch(self, node: Node | None) -> Dispatch:
+        """The steps of a node; None is a place the schema says nothing of."""
+        found = self._dispatches.get(node)
+        if found is None:
+            found = self._dispatches[node] = Dispatch(self, node or self._anything)
+        return found
+
+    def steps(self, node: Node, kind: type) -> list[Step]:
+        """What a value of this type has to pass, in upstream's order."""
+        if kind is NoneType:
+            return [*leafchecks.type_steps(node, kind), *leafchecks.enum_steps(node, kind)]
+        steps = [*leafchecks.type_steps(node, kind), *combinators.steps(self, node)]
+        if kind is str:
+            steps += [*leafchecks.string_steps(node), *leafchecks.format_steps(node)]
+        elif kind in {int, float}:
+            steps += leafchecks.number_steps(node, kind)
+        elif kind is list:
+            steps += [*self._item_steps(node), *leafchecks.size_steps(node)]
+        steps += leafchecks.enum_steps(node, kind)
+        if kind is dict:
+            steps += self._object_steps(node)
+        return steps
+
+    def dispatches(self, children: Children) -> Dispatches:
+        """The steps of every field."""
+        return Dispatches(self, children)
+
+    def follow_items(self, dispatch: Dispatch) -> Step:
+        """The step that checks every item of a list."""
+
+        def check_items(value: Any, path: Path, errors: Sink) -> None:
+            for index, item in enumerate(value):
+                step = dispatch[type(item)]
+                if step is not None:
+                    step(item, (path, index), errors)
+
+        return check_items
+
+    def follow_fields(self, dispatches: Dispatches) -> Step:
+        """The step that checks every field of an object."""
+
+        def check_fields(value: Any, path: Path, errors: Sink) -> None:
+            for name, item in value.items():
+                step = dispatches[name][type(item)]
+                if step is not None:
+                    step(item, (path, name), errors)
+
+        return check_fields
+
+    def _item_steps(self, node: Node) -> list[Step]:
+        return [self.follow_items(self.dispatch(node.items))] if node.items else []
+
+    def _object_steps(self, node: Node) -> list[Step]:
+        steps: list[Step] = []
+        if node.raw.get("properties") or node.additional is not None:
+            steps.append(self.follow_fields(self.dispatches(node.children)))
+        if node.required:
+            steps.append(_required_step(node.required))
+        least, most = node.raw.get("minProperties"), node.raw.get("maxProperties")
+        if least is None and most is None:
+            return steps
+        return [_property_count_step(least, most, _compose(steps))]
+
+
+def _compose(steps: list[Step]) -> Step | None:
+    if len(steps) < 2:
+        return steps[0] if steps else None
+    if len(steps) == 2:
+        first, second = steps
+
+        def both(value: Any, path: Path, errors: Sink) -> None:
+            first(value, path, errors)
+            second(value, path, errors)
+
+        return both
+
+    def every(value: Any, path: Path, errors: Sink) -> None:
+        for step in steps:
+            step(value, path, errors)
+
+    return every
+
+
+def _required_step(names: tuple[str, ...]) -> Step:
+    def check_required(value: Any, path: Path, errors: Sink) -> None:
+        for name in names:
+            if name not in value:
+                errors.append(required(fieldpaths.text((path, name))))
+
+    return check_required
+
+
+def _property_count_step(least: int | None, most: int | None, then: Step | None) -> Step:
+    """A wrong count hides everything else about the object."""
+
+    def check_count(value: Any, path: Path, errors: Sink) -> None:
+        size = len(value)
+        if least is not None and size < least:
+            add_invalid(path, size, f"should have at least {least} properties", errors)
+        elif most is not None and size > most:
+            errors.append(too_many(field(path), size, most))
+        elif then is not None:
+            then(value, path, errors)
+
+    return check_count

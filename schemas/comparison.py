@@ -1,0 +1,290 @@
+"""Which fields a typed value holds, and which changed between two values.
+
+Three walks: `owned`, what an applied configuration claims; `everything`, all paths of a value,
+parents included; `compare`, what an update added, modified and removed. All give sets in the
+shape of `fieldsets`. Follows structured-merge-diff typed/tofieldset.go and typed/compare.go.
+"""
+
+from typing import Any, NamedTuple
+
+from inkube.schemas import listitems, typedvalidation
+from inkube.schemas.fieldsets import EMPTY, MEMBER, FieldSet, recursive_difference
+from inkube.schemas.listitems import UntypableError
+from inkube.schemas.mergetypes import (
+    BOOLEAN,
+    NUMERIC,
+    STRING,
+    UNTYPED,
+    ListType,
+    MapType,
+    Type,
+)
+
+
+class Comparison(NamedTuple):
+    """No path is in more than one of the three sets; all empty means equal."""
+
+    added: FieldSet
+    modified: FieldSet
+    removed: FieldSet
+
+    def without(self, ignored: FieldSet) -> "Comparison":
+        """The same without the ignored fields and all below them."""
+        if not ignored:
+            return self
+        return Comparison(*(recursive_difference(fields, ignored) for fields in self))
+
+
+UNCHANGED = Comparison(EMPTY, EMPTY, EMPTY)
+
+
+def owned(kind: Type, value: Any, *, strict: bool = False) -> FieldSet:
+    """The fields a configuration claims: leaves, elements, entries of maps, empty objects.
+
+    Structs with content are not claimed themselves. Raises UntypableError for values that do not
+    fit the type, `strict` also for elements that stand twice in a set or keyed list
+    (`typedvalidation.problems` then says why).
+    """
+    return _owned(kind, value, strict) or {}
+
+
+def _owned(kind: Type, value: Any, strict: bool) -> FieldSet | None:
+    """The node of one value: `{}` a leaf to be claimed, None nothing of its own."""
+    shape = value.__class__
+    if shape is dict:
+        if kind.map is None:
+            raise UntypableError
+        return _fits(kind, value) if kind.map.atomic else _owned_map(kind.map, value, strict)
+    if shape is list:
+        if kind.list is None:
+            raise UntypableError
+        return _fits(kind, value) if kind.list.atomic else _owned_list(kind.list, value, strict)
+    if value is None:
+        return None if kind.scalar is None else {}
+    return _fits(kind, value)
+
+
+def _fits(kind: Type, value: Any) -> FieldSet:
+    """A leaf, if the value is of the type."""
+    if any(typedvalidation.problems(kind, value)):
+        raise UntypableError
+    return {}
+
+
+def _owned_map(kind: MapType, value: dict[str, Any], strict: bool) -> FieldSet | None:
+    fields, other = kind.fields, kind.element
+    node: FieldSet = {}
+    for name, child in value.items():
+        child_kind = fields.get(name)
+        declared = child_kind is not None
+        child_kind = child_kind or other
+        if child_kind is None:
+            raise UntypableError
+        if child_kind.scalar in _LEAVES.get(child.__class__, ()):
+            node["f:" + name] = {}
+            continue
+        below = _owned(child_kind, child, strict)
+        if child is None or (not child and child.__class__ is dict):
+            node["f:" + name] = {}
+        elif not declared:
+            node["f:" + name] = {MEMBER: {}, **below} if below else {}
+        elif below is not None:
+            node["f:" + name] = below
+    return node or None
+
+
+_LEAVES = {
+    str: (STRING, UNTYPED),
+    int: (NUMERIC, UNTYPED),
+    float: (NUMERIC, UNTYPED),
+    bool: (BOOLEAN, UNTYPED),
+}
+"""The scalar types that a value of each class fits."""
+
+
+def _owned_list(kind: ListType, items: list[Any], strict: bool) -> FieldSet | None:
+    node: FieldSet = {}
+    elements = listitems.elements(kind, items)
+    repeated = _repeated(elements)
+    if repeated and strict:
+        raise UntypableError
+    for element, item in zip(elements, items, strict=True):
+        below = None if element in repeated else _owned(kind.element, item, strict)
+        node[element] = {MEMBER: {}, **below} if below else {}
+    return node or None
+
+
+def _repeated(elements: list[str]) -> frozenset[str]:
+    if len(set(elements)) == len(elements):
+        return frozenset()
+    return frozenset(element for element in elements if elements.count(element) > 1)
+
+
+def everything(kind: Type, value: Any) -> FieldSet:
+    """Every path of a value, what stands above leaves included: what its creator owns."""
+    node = _everything(kind, value)
+    return {element: child for element, child in node.items() if element != MEMBER}
+
+
+def _everything(kind: Type, value: Any) -> FieldSet:
+    shape = value.__class__
+    if shape is dict and value and kind.map is not None and not kind.map.atomic:
+        fields, other = kind.map.fields, kind.map.element
+        node: FieldSet = {MEMBER: {}}
+        for name, child in value.items():
+            child_kind = fields.get(name, other)
+            if child_kind is None:
+                raise UntypableError(f"{name}: field not declared in schema")
+            plain = child.__class__ is not dict and child.__class__ is not list
+            node["f:" + name] = {} if plain else _everything(child_kind, child)
+        return node
+    if shape is list and value and kind.list is not None and not kind.list.atomic:
+        elements = listitems.elements(kind.list, value)
+        repeated = _repeated(elements)
+        node = {MEMBER: {}}
+        for element, item in zip(elements, value, strict=True):
+            node[element] = {} if element in repeated else _everything(kind.list.element, item)
+        return node
+    return {}
+
+
+def compare(kind: Type, old: Any, new: Any) -> Comparison:
+    """What changed from `old` to `new`, both of this type; duplicates in lists are tolerated.
+
+    Raises UntypableError when a changed part does not fit the type.
+    """
+    return _compare(kind, old, new) or UNCHANGED
+
+
+def _compare(kind: Type, old: Any, new: Any) -> Comparison | None:
+    """The change of one value that exists on both sides; None when there is none."""
+    if old is new:
+        return None
+    shape = old.__class__
+    if shape is new.__class__:
+        if shape is dict and kind.map is not None and not kind.map.atomic and (old or new):
+            return _compare_maps(kind.map, old, new)
+        if shape is list and kind.list is not None and not kind.list.atomic and (old or new):
+            return _compare_lists(kind.list, old, new)
+    elif shape in _CONTAINERS or new.__class__ in _CONTAINERS:
+        return _compare_shapes(kind, old, new)
+    return None if same(old, new) else Comparison(EMPTY, {MEMBER: {}}, EMPTY)
+
+
+_CONTAINERS = (dict, list)
+
+
+class _Changes:
+    """Gathers the nodes of one container's children."""
+
+    __slots__ = ("added", "modified", "removed")
+
+    def __init__(self) -> None:
+        self.added: FieldSet = {}
+        self.modified: FieldSet = {}
+        self.removed: FieldSet = {}
+
+    def put(self, element: str, change: Comparison | None) -> None:
+        if change is None:
+            return
+        if change.added:
+            self.added[element] = _leaf(change.added)
+        if change.modified:
+            self.modified[element] = _leaf(change.modified)
+        if change.removed:
+            self.removed[element] = _leaf(change.removed)
+
+    def result(self) -> Comparison | None:
+        if self.added or self.modified or self.removed:
+            return Comparison(self.added, self.modified, self.removed)
+        return None
+
+
+def _leaf(node: FieldSet) -> FieldSet:
+    """`{".": {}}`, which says that a path changed itself, in its canonical form `{}`."""
+    return {} if len(node) == 1 and MEMBER in node else node
+
+
+def _compare_maps(kind: MapType, old: dict[str, Any], new: dict[str, Any]) -> Comparison | None:
+    if kind.exact and old == new:
+        return None
+    fields, other = kind.fields, kind.element
+    changes = _Changes()
+    for name, child in new.items():
+        child_kind = fields.get(name, other)
+        if child_kind is None:
+            raise UntypableError(f"{name}: field not declared in schema")
+        if name not in old:
+            changes.added["f:" + name] = _everything(child_kind, child)
+            continue
+        before = old[name]
+        if before is child or (child.__class__ is str and before == child):
+            continue
+        changes.put("f:" + name, _compare(child_kind, before, child))
+    for name, child in old.items():
+        if name not in new:
+            child_kind = fields.get(name, other)
+            if child_kind is None:
+                raise UntypableError(f"{name}: field not declared in schema")
+            changes.removed["f:" + name] = _everything(child_kind, child)
+    return changes.result()
+
+
+def _compare_lists(kind: ListType, old: list[Any], new: list[Any]) -> Comparison | None:
+    before, after = _grouped(kind, old), _grouped(kind, new)
+    changes = _Changes()
+    for element in before | after:
+        left, right = before.get(element, ()), after.get(element, ())
+        if len(left) == 1 and len(right) == 1:
+            changes.put(element, _compare(kind.element, left[0], right[0]))
+        else:
+            _compare_groups(kind.element, element, (left, right), changes)
+    return changes.result()
+
+
+def _compare_groups(kind: Type, element: str, groups: tuple[Any, Any], changes: _Changes) -> None:
+    """One element that is new, gone, or stands several times on a side."""
+    left, right = groups
+    if len(left) > 1 and len(right) > 1:
+        if not same(left, right):
+            changes.modified[element] = {}
+        return
+    if right:
+        changes.added[element] = {} if len(right) > 1 else _everything(kind, right[0])
+    if left:
+        changes.removed[element] = {} if len(left) > 1 else _everything(kind, left[0])
+
+
+def _grouped(kind: ListType, items: list[Any]) -> dict[str, list[Any]]:
+    groups: dict[str, list[Any]] = {}
+    for element, item in zip(listitems.elements(kind, items), items, strict=True):
+        groups.setdefault(element, []).append(item)
+    return groups
+
+
+def _compare_shapes(kind: Type, old: Any, new: Any) -> Comparison | None:
+    """A value that turned from one JSON type into another, null included."""
+    removed, added = _below(kind, old), _below(kind, new)
+    if (old is None and added) or (new is None and removed):
+        return Comparison(added, EMPTY, removed)
+    return Comparison(added, {MEMBER: {}}, removed)
+
+
+def _below(kind: Type, value: Any) -> FieldSet:
+    """The paths below a granular container, itself left out."""
+    return everything(kind, value) if value.__class__ in _CONTAINERS else EMPTY
+
+
+def same(left: Any, right: Any) -> bool:
+    """value.Equals: numbers by value, but true is not 1."""
+    if left is right:
+        return True
+    if left.__class__ is bool or right.__class__ is bool:
+        return left.__class__ is right.__class__ and bool(left == right)
+    if left != right:
+        return False
+    if isinstance(left, dict):
+        return all(same(child, right[name]) for name, child in left.items())
+    if isinstance(left, list | tuple):
+        return all(map(same, left, right))
+    return True

@@ -1,0 +1,111 @@
+"""A schema ready for work: everything that happens to a value under one structural schema.
+
+Kept beside a definition's version. Making one costs nothing; what a value touches is compiled when
+the first such value comes, and kept.
+"""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from inkube.schemas import embedded, filling, listtypes, metadecoding
+from inkube.schemas.checks import Compiler
+from inkube.schemas.correlation import Correlation
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.findings import Sink
+from inkube.schemas.ratcheting import RatchetCompiler, RatchetSink
+from inkube.schemas.structural import Node, Schema, mentions
+
+Object = dict[str, Any]
+
+
+class CompiledSchema:
+    """An openAPIV3Schema as plain JSON. At a resource's root, metadata is ObjectMeta."""
+
+    def __init__(self, schema: Schema, *, resource_root: bool = True) -> None:
+        self.schema = schema
+        self.node = Node(schema)
+        self._root = resource_root
+
+    def prune_and_default(
+        self, obj: Object, unknown: list[str] | None, *, lenient: bool = False
+    ) -> None:
+        """Read an object in place, as the reference decodes a body or what was stored.
+
+        Types metadata, prunes, drops nulls, fills in defaults; the paths of unknown fields are
+        added to `unknown` in the reference's order. Raises DecodeError for metadata of a wrong
+        type, unless `lenient` (what was stored is read so).
+        """
+        found: list[str] = []
+        if self._root and "metadata" in obj:
+            obj["metadata"] = metadecoding.decode(obj["metadata"], found, lenient=lenient)
+        filling.settle(self.node, obj, None if unknown is None else found, root=self._root)
+        if self._has_embedded:
+            embedded.coerce(self.node, obj, found, lenient=lenient)
+        if unknown is not None:
+            unknown.extend(found)
+
+    def default(self, obj: Object) -> None:
+        """Fill in defaults, in place."""
+        filling.default(self.node, obj)
+
+    def prune(self, obj: Object) -> None:
+        """Remove unknown fields, in place."""
+        filling.prune(self.node, obj, root=self._root)
+
+    def validate(self, obj: Object, old: Object | None = None) -> list[FieldError]:
+        """Everything wrong with an object but its own metadata and its rules.
+
+        With `old`, what was wrong there and has not changed is forgiven.
+        """
+        errors: list[FieldError] = self.schema_errors(obj, old)
+        if self._has_embedded:
+            errors.extend(embedded.validate(self.node, obj))
+        if self._has_list_types and not (old is not None and self._repeats(old)):
+            errors.extend(listtypes.validate(self.node, obj))
+        return errors
+
+    def schema_errors(self, value: Any, old: Any = None) -> list[FieldError]:
+        """What the schema's keywords say of a value, without embedded resources and list types."""
+        errors = Sink()
+        step = self._compiler.dispatch(self.node)[type(value)]
+        if step is not None:
+            step(value, None, errors)
+        if errors and old is not None:
+            return _distinct(self._ratcheted(value, old))
+        return _distinct(errors) if errors else []
+
+    def _ratcheted(self, value: Any, old: Any) -> Sink:
+        errors = RatchetSink(Correlation(self.node, value, old))
+        step = self._ratchet_compiler.dispatch(self.node)[type(value)]
+        if step is not None:
+            step(value, None, errors)
+            errors.forgive(None, 0)
+        return errors
+
+    def _repeats(self, obj: Object) -> bool:
+        return next(iter(listtypes.validate(self.node, obj)), None) is not None
+
+    @cached_property
+    def _compiler(self) -> Compiler:
+        return Compiler()
+
+    @cached_property
+    def _ratchet_compiler(self) -> RatchetCompiler:
+        return RatchetCompiler()
+
+    @cached_property
+    def _has_embedded(self) -> bool:
+        return mentions(self.schema, "x-kubernetes-embedded-resource")
+
+    @cached_property
+    def _has_list_types(self) -> bool:
+        return mentions(self.schema, "x-kubernetes-list-type")
+
+
+def _distinct(errors: Iterator[FieldError] | Sink) -> list[FieldError]:
+    """Each error once: branches of combinators report the same again."""
+    seen: dict[tuple[str, str, str], FieldError] = {}
+    for error in errors:
+        seen.setdefault((error.type, error.field, error.message()), error)
+    return list(seen.values())

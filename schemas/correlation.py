@@ -1,0 +1,91 @@
+"""Which part of the old object a part of the new one is compared with, and whether it changed.
+
+Fields are matched by name, items of map lists by key, of lists without a type by position; items
+of sets and atomic lists have no counterpart. Follows apiserver/pkg/cel/common/equality.go.
+"""
+
+from typing import Any
+
+from inkube.schemas.enums import deep_equal
+from inkube.schemas.structural import Node
+
+
+class Correlation:
+    """A value, the old value it answers to, and their schema; children are made on demand."""
+
+    __slots__ = ("_by_key", "_children", "_equal", "node", "old", "value")
+
+    def __init__(self, node: Node, value: Any, old: Any) -> None:
+        self.node = node
+        self.value = value
+        self.old = old
+        self._children: dict[str | int, Correlation | None] = {}
+        self._equal: bool | None = None
+        self._by_key: dict[Any, Any] | None = None
+
+    def child(self, segment: str | int) -> "Correlation | None":
+        """The field or item, or None when it has no counterpart."""
+        if segment not in self._children:
+            is_index = isinstance(segment, int)
+            self._children[segment] = self._index(segment) if is_index else self._key(segment)
+        return self._children[segment]
+
+    @property
+    def equal(self) -> bool:
+        """Nothing changed here or below, as far as the schema reaches."""
+        if self._equal is None:
+            self._equal = self._compare()
+        return self._equal
+
+    def _key(self, name: str | int) -> "Correlation | None":
+        if type(self.value) is not dict or type(self.old) is not dict:
+            return None
+        node = self.node.children[str(name)]
+        if node is None or name not in self.value or name not in self.old:
+            return None
+        return Correlation(node, self.value[name], self.old[name])
+
+    def _index(self, index: str | int) -> "Correlation | None":
+        node = self.node.items
+        if node is None or type(self.value) is not list or type(self.old) is not list:
+            return None
+        old = self._old_item(int(index))
+        return None if old is None else Correlation(node, self.value[int(index)], old)
+
+    def _old_item(self, index: int) -> Any:
+        if self.node.list_type == "map":
+            return self._old_by_key(self.value[index])
+        if self.node.list_type in {"set", "atomic"}:
+            return None
+        return self.old[index] if index < len(self.old) else None
+
+    def _old_by_key(self, item: Any) -> Any:
+        if self._by_key is None:
+            self._by_key = {}
+            for old in self.old:
+                self._by_key.setdefault(self._key_of(old), old)
+        return self._by_key.get(self._key_of(item))
+
+    def _key_of(self, item: Any) -> Any:
+        if type(item) is not dict:
+            return None
+        return tuple((type(key), str(key)) for key in map(item.get, self.node.list_map_keys))
+
+    def _compare(self) -> bool:
+        value, old = self.value, self.old
+        if type(value) is not type(old):
+            return False
+        if type(value) is list:
+            return len(value) == len(old) and self._same_items()
+        if type(value) is dict:
+            return len(value) == len(old) and all(map(self._same_child, value))
+        return deep_equal(value, old)
+
+    def _same_items(self) -> bool:
+        if self.node.list_type != "map" and None in map(self.child, range(len(self.value))):
+            return deep_equal(self.value, self.old)
+        return all(map(self._same_child, range(len(self.value))))
+
+    def _same_child(self, segment: str | int) -> bool:
+        child = self.child(segment)
+        return child is not None and child.equal

@@ -1,0 +1,103 @@
+"""Which names of a CRD are accepted, and the status that follows.
+
+Names must be unique in their group: plural, singular and short names together, kind and list kind
+together. Follows apiextensions-apiserver/pkg/controller/status/naming_controller.go and
+pkg/controller/establish; the two steps are one here.
+"""
+
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from inkube.schemas import gotext
+from inkube.schemas.crds import approval, conditions
+
+Object = dict[str, Any]
+
+
+@dataclass(slots=True)
+class _Taken:
+    """Names in use by the accepted CRDs of one group."""
+
+    resources: set[str] = field(default_factory=set)
+    kinds: set[str] = field(default_factory=set)
+
+    def add(self, names: Object) -> None:
+        self.resources.update((names.get("plural", ""), names.get("singular", "")))
+        self.resources.update(names.get("shortNames") or ())
+        self.kinds.update((names.get("kind", ""), names.get("listKind", "")))
+
+
+def next_status(crd: Object, others: Iterable[Object], now: str) -> Object | None:
+    """The status the CRD should have, or None when it has it already.
+
+    `others` are all CRDs, of any group; the CRD itself may be among them. `now` is a metav1.Time.
+    """
+    taken = _Taken()
+    group, name = crd["spec"]["group"], crd["metadata"]["name"]
+    for other in others:
+        if other["spec"]["group"] == group and other["metadata"]["name"] != name:
+            taken.add((other.get("status") or {}).get("acceptedNames") or {})
+    old = crd.get("status") or {}
+    status = copy.deepcopy(old)
+    taken.add(status.get("acceptedNames") or {})
+    if (approved := approval.condition(crd)) is not None:
+        conditions.put(status, approved, now)
+    accepted, why_not = _accept(crd["spec"]["names"], status.get("acceptedNames") or {}, taken)
+    status["acceptedNames"] = accepted
+    conditions.put(status, why_not or _NO_CONFLICTS, now)
+    if not conditions.is_true(status, conditions.ESTABLISHED):
+        conditions.put(status, _NOT_ACCEPTED if why_not else _ESTABLISHED, now)
+    return None if status == old else status
+
+
+_NO_CONFLICTS = conditions.condition(
+    conditions.NAMES_ACCEPTED, "True", "NoConflicts", "no conflicts found"
+)
+_NOT_ACCEPTED = conditions.condition(
+    conditions.ESTABLISHED, "False", "NotAccepted", "not all names are accepted"
+)
+_ESTABLISHED = conditions.condition(
+    conditions.ESTABLISHED, "True", "InitialNamesAccepted", "the initial names have been accepted"
+)
+
+
+def _accept(wanted: Object, accepted: Object, taken: _Taken) -> tuple[Object, Object | None]:
+    """The names that hold from now on, and the last conflict as a condition."""
+    names = {"kind": "", "plural": "", **accepted}
+    conflict: Object | None = None
+    for key, used, reason in (
+        ("plural", taken.resources, "PluralConflict"),
+        ("singular", taken.resources, "SingularConflict"),
+        ("shortNames", taken.resources, "ShortNamesConflict"),
+        ("kind", taken.kinds, "KindConflict"),
+        ("listKind", taken.kinds, "ListKindConflict"),
+    ):
+        clashes = _clashes(wanted.get(key), accepted.get(key), used)
+        if clashes:
+            text = clashes[0] if len(clashes) == 1 else f"[{', '.join(clashes)}]"
+            conflict = conditions.condition(conditions.NAMES_ACCEPTED, "False", reason, text)
+        else:
+            _put(names, key, wanted)
+    _put(names, "categories", wanted)
+    return names, conflict
+
+
+def _clashes(wanted: Any, accepted: Any, used: set[str]) -> list[str]:
+    if isinstance(wanted, list):
+        fresh = [name for name in wanted if name not in (accepted or ())]
+    else:
+        fresh = [wanted] if wanted and wanted != accepted else []
+    return list(
+        dict.fromkeys(f"{gotext.quote(name)} is already in use" for name in fresh if name in used)
+    )
+
+
+def _put(names: Object, key: str, wanted: Object) -> None:
+    if wanted.get(key):
+        names[key] = copy.copy(wanted[key])
+    elif key in ("kind", "plural"):
+        names[key] = ""
+    else:
+        names.pop(key, None)

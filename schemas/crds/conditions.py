@@ -1,0 +1,41 @@
+"""Conditions of a CustomResourceDefinition: find one, set one.
+
+Follows apiextensions-apiserver/pkg/apihelpers/helpers.go.
+"""
+
+from typing import Any
+
+Object = dict[str, Any]
+
+NAMES_ACCEPTED = "NamesAccepted"
+ESTABLISHED = "Established"
+TERMINATING = "Terminating"
+APPROVAL = "KubernetesAPIApprovalPolicyConformant"
+
+
+def find(status: Object, kind: str) -> Object | None:
+    """The condition of that type."""
+    return next((c for c in status.get("conditions") or () if c.get("type") == kind), None)
+
+
+def is_true(status: Object, kind: str) -> bool:
+    """Whether the condition of that type is "True"."""
+    condition = find(status, kind)
+    return condition is not None and condition.get("status") == "True"
+
+
+def put(status: Object, condition: Object, now: str) -> None:
+    """Set the condition in `status`; its time moves only when its status does."""
+    existing = find(status, condition["type"])
+    if existing is None:
+        conditions = status.get("conditions") or []
+        status["conditions"] = [*conditions, {"lastTransitionTime": now, **condition}]
+        return
+    if existing["status"] != condition["status"] or not existing.get("lastTransitionTime"):
+        existing["lastTransitionTime"] = now
+    existing.update(condition)
+
+
+def condition(kind: str, status: str, reason: str, message: str) -> Object:
+    """A condition without its time, which `put` adds."""
+    return {"message": message, "reason": reason, "status": status, "type": kind}

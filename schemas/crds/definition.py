@@ -1,0 +1,94 @@
+"""From a CustomResourceDefinition to the definition the registry serves."""
+
+from typing import Any
+
+from inkube.schemas import versions
+from inkube.schemas.crds import conditions
+from inkube.schemas.definitions import Column, Definition, Names, Origin, Scale, Version
+
+Object = dict[str, Any]
+
+
+def to_definition(crd: Object) -> Definition:
+    """The definition of a valid CRD; accepted names come before wished-for ones."""
+    spec = crd["spec"]
+    status = crd.get("status") or {}
+    accepted = status.get("acceptedNames") or {}
+    names = accepted if accepted.get("plural") and accepted.get("kind") else spec["names"]
+    return Definition(
+        group=spec["group"],
+        names=_names(names),
+        versions=tuple(_version(version, spec) for version in spec["versions"]),
+        namespaced=spec["scope"] == "Namespaced",
+        origin=Origin.CUSTOM,
+        terminating=conditions.is_true(status, conditions.TERMINATING),
+    )
+
+
+def _names(names: Object) -> Names:
+    kind = names["kind"]
+    return Names(
+        plural=names["plural"],
+        kind=kind,
+        singular=names.get("singular") or kind.lower(),
+        list_kind=names.get("listKind") or f"{kind}List",
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+    )
+
+
+def _version(version: Object, spec: Object) -> Version:
+    subresources = version.get("subresources") or {}
+    return Version(
+        name=version["name"],
+        schema=(version.get("schema") or {}).get("openAPIV3Schema") or {},
+        served=bool(version.get("served")),
+        storage=bool(version.get("storage")),
+        status=subresources.get("status") is not None,
+        scale=_scale(subresources.get("scale")),
+        columns=tuple(map(_column, version.get("additionalPrinterColumns") or ())),
+        selectable_fields=tuple(
+            selectable["jsonPath"] for selectable in version.get("selectableFields") or ()
+        ),
+        deprecated=bool(version.get("deprecated")),
+        deprecation_warning=_warning(version, spec),
+    )
+
+
+def _scale(scale: Object | None) -> Scale | None:
+    if scale is None:
+        return None
+    return Scale(
+        spec_replicas=scale["specReplicasPath"],
+        status_replicas=scale["statusReplicasPath"],
+        label_selector=scale.get("labelSelectorPath") or "",
+    )
+
+
+def _column(column: Object) -> Column:
+    return Column(
+        name=column["name"],
+        type=column["type"],
+        json_path=column["jsonPath"],
+        format=column.get("format", ""),
+        description=column.get("description", ""),
+        priority=column.get("priority", 0),
+    )
+
+
+def _warning(version: Object, spec: Object) -> str:
+    """Its own text, else one that names a better version (crd_handler.go)."""
+    if not version.get("deprecated"):
+        return ""
+    if version.get("deprecationWarning") is not None:
+        return str(version["deprecationWarning"])
+    group, kind, name = spec["group"], spec["names"]["kind"], version["name"]
+    text = f"{group}/{name} {kind} is deprecated"
+    better = min(
+        (v["name"] for v in spec["versions"] if v.get("served") and not v.get("deprecated")),
+        key=versions.preference,
+        default=name,
+    )
+    if versions.preference(better) < versions.preference(name):
+        text += f"; use {group}/{better} {kind}"
+    return text

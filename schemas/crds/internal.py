@@ -1,0 +1,44 @@
+"""The spec as the reference's internal version holds it.
+
+What all versions share moves to the top: that is why errors of a CRD with one version point at
+`spec.validation` and not at `spec.versions[0].schema`. Follows
+pkg/apis/apiextensions/v1/conversion.go.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Object = dict[str, Any]
+
+_SHARED = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """`spec` is the CRD's own; `shared` holds what left `versions`, by its name there."""
+
+    spec: Object
+    versions: Sequence[Object]
+    shared: Object
+
+    @property
+    def version(self) -> str:
+        """`spec.version`, the first version's name."""
+        return self.versions[0]["name"] if self.versions else ""
+
+
+def of(spec: Object) -> Spec:
+    """The internal view of a v1 spec, which is left as it is."""
+    versions = spec.get("versions") or []
+    if not versions:
+        return Spec(spec, [], {})
+    first = versions[0]
+    shared = [
+        key for key in _SHARED if all(other.get(key) == first.get(key) for other in versions[1:])
+    ]
+    return Spec(
+        spec,
+        [{k: v for k, v in version.items() if k not in shared} for version in versions],
+        {key: first[key] for key in shared if first.get(key) is not None},
+    )

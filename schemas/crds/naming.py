@@ -1,0 +1,71 @@
+"""The names of a CRD: its own, its group's, and what its kind is called.
+
+Follows validation.go (ValidateCustomResourceDefinition, ValidateCustomResourceDefinitionNames).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from inkube.schemas import names
+from inkube.schemas.fielderrors import FieldError, invalid, not_supported, required
+
+Object = dict[str, Any]
+
+
+def validate_name(name: str, spec: Object, *, prefix: bool = False) -> list[str]:
+    """Why the name of the CRD itself, or its beginning, will not do."""
+    problems = names.subdomain(name, prefix)
+    if name != f"{spec['names']['plural']}.{spec['group']}":
+        problems.append('must be spec.names.plural+"."+spec.group')
+    return problems
+
+
+def validate_group(group: str, path: str) -> Iterator[FieldError]:
+    """The group must be a domain."""
+    if not group:
+        yield required(path)
+    elif problems := names.dns1123_subdomain(group):
+        yield invalid(path, group, ",".join(problems))
+    elif "." not in group:
+        yield invalid(path, group, "should be a domain with at least one dot")
+
+
+def validate_choice(value: str, path: str, choices: tuple[str, ...]) -> Iterator[FieldError]:
+    """One of the choices is required (validateEnumStrings)."""
+    if not value:
+        yield required(path)
+    elif value not in choices:
+        yield not_supported(path, value, choices)
+
+
+def validate_required(wanted: Object, path: str) -> Iterator[FieldError]:
+    """Names that a spec needs; in a status they may be missing."""
+    for key in ("plural", "singular", "kind", "listKind"):
+        if not wanted.get(key):
+            yield required(f"{path}.{key}")
+
+
+def validate(wanted: Object, path: str) -> Iterator[FieldError]:
+    """The form of a kind's names, in spec or status."""
+    for key in ("plural", "singular"):
+        yield from _label(wanted.get(key), f"{path}.{key}")
+    for key in ("kind", "listKind"):
+        yield from _mixed_case(wanted.get(key), f"{path}.{key}")
+    for index, name in enumerate(wanted.get("shortNames") or ()):
+        yield from _label(name, f"{path}.shortNames[{index}]", required=True)
+    kind, list_kind = wanted.get("kind"), wanted.get("listKind")
+    if kind and kind == list_kind:
+        yield invalid(f"{path}.listKind", list_kind, "kind and listKind may not be the same")
+    for index, name in enumerate(wanted.get("categories") or ()):
+        yield from _label(name, f"{path}.categories[{index}]", required=True)
+
+
+def _label(name: str | None, path: str, *, required: bool = False) -> Iterator[FieldError]:
+    if (name or required) and (problems := names.dns1035_label(name or "")):
+        yield invalid(path, name, ",".join(problems))
+
+
+def _mixed_case(name: str | None, path: str) -> Iterator[FieldError]:
+    if name and (problems := names.dns1035_label(name.lower())):
+        detail = "may have mixed case, but should otherwise match: " + ",".join(problems)
+        yield invalid(path, name, detail)

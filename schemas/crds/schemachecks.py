@@ -1,0 +1,57 @@
+"""A version's schema, checked from all sides: root, structure, defaults, keywords, rules.
+
+Follows validation.go (validateCustomResourceDefinitionValidation).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from inkube.schemas.crds import defaultvalues, gojson, openapi, structural
+from inkube.schemas.crds.rulechecks import Context, RuleCheck
+from inkube.schemas.fielderrors import FieldError, forbidden, invalid
+
+Object = dict[str, Any]
+
+_AT_ROOT = (
+    "Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum",
+    "ExclusiveMinimum", "MaxLength", "MinLength", "Pattern", "MaxItems", "MinItems", "UniqueItems",
+    "MultipleOf", "Required", "Items", "Properties", "ExternalDocs", "Example",
+    "XPreserveUnknownFields", "XValidations",
+)  # fmt: skip
+_IF_STATUS = "at the root of the schema if the status subresource is enabled"
+
+
+def validate(
+    schema: Object | None, path: str, *, has_status: bool, unchanged: bool, rules: RuleCheck
+) -> Iterator[FieldError]:
+    """Everything wrong with a schema; `path` is its own."""
+    if schema is None:
+        return
+    found = list(_root(schema, path, has_status=has_status))
+    unconvertible: list[FieldError] = []
+    broken: list[FieldError] = []
+    try:
+        broken = structural.validate(schema, path)
+        broken = broken or defaultvalues.validate(schema, path, rules.run)
+    except structural.Unconvertible as why:
+        unconvertible = [invalid(path, "", str(why))]
+    keywords = openapi.validate(schema, path)
+    found += broken + keywords
+    yield from found or unconvertible
+    if not broken and not unconvertible:
+        yield from rules.compile(schema, path, Context(keywords, unchanged))
+
+
+def _root(schema: Object, path: str, *, has_status: bool) -> Iterator[FieldError]:
+    """What may not stand at the root; the first offence only, where status is cut out of it."""
+    for name in gojson.schema_fields(schema) if has_status else ():
+        if name == "Type" and schema["type"] != "object":
+            detail = f'only "object" is allowed as the type {_IF_STATUS}'
+            yield invalid(f"{path}.type", schema["type"], detail)
+            break
+        if name not in _AT_ROOT:
+            detail = f"only [{' '.join(_AT_ROOT)}] fields are allowed {_IF_STATUS}"
+            yield invalid(path, gojson.schema(schema), detail)
+            break
+    if schema.get("nullable"):
+        yield forbidden(f"{path}.nullable", "nullable cannot be true at the root")

@@ -1,0 +1,50 @@
+"""Membership in an enum, with Go's conversions between the value's and the choice's type.
+
+Upstream converts the value to the type of each choice before comparing: 3.7 becomes 3 beside the
+choice 3, the integer 65 becomes "A" beside a text. Null equals no choice, not even null.
+Follows basicCommonValidator in kube-openapi/pkg/validation/validate/validator.go.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from inkube.schemas import gotext
+
+
+def is_choice(value: Any, choices: Sequence[Any]) -> bool:
+    """The value, converted, equals one of the choices."""
+    return any(_equals(value, choice) for choice in choices)
+
+
+def choice_texts(choices: Sequence[Any]) -> list[str]:
+    """The choices as a NotSupported error lists them."""
+    return [
+        choice if isinstance(choice, str) else gotext.compact_json(choice) for choice in choices
+    ]
+
+
+def _equals(value: Any, choice: Any) -> bool:
+    if value is None or choice is None:
+        return False
+    kind, wanted = type(value), type(choice)
+    if kind is wanted:
+        return deep_equal(value, choice)
+    if wanted is str and kind is int:
+        return bool(choice == (chr(value) if 0 <= value < 0xD800 else "�"))
+    if wanted is int and kind is float:
+        return bool(int(value) == choice)
+    return wanted is float and kind is int and float(value) == choice
+
+
+def deep_equal(one: Any, other: Any) -> bool:
+    """reflect.DeepEqual on JSON: 1, 1.0 and true are three things."""
+    kind = type(one)
+    if kind is not type(other):
+        return False
+    if kind is dict:
+        return len(one) == len(other) and all(
+            name in other and deep_equal(item, other[name]) for name, item in one.items()
+        )
+    if kind is list:
+        return len(one) == len(other) and all(map(deep_equal, one, other))
+    return bool(one == other)

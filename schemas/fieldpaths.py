@@ -1,0 +1,31 @@
+"""Paths to values under validation: linked pairs, written out only when something is wrong."""
+
+from typing import Any
+
+Path = tuple[Any, Any] | None
+"""(path of the parent, field name or index); None is the root."""
+
+ROOT: Path = None
+NO_FIELD = "<nil>"
+"""How upstream prints the path of the root (a nil *field.Path)."""
+
+
+def segments(path: Path) -> list[str | int]:
+    """Names and indices from the root down."""
+    found: list[str | int] = []
+    while path is not None:
+        path, last = path
+        found.append(last)
+    found.reverse()
+    return found
+
+
+def text(path: Path) -> str:
+    """`spec.items[0].name`; "" for the root. Map keys stand after a dot like fields."""
+    parts: list[str] = []
+    for segment in segments(path):
+        if isinstance(segment, int):
+            parts.append(f"[{segment}]")
+        else:
+            parts.append(f".{segment}" if parts else segment)
+    return "".join(parts)

@@ -1,0 +1,317 @@
+"""JSON as Go's encoding/json takes it, and its errors where it does not.
+
+orjson reads nearly every body. This module is for the rest: it says what is wrong in Go's words,
+and reads what Go forgives: bytes that are no UTF-8 and halves of surrogate pairs become U+FFFD.
+Follows encoding/json/scanner.go.
+"""
+
+import codecs
+import decimal
+import json
+import re
+from typing import Any
+
+import orjson
+
+from inkube.schemas.unmarshal import DecodeError
+
+MAX_DEPTH = 240
+"""Levels of nesting accepted. The reference takes 10,000; nothing real needs them, and every
+encoder, comparison and copy of a stored object would have to take them too."""
+
+_GO_DEPTH = 10_000
+_END = "unexpected end of JSON input"
+_SPACE = re.compile(rb"[ \t\r\n]*")
+_STRING = re.compile(rb'[^"\\\x00-\x1f]*')
+_ESCAPE = re.compile(rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
+_HEX = re.compile(rb"[0-9a-fA-F]{0,4}")
+_NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_LITERALS = {ord("t"): b"true", ord("f"): b"false", ord("n"): b"null"}
+_DIGITS = bytes(ord("0") if chr(byte).isdigit() and byte < 0x80 else byte for byte in range(256))
+_LONG = b"0" * 19
+"""Fewer digits always fit into an int64."""
+_INT64 = 2**63
+_EXACT = 2**53
+
+
+def loads(body: bytes) -> Any:
+    """The value. Integers beyond int64 become floats. Raises DecodeError with Go's text."""
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        value = _loads_slowly(body)
+    if _LONG in body.translate(_DIGITS):
+        value = _shortened(value)
+    if body.count(b"{") + body.count(b"[") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
+        raise DecodeError(syntax_error(body, depth=MAX_DEPTH))
+    return value
+
+
+def settle_numbers(value: Any) -> Any:
+    """The value as Go writes it: whole floats without fraction or exponent. In place.
+
+    What int64 cannot hold stays an unsigned integer as far as that goes, so that it is written in
+    digits; read again it is a float.
+    """
+    if type(value) is float:
+        return _settled(value)
+    if type(value) is dict:
+        for name, item in value.items():
+            if type(item) in {float, dict, list}:
+                value[name] = settle_numbers(item)
+    elif type(value) is list:
+        for index, item in enumerate(value):
+            if type(item) in {float, dict, list}:
+                value[index] = settle_numbers(item)
+    return value
+
+
+def _settled(value: float) -> int | float:
+    if not value.is_integer() or not -_INT64 <= value < 2 * _INT64:
+        return value
+    # the shortest digits, filled up with zeros: 9223372036854775808.0 is 9223372036854776000
+    whole = int(value) if abs(value) < _EXACT else int(decimal.Decimal(repr(value)))
+    return whole if whole >= -_INT64 else value
+
+
+def _loads_slowly(body: bytes) -> Any:
+    problem = syntax_error(body) or syntax_error(body, depth=MAX_DEPTH)
+    if problem:
+        raise DecodeError(problem)
+    text = body.decode("utf-8", "inkube.gojson")
+    value = json.loads(text, parse_int=_integer, parse_float=_float)
+    return _without_surrogates(value)
+
+
+def _one_for_each(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    return "\ufffd" * (error.end - error.start), error.end
+
+
+codecs.register_error("inkube.gojson", _one_for_each)
+
+
+def _integer(text: str) -> int | float:
+    if len(text) < 19:
+        return int(text)
+    value = float(text)
+    if abs(value) > 2 * _INT64:
+        return _float(text)
+    return int(text)
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if value in {float("inf"), float("-inf")}:
+        raise DecodeError(f"json: cannot unmarshal number {text} into Go value of type float64")
+    return value
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {
+            _without_surrogates(name): _without_surrogates(item) for name, item in value.items()
+        }
+    return [_without_surrogates(item) for item in value] if isinstance(value, list) else value
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _shortened(value: Any) -> Any:
+    """Integers that no int64 holds, as floats."""
+    if type(value) is int:
+        return value if -_INT64 <= value < _INT64 else float(value)
+    if type(value) is dict:
+        return {name: _shortened(item) for name, item in value.items()}
+    return [_shortened(item) for item in value] if type(value) is list else value
+
+
+def _depth(value: Any) -> int:
+    """How many containers lie within each other, counted level by level up to the limit."""
+    level, depth = [value], 0
+    while depth <= MAX_DEPTH:
+        level = [below for below in level if type(below) is dict or type(below) is list]
+        if not level:
+            break
+        depth += 1
+        level = [
+            item for below in level for item in (below.values() if type(below) is dict else below)
+        ]
+    return depth
+
+
+# ----------------------------------------------------------------------- syntax errors
+
+
+class _SyntaxError(Exception):
+    """Found at `at`; `context` is Go's phrase, of no use at the end of the input."""
+
+    def __init__(self, at: int, context: str) -> None:
+        super().__init__(context)
+        self.at = at
+        self.context = context
+
+
+def syntax_error(body: bytes, *, depth: int = _GO_DEPTH) -> str:
+    """Go's message about the first error, or "" for a JSON text no deeper than `depth`."""
+    try:
+        end = _Scanner(body, depth).scan()
+    except _SyntaxError as error:
+        if error.at >= len(body):
+            return _END
+        return f"invalid character {_quoted(body[error.at])} {error.context}"
+    return f"invalid character {_quoted(body[end])} after top-level value" if end >= 0 else ""
+
+
+def _quoted(byte: int) -> str:
+    """quoteChar: the byte as a rune in single quotes."""
+    if byte == ord("'"):
+        return r"'\''"
+    if byte == ord('"'):
+        return "'\"'"
+    char = chr(byte)
+    if char in _GO_ESCAPES:
+        return f"'{_GO_ESCAPES[char]}'"
+    if char.isprintable():
+        return f"'{char}'"
+    return f"'\\x{byte:02x}'" if byte < 0x80 else f"'\\u{byte:04x}'"
+
+
+_GO_ESCAPES = {
+    "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
+    "\\": "\\\\",
+}  # fmt: skip
+
+
+class _Scanner:
+    """A walk over the text that keeps what is open on a stack."""
+
+    def __init__(self, body: bytes, depth: int) -> None:
+        self._body = body
+        self._at = 0
+        self._depth = depth
+
+    def scan(self) -> int:
+        """Where something follows the value, -1 if nothing does."""
+        stack: list[int] = []
+        while True:
+            self._value(stack)
+            if not stack:
+                self._space()
+                return self._at if self._at < len(self._body) else -1
+
+    def _value(self, stack: list[int]) -> None:
+        """Read up to the next value's end, with all that ends there."""
+        self._space()
+        byte = self._peek()
+        if byte in b"[{":
+            self._open(byte, stack)
+            return
+        self._scalar(byte)
+        self._close(stack)
+
+    def _open(self, byte: int, stack: list[int]) -> None:
+        if len(stack) >= self._depth:
+            raise _SyntaxError(self._at, "exceeded max depth")
+        self._at += 1
+        self._space()
+        closer = ord("]" if byte == ord("[") else "}")
+        if self._at < len(self._body) and self._body[self._at] == closer:
+            self._at += 1
+            self._close(stack)
+            return
+        stack.append(byte)
+        if byte == ord("{"):
+            self._key()
+
+    def _close(self, stack: list[int]) -> None:
+        """After a value: a comma and what follows, or the ends of what is open."""
+        while stack:
+            self._space()
+            in_list = stack[-1] == ord("[")
+            after = "after array element" if in_list else "after object key:value pair"
+            byte = self._peek()
+            self._at += 1
+            if byte == ord(","):
+                if not in_list:
+                    self._key()
+                return
+            if byte != ord("]" if in_list else "}"):
+                raise _SyntaxError(self._at - 1, after)
+            stack.pop()
+
+    def _key(self) -> None:
+        self._space()
+        if self._peek() != ord('"'):
+            raise _SyntaxError(self._at, "looking for beginning of object key string")
+        self._string()
+        self._space()
+        if self._peek() != ord(":"):
+            raise _SyntaxError(self._at, "after object key")
+        self._at += 1
+
+    def _scalar(self, byte: int) -> None:
+        if byte == ord('"'):
+            self._string()
+        elif byte in _LITERALS:
+            self._literal(_LITERALS[byte])
+        elif byte in b"-0123456789":
+            self._number()
+        else:
+            raise _SyntaxError(self._at, "looking for beginning of value")
+
+    def _string(self) -> None:
+        self._at += 1
+        while True:
+            self._at = _skip(_STRING, self._body, self._at)
+            byte = self._peek()
+            if byte == ord('"'):
+                self._at += 1
+                return
+            if byte != ord("\\"):
+                raise _SyntaxError(self._at, "in string literal")
+            escape = _ESCAPE.match(self._body, self._at)
+            if not escape:
+                raise self._bad_escape()
+            self._at = escape.end()
+
+    def _bad_escape(self) -> _SyntaxError:
+        if self._body[self._at + 1 : self._at + 2] != b"u":
+            return _SyntaxError(self._at + 1, "in string escape code")
+        end = _skip(_HEX, self._body, self._at + 2)
+        return _SyntaxError(end, "in \\u hexadecimal character escape")
+
+    def _literal(self, word: bytes) -> None:
+        for expected in word:
+            if self._peek() != expected:
+                context = f"in literal {word.decode()} (expecting {_quoted(expected)})"
+                raise _SyntaxError(self._at, context)
+            self._at += 1
+
+    def _number(self) -> None:
+        found = _NUMBER.match(self._body, self._at)
+        if not found:  # a lone minus
+            raise _SyntaxError(self._at + 1, "in numeric literal")
+        self._at = found.end()
+        rest = self._body[self._at : self._at + 2]
+        if rest[:1] == b"." and b"." not in found[0] and b"e" not in found[0].lower():
+            raise _SyntaxError(self._at + 1, "after decimal point in numeric literal")
+        if rest[:1] in {b"e", b"E"} and b"e" not in found[0].lower():
+            sign = rest[1:] in {b"+", b"-"}
+            raise _SyntaxError(self._at + 1 + sign, "in exponent of numeric literal")
+
+    def _space(self) -> None:
+        self._at = _skip(_SPACE, self._body, self._at)
+
+    def _peek(self) -> int:
+        if self._at >= len(self._body):
+            raise _SyntaxError(self._at, "")
+        return self._body[self._at]
+
+
+def _skip(pattern: "re.Pattern[bytes]", body: bytes, at: int) -> int:
+    found = pattern.match(body, at)
+    return found.end() if found else at

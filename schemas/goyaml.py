@@ -1,0 +1,299 @@
+"""YAML 1.1 as Kubernetes reads it: libyaml's events turned into the JSON Go would make of them.
+
+Only the first document counts. Scalars resolve as in go.yaml.in/yaml/v2 resolve.go (`yes` is true,
+`010` is 8, dates and `=` are text), keys become strings as in sigs.k8s.io/yaml, whole floats
+integers. Built from events, so that depth and aliases are bounded while reading.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+from yaml import events
+
+from inkube.schemas import gotext
+from inkube.schemas.gojson import MAX_DEPTH, settle_numbers
+from inkube.schemas.unmarshal import DecodeError
+
+_MAX_DECODED = 1_000_000
+"""Values one document may expand to through its aliases."""
+_TAG = "tag:yaml.org,2002:"
+
+
+@dataclass(slots=True)
+class Document:
+    """A document's value and, per repeated key, `line N: key "k" already set in map`."""
+
+    value: Any = None
+    duplicates: list[str] = field(default_factory=list)
+
+
+def loads(body: bytes) -> Document:
+    """The first document. Raises DecodeError with the text of Go's yaml."""
+    builder = _Builder()
+    try:
+        parser = yaml.CSafeLoader(body)
+        for event in _events(parser):
+            if builder.feed(event):
+                break
+        parser.dispose()
+    except yaml.MarkedYAMLError as error:
+        raise DecodeError(_problem(error)) from error
+    except yaml.reader.ReaderError as error:
+        raise DecodeError(f"yaml: {error.reason}") from error
+    return Document(settle_numbers(builder.value), builder.duplicates)
+
+
+def _events(parser: Any) -> Iterator[Any]:
+    while parser.check_event():
+        yield parser.get_event()
+
+
+def _problem(error: yaml.MarkedYAMLError) -> str:
+    """parser.fail: Go counts lines from nought, scanner errors from one."""
+    line = 0
+    if error.problem_mark and error.problem_mark.line:
+        line = error.problem_mark.line + isinstance(error, yaml.scanner.ScannerError)
+    elif error.context_mark:
+        line = error.context_mark.line
+    where = f"line {line}: " if line else ""
+    return f"yaml: {where}{error.problem or 'unknown problem parsing YAML content'}"
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A container that is being filled."""
+
+    value: dict[Any, Any] | list[Any]
+    anchor: str | None
+    key: Any = None
+    has_key: bool = False
+    line: int = 0
+    merge: bool = False
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self.value: Any = None
+        self.duplicates: list[str] = []
+        self._frames: list[_Frame] = []
+        self._anchors: dict[str, Any] = {}
+        self._sizes: dict[str, int] = {}
+        self._decoded = 0
+
+    def feed(self, event: Any) -> bool:
+        """Take one event; true when the document is complete."""
+        if isinstance(event, events.ScalarEvent):
+            self._scalar(event)
+        elif isinstance(event, events.MappingStartEvent):
+            self._open({}, event)
+        elif isinstance(event, events.SequenceStartEvent):
+            self._open([], event)
+        elif isinstance(event, events.MappingEndEvent | events.SequenceEndEvent):
+            self._close()
+        elif isinstance(event, events.AliasEvent):
+            self._alias(event)
+        return isinstance(event, events.DocumentEndEvent)
+
+    def _open(self, value: dict[Any, Any] | list[Any], event: Any) -> None:
+        if len(self._frames) >= MAX_DEPTH:
+            raise DecodeError("yaml: exceeded max depth")
+        self._count(1)
+        self._frames.append(_Frame(value, event.anchor, line=event.start_mark.line + 1))
+
+    def _close(self) -> None:
+        frame = self._frames.pop()
+        value = frame.value
+        if frame.anchor:
+            self._anchors[frame.anchor] = value
+        self._add(value, frame.line)
+
+    def _scalar(self, event: Any) -> None:
+        self._count(1)
+        plain = event.implicit[0]
+        value = resolve(event.value, event.tag, plain=plain)
+        if event.anchor:
+            self._anchors[event.anchor] = value
+        line = event.start_mark.line + 1
+        frame = self._frames[-1] if self._frames else None
+        is_key = frame is not None and isinstance(frame.value, dict) and not frame.has_key
+        if is_key and frame is not None and event.value == "<<" and (plain or event.tag == "!"):
+            frame.merge = frame.has_key = True
+            return
+        self._add(value, line)
+
+    def _alias(self, event: Any) -> None:
+        if event.anchor not in self._anchors:
+            raise DecodeError(f"yaml: unknown anchor '{event.anchor}' referenced")
+        self._add(self._copy(self._anchors[event.anchor]), event.start_mark.line + 1)
+
+    def _copy(self, value: Any) -> Any:
+        """What an alias stands for, as a value of its own."""
+        self._count(1)
+        if isinstance(value, dict):
+            return {key: self._copy(item) for key, item in value.items()}
+        return [self._copy(item) for item in value] if isinstance(value, list) else value
+
+    def _count(self, number: int) -> None:
+        self._decoded += number
+        if self._decoded > _MAX_DECODED:
+            raise DecodeError("yaml: document contains excessive aliasing")
+
+    def _add(self, value: Any, line: int) -> None:
+        if not self._frames:
+            self.value = value
+            return
+        frame = self._frames[-1]
+        if isinstance(frame.value, list):
+            frame.value.append(value)
+        elif not frame.has_key:
+            frame.key, frame.has_key, frame.line = value, True, line
+        else:
+            self._set(frame, value)
+
+    def _set(self, frame: _Frame, value: Any) -> None:
+        assert isinstance(frame.value, dict)
+        frame.has_key = False
+        if frame.merge:
+            frame.merge = False
+            _merge(frame.value, value)
+            return
+        key = _key_text(frame.key)
+        if key in frame.value:
+            shown = gotext.quote(key) if isinstance(frame.key, str) else key
+            self.duplicates.append(f"line {frame.line}: key {shown} already set in map")
+        frame.value[key] = value
+
+
+def _merge(target: dict[Any, Any], value: Any) -> None:
+    """`<<: *base`: what the mapping does not have itself."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            target.setdefault(key, item)
+    elif isinstance(value, list) and all(isinstance(item, dict) for item in value):
+        for item in value:
+            _merge(target, item)
+    else:
+        raise DecodeError("yaml: map merge requires map or sequence of maps as the value")
+
+
+def _key_text(key: Any) -> str:
+    if isinstance(key, str):
+        return key
+    if isinstance(key, bool):
+        return "true" if key else "false"
+    if isinstance(key, int | float):
+        return gotext.number(key)
+    kind = "%!s(<nil>)"
+    if key is not None:
+        kind = "map[interface {}]interface {}" if isinstance(key, dict) else "[]interface {}"
+    raise DecodeError(f"unsupported map key of type: {kind}, key: {gotext.compact_json(key)}")
+
+
+# ------------------------------------------------------------------------------ scalars
+
+_BOOLEANS = {
+    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE"), True),
+    **dict.fromkeys(("on", "On", "ON"), True),
+    **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE"), False),
+    **dict.fromkeys(("off", "Off", "OFF"), False),
+}
+_NULLS = frozenset(("", "~", "null", "Null", "NULL"))
+_ODD_FLOATS = frozenset(
+    sign + name for sign in ("", "+", "-") for name in (".inf", ".Inf", ".INF")
+) | frozenset((".nan", ".NaN", ".NAN"))
+_INTEGER = re.compile(
+    r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))\Z", re.ASCII
+)
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z", re.ASCII)
+_BASES = (16, 2, 8, 10)
+_LONGEST = 70
+"""Longer than any integer of 64 bits, in whatever base."""
+
+
+def resolve(text: str, tag: str | None, *, plain: bool) -> Any:
+    """The value of a scalar; `plain` is one without quotes and without a tag."""
+    if tag is None or tag == "!":
+        return _resolve_plain(text) if plain and tag is None else text
+    name = tag.removeprefix(_TAG) if tag.startswith(_TAG) else ""
+    read = _TAGGED.get(name)
+    return read(text) if read else text
+
+
+def _resolve_plain(text: str) -> Any:
+    if text in _NULLS:
+        return None
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
+    first = text[0]
+    if not (first in "+-." or "0" <= first <= "9"):
+        return text
+    if text in _ODD_FLOATS:
+        raise DecodeError(f"json: unsupported value: {_ODD_NAMES[text[-4:].lower()](text)}")
+    number = text.replace("_", "")
+    whole = _INTEGER.match(number)
+    if whole:
+        return _integer(whole)
+    return _finite(number) if _FLOAT.match(number) else text
+
+
+_ODD_NAMES: dict[str, Callable[[str], str]] = {
+    ".nan": lambda _text: "NaN",
+    ".inf": lambda text: "-Inf" if text.startswith("-") else "+Inf",
+}
+
+
+def _integer(found: "re.Match[str]") -> int | float | str:
+    """An int64, a uint64 as a float; what is larger only if it is written like a float."""
+    text = found[0]
+    if len(text) <= _LONGEST:
+        digits, base = next((found[n + 2], b) for n, b in enumerate(_BASES) if found[n + 2])
+        value = int(digits, base) * (-1 if found[1] == "-" else 1)
+        if -(2**63) <= value < 2**64:
+            return value if value < 2**63 else float(value)
+    return _finite(text) if _FLOAT.match(text) else text
+
+
+def _finite(text: str) -> float | str:
+    value = float(text)
+    return text if value in {float("inf"), float("-inf")} else value
+
+
+def _tagged_integer(text: str) -> Any:
+    value = _resolve_plain(text)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise DecodeError(f"yaml: cannot decode !!str `{text}` as a !!int")
+
+
+def _tagged_float(text: str) -> Any:
+    value = _resolve_plain(text)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    raise DecodeError(f"yaml: cannot decode !!str `{text}` as a !!float")
+
+
+def _tagged_boolean(text: str) -> Any:
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
+    raise DecodeError(f"yaml: cannot decode !!str `{text}` as a !!bool")
+
+
+def _tagged_binary(text: str) -> str:
+    try:
+        return base64.b64decode(text, validate=False).decode("utf-8", "replace")
+    except (binascii.Error, ValueError):
+        raise DecodeError("yaml: !!binary value contains invalid base64 data") from None
+
+
+_TAGGED: dict[str, Callable[[str], Any]] = {
+    "int": _tagged_integer,
+    "float": _tagged_float,
+    "bool": _tagged_boolean,
+    "null": lambda _text: None,
+    "binary": _tagged_binary,
+}

@@ -1,0 +1,168 @@
+"""The JSONPath of printer columns: parse once, find values in plain JSON.
+
+    .spec.size   ['key']   [0]   [-1]   [1:3]   [*]   ..name   [?(@.type=="Ready")]
+
+Follows client-go/util/jsonpath, as far as a relaxed column expression goes. Raises ValueError for
+what does not parse; missing members find nothing.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+Step = Callable[[Any], Iterator[Any]]
+MAX_FOUND = 10_000  # `..` over a large object must not fill the memory
+
+_TOKEN = re.compile(
+    r"""
+    (?P<recursive>\.\.)
+  | \.?\[\?\((?P<filter>(?:[^()'"]|'[^']*'|"[^"]*"|\([^()]*\))*)\)\]
+  | \.?\[(?P<index>(?:[^\[\]'"]|'[^']*'|"[^"]*")*)\]
+  | \.(?P<field>(?:\\.|[^.\[\]\\\s{}])+)
+  | (?P<first>(?:\\.|[^.\[\]\\\s{}])+)
+    """,
+    re.VERBOSE,
+)
+_COMPARISON = re.compile(r"\s*(?P<left>.+?)\s*(?:(?P<op>==|!=|<=|>=|<|>)\s*(?P<right>.+?)\s*)?$")
+
+
+@lru_cache(maxsize=4096)
+def parse(path: str) -> Callable[[Any], list[Any]]:
+    """A function that finds every value at `path`, in order."""
+    steps = tuple(_steps(path.strip()))
+
+    def find(value: Any) -> list[Any]:
+        found = [value]
+        for step in steps:
+            found = [each for one in found for each in step(one)][:MAX_FOUND]
+        return found
+
+    return find
+
+
+def _steps(path: str) -> Iterator[Step]:
+    if path.startswith("{") and path.endswith("}"):
+        path = path[1:-1]
+    place = 0
+    if path in ("", ".", "@", "$"):
+        return
+    if path[0] in "@$":
+        place = 1
+    while place < len(path):
+        match = _TOKEN.match(path, place)
+        if match is None:
+            raise ValueError(f"cannot read {path[place:]!r} in JSONPath {path!r}")
+        place = match.end()
+        yield _step(match)
+
+
+def _step(match: re.Match[str]) -> Step:
+    if match["recursive"]:
+        return _everything
+    if match["filter"] is not None:
+        return _filter(match["filter"])
+    if match["index"] is not None:
+        return _index(match["index"].strip())
+    name = re.sub(r"\\(.)", r"\1", match["field"] or match["first"])
+    return _all if name == "*" else _member(name)
+
+
+def _member(name: str) -> Step:
+    def step(value: Any) -> Iterator[Any]:
+        if isinstance(value, dict) and name in value:
+            yield value[name]
+
+    return step
+
+
+def _all(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        yield from value.values()
+    elif isinstance(value, list):
+        yield from value
+
+
+def _everything(value: Any) -> Iterator[Any]:
+    """The value and all below it, with a stack of its own instead of recursion."""
+    waiting = [value]
+    for _ in range(MAX_FOUND):
+        if not waiting:
+            return
+        current = waiting.pop()
+        yield current
+        waiting.extend(reversed(list(_all(current))))
+
+
+def _index(text: str) -> Step:
+    if text == "*":
+        return _all
+    if text[:1] in "'\"" and text:
+        names = [part.strip()[1:-1] for part in text.split(",")]
+        members = [_member(name) for name in names]
+        return lambda value: (found for member in members for found in member(value))
+    if re.fullmatch(r"-?\d*(:-?\d*){1,2}", text):
+        bounds = [int(part) if part else None for part in text.split(":")]
+        return lambda value: iter(_sliced(value, slice(*bounds)))
+    numbers = [int(part) for part in text.split(",")]
+    return lambda value: iter(_picked(value, numbers))
+
+
+def _sliced(value: Any, part: slice) -> Sequence[Any]:
+    return value[part] if isinstance(value, list) else []
+
+
+def _picked(value: Any, numbers: list[int]) -> Sequence[Any]:
+    if not isinstance(value, list):
+        return []
+    return [value[n] for n in numbers if -len(value) <= n < len(value)]
+
+
+def _filter(text: str) -> Step:
+    match = _COMPARISON.match(text)
+    if match is None:
+        raise ValueError(f"cannot read the filter {text!r}")
+    left = _operand(match["left"])
+    operator = match["op"]
+    right = _operand(match["right"]) if operator else None
+
+    def step(value: Any) -> Iterator[Any]:
+        for item in value if isinstance(value, list) else ():
+            found = left(item)
+            if right is None:
+                if found:
+                    yield item
+            elif found and _holds(found[0], operator, right(item)):
+                yield item
+
+    return step
+
+
+def _operand(text: str) -> Callable[[Any], list[Any]]:
+    text = text.strip()
+    if text[:1] in "'\"" and text[-1:] == text[:1] and len(text) > 1:
+        return lambda _: [text[1:-1]]
+    if text.startswith("@"):
+        return parse(text)
+    if text in ("true", "false"):
+        return lambda _: [text == "true"]
+    number = float(text)
+    return lambda _: [number]
+
+
+def _holds(left: Any, operator: str, right: list[Any]) -> bool:
+    if not right:
+        return False
+    other = right[0]
+    if operator in ("==", "!="):
+        equal = left == other and isinstance(left, bool) == isinstance(other, bool)
+        return equal is (operator == "==")
+    try:
+        return {
+            "<": left < other,
+            "<=": left <= other,
+            ">": left > other,
+            ">=": left >= other,
+        }[operator]
+    except TypeError:
+        return False

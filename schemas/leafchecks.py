@@ -1,0 +1,216 @@
+"""The checks of one value that look at nothing below it: type, text, format, number, enum, size.
+
+Each function gives the steps a schema asks for, none where it asks nothing. They follow
+kube-openapi/pkg/validation/validate/{type,validator,values}.go.
+"""
+
+from collections.abc import Callable
+from types import NoneType
+from typing import Any
+
+from inkube.schemas import enums, fieldpaths, formats, numbers, patterns
+from inkube.schemas.fielderrors import not_supported, too_long, too_many
+from inkube.schemas.fieldpaths import Path
+from inkube.schemas.findings import Sink, Step, add_invalid, add_type_error, field, placeless
+from inkube.schemas.structural import Node
+
+JSON_TYPES = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    list: "array",
+    dict: "object",
+    NoneType: "null",
+}
+_GO_FORMATS = {int: "int64", float: "float64"}
+"""The format kube-openapi infers from a Go type."""
+
+# ------------------------------------------------------------------------------- types
+
+
+def type_steps(node: Node, kind: type) -> list[Step]:
+    """The value is of a type, and for numbers of a format, that the schema names."""
+    types, form = node.types, node.format
+    name = JSON_TYPES[kind]
+    if kind is NoneType:
+        refused = bool(types) and "null" not in types and not node.nullable
+        return [_always_wrong(",".join(types), "null")] if refused else []
+    if not types and not form:
+        return []
+    go_format = _GO_FORMATS.get(kind, "")
+    fine = name in types or (kind is int and "number" in types)
+    if kind is float and not fine and "integer" in types:
+        return [_whole_number(form or ",".join(types), go_format if form else name)]
+    if kind not in {str, list} and form and not fine and go_format != form:
+        return [_always_wrong(form, go_format)]
+    numeric = "number" in types or "integer" in types
+    if fine or (not numeric and form and kind in {str, list}):
+        return []
+    return [_always_wrong(",".join(types), name)]
+
+
+def type_fails(node: Node, value: Any) -> bool:
+    """The value is of none of the types."""
+    found = Sink()
+    for step in type_steps(node, type(value)):
+        step(value, None, found)
+    return bool(found)
+
+
+def _always_wrong(wanted: str, shown: str) -> Step:
+    return lambda _value, path, errors: add_type_error(path, wanted, shown, errors)
+
+
+def _whole_number(wanted: str, shown: str) -> Step:
+    def check_whole(value: Any, path: Path, errors: Sink) -> None:
+        if not numbers.is_whole(value):
+            add_type_error(path, wanted, shown, errors)
+
+    return check_whole
+
+
+# -------------------------------------------------------------------- texts and numbers
+
+
+def string_steps(node: Node) -> list[Step]:
+    """Length, or else pattern: the first that fails hides the other."""
+    raw = node.raw
+    least, most, pattern = raw.get("minLength"), raw.get("maxLength"), raw.get("pattern")
+    if least is None and most is None and not pattern:
+        return []
+    shortest, longest = least or 0, most if most is not None else 1 << 62
+    matches = _matcher(pattern) if pattern else _anything
+
+    def check_string(value: Any, path: Path, errors: Sink) -> None:
+        size = len(value)
+        if size > longest:
+            errors.append(too_long(field(path), longest))
+        elif size < shortest:
+            add_invalid(path, value, f"should be at least {shortest} chars long", errors)
+        elif not matches(value):
+            add_invalid(path, value, f"should match '{pattern}'", errors)
+
+    search = patterns.short_matcher(pattern) if pattern else None
+    if search is not None:
+        return [_unless_matched((shortest, min(longest, patterns.SHORT)), search, check_string)]
+    return [check_string if pattern else _unless_sized((shortest, longest), check_string)]
+
+
+def _unless_sized(sizes: tuple[int, int], whole: Step) -> Step:
+    """The whole check only for a text of another size."""
+    shortest, longest = sizes
+
+    def check(value: Any, path: Path, errors: Sink) -> None:
+        if not shortest <= len(value) <= longest:
+            whole(value, path, errors)
+
+    return check
+
+
+def _unless_matched(sizes: tuple[int, int], search: Callable[[str], object], whole: Step) -> Step:
+    """The whole check only for a text of another size, or one that the search does not find."""
+    shortest, longest = sizes
+
+    def check(value: Any, path: Path, errors: Sink) -> None:
+        if not (shortest <= len(value) <= longest and search(value)):
+            whole(value, path, errors)
+
+    return check
+
+
+def _anything(_text: str) -> bool:
+    return True
+
+
+def _matcher(pattern: str) -> patterns.Matcher:
+    try:
+        return patterns.matcher(pattern)
+    except patterns.PatternError:
+        return lambda _text: False  # upstream, too, finds out only when a value comes
+
+
+def format_steps(node: Node) -> list[Step]:
+    """The format of a text."""
+    form = node.format
+    conforms = formats.check_for(form) if form else None
+    if conforms is None:
+        return []
+
+    def check_format(value: Any, path: Path, errors: Sink) -> None:
+        if not conforms(value):
+            add_type_error(path, form, value, errors)
+
+    return [check_format]
+
+
+def number_steps(node: Node, kind: type) -> list[Step]:
+    """The range of the format and the bounds."""
+    declared = node.types[0] if len(node.types) == 1 else ""
+    form = node.format
+    bounds = numbers.compile_bounds(dict(node.raw), declared, form)
+    always_fits = (declared == "integer" and kind is int and form != "int32") or (
+        declared != "integer" and form != "float"
+    )
+    if always_fits and not bounds:
+        return []
+    range_text = numbers.range_problem("Checked", declared, form)
+    safe = kind is int or declared != "integer"
+    low, high = numbers.safe_range(node.raw, declared, form) if safe else (0, 0)
+
+    def check_number(value: Any, path: Path, errors: Sink) -> None:
+        if low < value < high:
+            return
+        if not always_fits and not numbers.fits(value, declared, form):
+            errors.append(placeless(range_text + fieldpaths.text(path)))
+        for bound in bounds:
+            for text, shown in bound(value):
+                if shown is None:
+                    errors.append(placeless(text + fieldpaths.text(path)))
+                else:
+                    add_invalid(path, shown, text, errors)
+
+    return [check_number]
+
+
+# ------------------------------------------------------------------------------- enums
+
+
+def enum_steps(node: Node, kind: type) -> list[Step]:
+    """One of the choices."""
+    choices = node.enum
+    if not choices:
+        return []
+
+    def check_enum(value: Any, path: Path, errors: Sink) -> None:
+        if not enums.is_choice(value, choices):
+            errors.append(not_supported(field(path), value, enums.choice_texts(choices)))
+
+    if kind is not str:
+        return [check_enum]
+    texts = frozenset(choice for choice in choices if isinstance(choice, str))
+
+    def check_text(value: Any, path: Path, errors: Sink) -> None:
+        if value not in texts:
+            check_enum(value, path, errors)
+
+    return [check_text]
+
+
+# ------------------------------------------------------------------------------- sizes
+
+
+def size_steps(node: Node) -> list[Step]:
+    """minItems and maxItems."""
+    least, most = node.raw.get("minItems"), node.raw.get("maxItems")
+    if least is None and most is None:
+        return []
+
+    def check_size(value: Any, path: Path, errors: Sink) -> None:
+        size = len(value)
+        if least is not None and size < least:
+            add_invalid(path, size, f"should have at least {least} items", errors)
+        if most is not None and size > most:
+            errors.append(too_many(field(path), size, most))
+
+    return [check_size]

@@ -1,0 +1,94 @@
+"""Identities of list elements: the path element under which an item of a list is owned.
+
+Follows structured-merge-diff typed/helpers.go: keyed elements by their key fields or the defaults
+of these, members of sets by their value, items of atomic lists by position.
+"""
+
+from typing import Any
+
+from inkube.schemas import gotext, pathelements
+from inkube.schemas.mergetypes import ListType
+
+
+class UntypableError(ValueError):
+    """A value does not fit its type so that its fields cannot be told apart."""
+
+
+def element(kind: ListType, index: int, item: Any) -> str:
+    """The path element of `item`. Raises UntypableError for items without an identity."""
+    if kind.atomic:
+        return f"i:{index}"
+    return _keyed(kind, item) if kind.keys else _member(item)
+
+
+def elements(kind: ListType, items: list[Any]) -> list[str]:
+    """The path element of every item."""
+    if len(kind.keys) == 1:
+        quick = _by_one_key(kind, items)
+        if quick is not None:
+            return quick
+    try:
+        return [element(kind, index, item) for index, item in enumerate(items)]
+    except UntypableError:
+        return [_reported(kind, index, item) for index, item in enumerate(items)]
+
+
+def _by_one_key(kind: ListType, items: list[Any]) -> list[str] | None:
+    """The usual case: all items have the one key, and it is a string."""
+    name = kind.keys[0]
+    try:
+        values = [item[name] for item in items]
+    except (KeyError, TypeError):
+        return None
+    for value in values:
+        if value.__class__ is not str:
+            return None
+    return [*map(kind.key, values)]
+
+
+def _reported(kind: ListType, index: int, item: Any) -> str:
+    try:
+        return element(kind, index, item)
+    except UntypableError as error:
+        raise UntypableError(f"element {index}: {error}") from error
+
+
+def _keyed(kind: ListType, item: Any) -> str:
+    if not isinstance(item, dict):
+        what = "a null element" if item is None else "non-map elements"
+        raise UntypableError(f"associative list with keys may not have {what}")
+    names = kind.keys
+    values = []
+    for name, default in zip(names, kind.defaults, strict=True):
+        found = item.get(name, default)
+        if found is None or found.__class__ is dict or found.__class__ is list:
+            return _unusual(kind, item)
+        values.append(found)
+    return kind.key(*values)
+
+
+def _unusual(kind: ListType, item: dict[str, Any]) -> str:
+    """Elements that lack a key, or whose key is null or no scalar."""
+    pairs = {}
+    for name, default in zip(kind.keys, kind.defaults, strict=True):
+        if name in item:
+            pairs[name] = item[name]
+        elif default is not None:
+            pairs[name] = default
+    if pairs:
+        return pathelements.key_of(pairs)
+    names = " ".join(map(gotext.quote, kind.declared_keys))
+    raise UntypableError(
+        f"associative list with keys has an element that omits all key fields [{names}]"
+        " (and doesn't have default values for any key fields)"
+    )
+
+
+def _member(item: Any) -> str:
+    if isinstance(item, dict):
+        raise UntypableError("associative list without keys has an element that's a map type")
+    if isinstance(item, list):
+        raise UntypableError("not supported: associative list with lists as elements")
+    if item is None:
+        raise UntypableError("associative list without keys has an element that's an explicit null")
+    return pathelements.value(item)

@@ -1,0 +1,91 @@
+"""Sets without repeated members, map lists without repeated keys.
+
+Follows apiextensions-apiserver/pkg/apiserver/schema/listtype/validation.go.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from inkube.schemas.fielderrors import FieldError, duplicate, invalid
+from inkube.schemas.structural import Node
+
+_UNSPECIFIED = object()
+"""The key of an item that does not have the key field."""
+
+
+def validate(node: Node, value: Any, path: str = "") -> Iterator[FieldError]:
+    """The first repetition of every member or key. Map keys stand in brackets: `spec.by[name]`."""
+    if type(value) is dict:
+        children = node.children
+        for name, item in value.items():
+            child = children[name]
+            if child is None or type(item) not in {dict, list}:
+                continue
+            if not children.declares(name):
+                yield from validate(child, item, f"{path}[{name}]")
+            else:
+                yield from validate(child, item, f"{path}.{name}" if path else name)
+    elif type(value) is list:
+        if node.list_type == "set":
+            for index in _repeated(value):
+                yield duplicate(f"{path}[{index}]", value[index])
+        elif node.list_type == "map":
+            yield from _validate_keys(node.list_map_keys, value, path)
+        if node.items is not None:
+            for index, item in enumerate(value):
+                if type(item) in {dict, list}:
+                    yield from validate(node.items, item, f"{path}[{index}]")
+
+
+def _validate_keys(names: tuple[str, ...], items: list[Any], path: str) -> Iterator[FieldError]:
+    for index, item in enumerate(items):
+        if item is not None and type(item) is not dict:
+            text = "must be an object for an array of list-type map"
+            yield invalid(f"{path}[{index}]", item, text)
+            return
+    if len(names) == 1:
+        name = names[0]
+        keys = [_UNSPECIFIED if not item else item.get(name, _UNSPECIFIED) for item in items]
+        for index in _repeated(keys):
+            key = keys[index]
+            yield duplicate(f"{path}[{index}]", {} if key is _UNSPECIFIED else {name: key})
+        return
+    keys = [{name: item[name] for name in names if name in item} for item in map(_object, items)]
+    for index in _repeated(keys):
+        yield duplicate(f"{path}[{index}]", keys[index])
+
+
+def _object(item: Any) -> dict[str, Any]:
+    return item or {}
+
+
+def _repeated(items: list[Any]) -> list[int]:
+    """Where each value appears for the second time."""
+    times: dict[Any, int] = {}
+    repeated = []
+    for index, item in enumerate(items):
+        identity = _identity(item)
+        times[identity] = times.get(identity, 0) + 1
+        if times[identity] == 2:
+            repeated.append(index)
+    return repeated
+
+
+def _identity(item: Any) -> Any:
+    """Scalars are told apart by type too: 1, 1.0 and true are three members."""
+    if type(item) in {dict, list}:
+        return dict, orjson.dumps(_plain(item), option=orjson.OPT_SORT_KEYS)
+    return type(item), item
+
+
+def _plain(item: Any) -> Any:
+    """Whole floats as Go's JSON prints them, like integers."""
+    if type(item) is dict:
+        return {name: _plain(below) for name, below in item.items()}
+    if type(item) is list:
+        return [_plain(below) for below in item]
+    if type(item) is float and item.is_integer() and abs(item) < 2**53:
+        return int(item)
+    return item

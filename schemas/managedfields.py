@@ -1,0 +1,326 @@
+"""metadata.managedFields: reading and writing its entries, and tracking ordinary writes.
+
+`track_update` runs on every create, update and patch before admission; server-side apply is in
+`apply`. Follows apimachinery pkg/util/managedfields: fieldmanager.go, internal/managedfields.go,
+structuredmerge.go, managedfieldsupdater.go, skipnonapplied.go, stripmeta.go, capmanagers.go.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from inkube.schemas import comparison, fieldsets, gotext
+from inkube.schemas.fieldsets import EMPTY, FieldSet
+from inkube.schemas.listitems import UntypableError
+from inkube.schemas.meta import format_time
+from inkube.schemas.ownership import Manager, Owned, Owners, Updater
+from inkube.schemas.typed import TypedSchema, Versions
+
+Object = dict[str, Any]
+Entry = dict[str, Any]
+
+APPLY = "Apply"
+UPDATE = "Update"
+MAX_UPDATE_MANAGERS = 10  # more are merged into one entry per version, as upstream does
+ANCIENT = "ancient-changes"
+_BROKEN_BY_ADMISSION = (
+    ".metadata.managedFields was in an invalid state after admission; this could be caused by an"
+    " outdated mutating admission controller; please fix your requests: "
+)
+STRIPPED = fieldsets.union(
+    fieldsets.named("apiVersion", "kind", "metadata"),
+    fieldsets.named(
+        "metadata.name", "metadata.namespace", "metadata.creationTimestamp", "metadata.selfLink",
+        "metadata.uid", "metadata.clusterName", "metadata.generation", "metadata.managedFields",
+        "metadata.resourceVersion",
+    ),
+)  # fmt: skip
+"""What no manager ever owns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Who writes, through what, and when.
+
+    `kind`, where given, is what an applied configuration must be of. `time` is RFC 3339 in UTC,
+    whole seconds. `ignored` are the fields that this subresource resets
+    (`resetfields`), which the writer therefore never owns.
+    """
+
+    manager: str
+    api_version: str
+    subresource: str = ""
+    time: str = ""
+    ignored: FieldSet = field(default_factory=dict)
+    kind: str = ""
+
+    def identity(self, operation: str) -> Manager:
+        """The manager this writer is when it updates or applies."""
+        version = "" if operation == APPLY else self.api_version
+        return Manager(self.manager or "unknown", operation, version, self.subresource)
+
+
+class BrokenEntryError(ValueError):
+    """An entry that cannot be decoded; the whole list is put aside."""
+
+
+@dataclass(slots=True)
+class Managed:
+    """Decoded managedFields; changed in place while one write is worked out."""
+
+    owners: Owners
+    times: dict[Manager, str]
+
+
+def decode(entries: Iterable[Entry] | None, *, trusted: bool = False) -> Managed:
+    """The owners behind a list of entries. Raises BrokenEntryError.
+
+    `trusted` entries were written by `encode`: their sets are canonical and used as they are.
+    """
+    managed = Managed({}, {})
+    for index, entry in enumerate(entries or ()):
+        operation = entry.get("operation", "")
+        api_version = entry.get("apiVersion", "")
+        if not trusted:
+            _check(entry, index)
+        fields = entry.get("fieldsV1") or {}
+        applied = operation == APPLY
+        manager = Manager(
+            entry.get("manager", ""),
+            operation,
+            "" if applied else api_version,
+            entry.get("subresource", ""),
+        )
+        managed.owners[manager] = Owned(
+            fields if trusted else _parsed(fields), api_version, applied
+        )
+        time = entry.get("time")
+        if time:
+            managed.times[manager] = time if trusted else _normal(time)
+    return managed
+
+
+def _check(entry: Entry, index: int) -> None:
+    if entry.get("operation") not in (APPLY, UPDATE):
+        raise BrokenEntryError("operation must be `Apply` or `Update`")
+    if not entry.get("apiVersion"):
+        raise BrokenEntryError("apiVersion must not be empty")
+    kind = entry.get("fieldsType") or ""
+    if not kind:
+        raise BrokenEntryError(f"missing fieldsType in managed fields entry {index}")
+    if kind != "FieldsV1":
+        shown = gotext.quote(kind)
+        raise BrokenEntryError(f"invalid fieldsType {shown} in managed fields entry {index}")
+
+
+def _parsed(fields: Any) -> FieldSet:
+    try:
+        return fieldsets.parse(fields)
+    except ValueError as error:
+        raise BrokenEntryError(str(error)) from error
+
+
+def _normal(time: str) -> str:
+    try:
+        moment = datetime.fromisoformat(time)
+    except ValueError as error:
+        raise BrokenEntryError(f"{time!r} is no time") from error
+    return format_time(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+
+
+def encode(managed: Managed, *, old: list[Entry] | None = None) -> list[Entry]:
+    """The entries of all owners in the reference's order: Apply first, then by second, by name.
+
+    Entries of `old` that stay as they are come back as the same dicts.
+    """
+    known = {_identity(entry): entry for entry in old or ()}
+    ordered = sorted(managed.owners.items(), key=lambda item: _rank(item, managed.times))
+    return [
+        _encoded(manager, owned, managed.times.get(manager, ""), known.get(manager))
+        for manager, owned in ordered
+    ]
+
+
+def _rank(item: tuple[Manager, Owned], times: dict[Manager, str]) -> tuple[str, ...]:
+    manager, owned = item
+    time = times.get(manager, "")
+    return (manager.operation, time, manager.name, owned.api_version, manager.subresource)
+
+
+def _identity(entry: Entry) -> Manager:
+    operation = entry.get("operation", "")
+    version = "" if operation == APPLY else entry.get("apiVersion", "")
+    return Manager(entry.get("manager", ""), operation, version, entry.get("subresource", ""))
+
+
+def _encoded(manager: Manager, owned: Owned, time: str, known: Entry | None) -> Entry:
+    if (
+        known is not None
+        and known.get("fieldsV1") == owned.fields
+        and known.get("time", "") == time
+        and known.get("apiVersion") == owned.api_version
+    ):
+        return known
+    entry: Entry = {}
+    if manager.name:
+        entry["manager"] = manager.name
+    entry["operation"] = APPLY if owned.applied else UPDATE
+    entry["apiVersion"] = owned.api_version
+    if time:
+        entry["time"] = time
+    entry["fieldsType"] = "FieldsV1"
+    entry["fieldsV1"] = fieldsets.ordered(owned.fields)
+    if manager.subresource:
+        entry["subresource"] = manager.subresource
+    return entry
+
+
+def track_update(
+    live: Object | None,
+    new: Object,
+    *,
+    typed: TypedSchema,
+    writer: Writer,
+    versions: Versions | None = None,
+) -> None:
+    """Set `new["metadata"]["managedFields"]` for an ordinary write by `writer`.
+
+    `live` is the object as it was, None on create; `new` the one that shall be stored, both in the
+    version written in. Without `versions` entries of all versions are read as this one. Where
+    fields cannot be told apart the entries stay as they are, as upstream does.
+    """
+    old = ((live or {}).get("metadata") or {}).get("managedFields")
+    managed = _base(old, new, writer)
+    metadata = new.setdefault("metadata", {})
+    metadata.pop("managedFields", None)
+    if managed.owners or live is None:
+        before = bare(live) if live else {"apiVersion": writer.api_version}
+        try:
+            update(managed, (before, new), typed=typed, writer=writer, versions=versions)
+        except UntypableError:
+            if _breaks(typed, managed, before, new):
+                return
+    entries = encode(managed, old=old)
+    if entries:
+        metadata["managedFields"] = entries
+
+
+def _breaks(typed: TypedSchema, managed: Managed, live: Object, new: Object) -> bool:
+    """Whether an untypable write loses all entries: its objects are fine, so an entry is not."""
+    if not managed.owners:
+        return False
+    return not any(typed.problems(obj, duplicates=False) for obj in (live, new))
+
+
+def _base(old: list[Entry] | None, new: Object, writer: Writer) -> Managed:
+    """decodeLiveOrNew: the entries a request brings, if they count, else those that were."""
+    sent = (new.get("metadata") or {}).get("managedFields")
+    if writer.subresource or not sent or sent is old or sent == old:
+        return decode(old, trusted=True)
+    if sent == [{}]:
+        return Managed({}, {})
+    try:
+        managed = decode(sent)
+    except BrokenEntryError:
+        return decode(old, trusted=True)
+    return managed if managed.owners else decode(old, trusted=True)
+
+
+def bare(obj: Object) -> Object:
+    """The object without managedFields; the rest is shared."""
+    metadata = obj.get("metadata")
+    if not metadata or "managedFields" not in metadata:
+        return obj
+    rest = {name: value for name, value in metadata.items() if name != "managedFields"}
+    return {**obj, "metadata": rest}
+
+
+def update(
+    managed: Managed,
+    objects: tuple[Object, Object],
+    *,
+    typed: TypedSchema,
+    writer: Writer,
+    versions: Versions | None = None,
+) -> None:
+    """Work a write from `objects[0]` to `objects[1]` into the owners. Raises UntypableError."""
+    updater = Updater(typed, writer.api_version, writer.ignored, versions)
+    owners, taken = updater.updated(*objects, managed.owners)
+    managed.owners = owners
+    taken = fieldsets.difference(taken, STRIPPED)
+    if taken:
+        manager = writer.identity(UPDATE)
+        held = owners[manager].fields if manager in owners else EMPTY
+        fields = fieldsets.union(taken, held)
+        owners[manager] = Owned(fields, writer.api_version, applied=False)
+        managed.times[manager] = writer.time
+    _cap(managed)
+
+
+def _cap(managed: Managed) -> None:
+    """Merge the oldest updaters beyond the limit into one entry per version (capmanagers.go)."""
+    owners, times = managed.owners, managed.times
+    updaters = [manager for manager, owned in owners.items() if not owned.applied]
+    excess = len(updaters) - MAX_UPDATE_MANAGERS
+    if excess <= 0:
+        return
+    updaters.sort(key=lambda manager: (times.get(manager, ""), manager))
+    first: dict[str, Manager] = {}
+    for manager in updaters:
+        if excess <= 0:
+            return
+        owned = owners[manager]
+        version = owned.api_version
+        bucket = Manager(ANCIENT, UPDATE, version, "")
+        if version not in first:
+            first[version] = manager
+            continue
+        if bucket not in owners:
+            owners[bucket] = owners.pop(first[version])
+        fields = fieldsets.union(owned.fields, owners[bucket].fields)
+        owners[bucket] = owned._replace(fields=fields)
+        if manager != bucket:
+            del owners[manager]
+        excess -= 1
+        times[bucket] = times.get(manager, "")
+
+
+def admitted(sent: list[Entry] | None, obj: Object) -> str:
+    """Put back the entries `sent` to admission if it left broken ones; the warning then due.
+
+    Entries that admission changed become canonical (apiserver fieldmanager/admission.go).
+    """
+    metadata = obj.get("metadata") or {}
+    entries = metadata.get("managedFields")
+    if not entries or entries is sent or entries == sent:
+        return ""
+    try:
+        metadata["managedFields"] = encode(decode(entries))
+    except BrokenEntryError as error:
+        metadata.pop("managedFields")
+        if sent:
+            metadata["managedFields"] = sent
+        return _BROKEN_BY_ADMISSION + str(error)
+    return ""
+
+
+def keep_times(live: Object, new: Object) -> bool:
+    """Give `new` the times of `live` if nothing but times of entries differs; whether it did.
+
+    To be called last, after admission, so that a write without effect stays one
+    (apiserver fieldmanager/equality.go, IgnoreManagedFieldsTimestampsTransformer).
+    """
+    old_entries = (live.get("metadata") or {}).get("managedFields") or []
+    metadata = new.get("metadata") or {}
+    entries = metadata.get("managedFields") or []
+    if not entries or list(map(_timeless, old_entries)) != list(map(_timeless, entries)):
+        return False
+    if not comparison.same(bare(live), bare(new)):
+        return False
+    metadata["managedFields"] = old_entries
+    return True
+
+
+def _timeless(entry: Entry) -> Entry:
+    return {name: value for name, value in entry.items() if name != "time"}

@@ -1,0 +1,220 @@
+"""What merging must know of a value: scalar, list or map, and how its children are owned.
+
+A `Type` says what a value may be; several at once where the schema leaves it open. Built from the
+JSON schema of a kind, of a CustomResourceDefinition or a built-in one: both carry the same
+`x-kubernetes-*` keywords. Follows kube-openapi pkg/schemaconv and structured-merge-diff schema/.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from inkube.schemas import pathelements
+
+Schema = dict[str, Any]
+
+NUMERIC = "numeric"
+STRING = "string"
+BOOLEAN = "boolean"
+UNTYPED = "untyped"
+
+
+@dataclass(slots=True, eq=False)
+class ListType:
+    """A list: atomic, a set (`keyed` false), or a map by `keys`, which are sorted by name."""
+
+    element: "Type"
+    atomic: bool = True
+    keys: tuple[str, ...] = ()
+    declared_keys: tuple[str, ...] = ()
+    defaults: tuple[Any, ...] = ()
+    """Per key the default of its field, None without one."""
+    key: Callable[..., str] = pathelements.value
+    """The path element of an item by the values of its keys, of a set by the item itself."""
+
+
+@dataclass(slots=True, eq=False)
+class MapType:
+    """A struct, a map, or both: declared `fields`, and `element` for all other keys."""
+
+    fields: "dict[str, Type]" = field(default_factory=dict)
+    element: "Type | None" = None
+    atomic: bool = False
+    exact: bool = False
+    """Whether `==` tells all values below apart: it takes true for 1, which only open types mix."""
+
+
+@dataclass(slots=True, eq=False)
+class Type:
+    """What a value may be; structured-merge-diff's Atom."""
+
+    scalar: str | None = None
+    list: ListType | None = None
+    map: MapType | None = None
+    default: Any = None
+    """The default of the field that has this type; only those of list keys matter."""
+    mixed: bool = True
+    """Whether an open type may really hold anything; int-or-string is open, but not mixed."""
+
+    @property
+    def open(self) -> bool:
+        """Whether any value fits."""
+        return self.scalar == UNTYPED and self.list is not None and self.map is not None
+
+    @property
+    def exact(self) -> bool:
+        """Whether `==` tells all values of this type apart."""
+        if self.open:
+            return not self.mixed
+        if self.list is not None:
+            return self.list.element.exact
+        return self.map is None or self.map.exact
+
+
+def _deduced() -> Type:
+    """The type of what no schema describes: granular maps, atomic lists."""
+    anything = Type(scalar=UNTYPED)
+    anything.list = ListType(Type(scalar=UNTYPED, list=None, map=None))
+    anything.list.element = anything
+    anything.map = MapType(element=anything)
+    return anything
+
+
+DEDUCED = _deduced()
+_SCALARS = {"integer": NUMERIC, "number": NUMERIC, "boolean": BOOLEAN}
+_STRING_FORMATS = frozenset({"", "byte"})
+
+
+def of_schema(schema: Schema, *, preserve: bool = False) -> Type:
+    """The type a JSON schema describes; `preserve` when a parent keeps unknown fields."""
+    preserve = preserve or schema.get("x-kubernetes-preserve-unknown-fields") is True
+    kind = schema.get("type", "")
+    if schema.get("x-kubernetes-int-or-string"):
+        kind = ""
+    made = Type(default=schema.get("default"), mixed=not schema.get("x-kubernetes-int-or-string"))
+    if kind in ("", "array"):
+        made.list = _list(schema, preserve)
+    if kind in ("", "object"):
+        made.map = _map(schema, preserve)
+    if kind not in ("array", "object"):
+        made.scalar = _scalar(kind, schema.get("format", ""))
+    return made
+
+
+def _scalar(kind: str, form: str) -> str:
+    if kind == "string" and form in _STRING_FORMATS:
+        return STRING
+    return _SCALARS.get(kind, UNTYPED)
+
+
+def _map(schema: Schema, preserve: bool) -> MapType:
+    properties: Schema = schema.get("properties") or {}
+    if "managedFields" in properties and "ownerReferences" in properties and OBJECT_META.map:
+        return OBJECT_META.map  # of a template inside a built-in kind
+    fields = {name: of_schema(child, preserve=preserve) for name, child in properties.items()}
+    if schema.get("x-kubernetes-embedded-resource"):
+        text = Type(scalar=STRING)
+        fields |= {"apiVersion": text, "kind": text, "metadata": OBJECT_META}
+    atomic = schema.get("x-kubernetes-map-type") == "atomic"
+    return _made(fields, _element(schema, bool(properties), preserve), atomic)
+
+
+def _made(fields: dict[str, Type], element: Type | None, atomic: bool = False) -> MapType:
+    below = [*fields.values()] if element is None else [*fields.values(), element]
+    return MapType(fields, element, atomic, exact=all(child.exact for child in below))
+
+
+def _element(schema: Schema, declared: bool, preserve: bool) -> Type | None:
+    """The type of undeclared keys; None when there may be none."""
+    additional = schema.get("additionalProperties")
+    if additional is None:
+        return DEDUCED if preserve or not declared else None
+    if isinstance(additional, dict):
+        return of_schema(additional, preserve=preserve)
+    return DEDUCED if additional else None
+
+
+def _list(schema: Schema, preserve: bool) -> ListType:
+    items = schema.get("items")
+    element = of_schema(items, preserve=preserve) if isinstance(items, dict) else DEDUCED
+    relation = schema.get("x-kubernetes-list-type")
+    if relation == "set":
+        return ListType(element, atomic=False)
+    if relation == "map":
+        return _keyed(element, tuple(schema.get("x-kubernetes-list-map-keys") or ()))
+    strategy = schema.get("x-kubernetes-patch-strategy", "")
+    if relation is None and strategy in ("merge", "merge,retainKeys"):
+        key = schema.get("x-kubernetes-patch-merge-key")
+        return _keyed(element, (key,) if key else ())
+    return ListType(element)
+
+
+def _keyed(element: Type, keys: tuple[str, ...]) -> ListType:
+    fields = element.map.fields if element.map else {}
+    ordered = tuple(sorted(keys))
+    defaults = tuple(fields[key].default if key in fields else None for key in ordered)
+    text = partial(pathelements.key, ordered) if ordered else pathelements.value
+    return ListType(element, False, ordered, keys, defaults, text)
+
+
+_TEXT = {"type": "string"}
+_TIME = {"type": "string", "format": "date-time"}
+_INT = {"type": "integer"}
+_TEXTS = {"type": "object", "additionalProperties": _TEXT}
+_OWNER = {
+    "type": "object",
+    "x-kubernetes-map-type": "atomic",
+    "properties": {
+        "apiVersion": _TEXT, "blockOwnerDeletion": {"type": "boolean"},
+        "controller": {"type": "boolean"}, "kind": _TEXT, "name": _TEXT, "uid": _TEXT,
+    },
+}  # fmt: skip
+OBJECT_META = Type()
+OBJECT_META.map = of_schema(
+    {
+        "type": "object",
+        "properties": {
+            "annotations": _TEXTS,
+            "creationTimestamp": _TIME,
+            "deletionGracePeriodSeconds": _INT,
+            "deletionTimestamp": _TIME,
+            "finalizers": {"type": "array", "items": _TEXT, "x-kubernetes-list-type": "set"},
+            "generateName": _TEXT,
+            "generation": _INT,
+            "labels": _TEXTS,
+            "managedFields": {"type": "array", "items": _TEXT},
+            "name": _TEXT,
+            "namespace": _TEXT,
+            "ownerReferences": {
+                "type": "array",
+                "items": _OWNER,
+                "x-kubernetes-list-type": "map",
+                "x-kubernetes-list-map-keys": ["uid"],
+            },
+            "resourceVersion": _TEXT,
+            "selfLink": _TEXT,
+            "uid": _TEXT,
+        },
+    }
+).map
+"""ObjectMeta, which every kind has, whatever its schema says of metadata.
+
+managedFields only stands here as an atomic list: it is neither merged nor compared nor owned.
+"""
+
+
+def of_kind(schema: Schema) -> Type:
+    """The type of a whole object: its schema with apiVersion, kind and ObjectMeta put in."""
+    if not schema:
+        return _whole(MapType(element=DEDUCED))
+    made = of_schema({"type": "object", **schema})
+    return _whole(made.map or MapType(element=DEDUCED))
+
+
+def _whole(declared: MapType) -> Type:
+    text = Type(scalar=STRING)
+    if not declared.fields and declared.element is DEDUCED:
+        return Type(map=_made({"metadata": OBJECT_META}, DEDUCED))
+    fields = {**declared.fields, "apiVersion": text, "kind": text, "metadata": OBJECT_META}
+    return Type(map=_made(fields, declared.element, declared.atomic))

@@ -1,0 +1,273 @@
+"""Kinds declared in Python: a pydantic model with a group, a version and a kind.
+
+    class Probe(Resource, group="example.com", version="v1", columns=[…]):
+        spec: ProbeSpec
+
+`definition` turns such a class into a `schemas.definitions.Definition` (origin PYTHON) and `to_crd`
+into a CustomResourceDefinition. `Model` maps snake_case attributes to camelCase members. Checks,
+admission functions and reconcilers get typed objects from `parse`.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from inkube.schemas import modelschema
+from inkube.schemas.definitions import Column, Definition, Names, Origin, Scale, Version
+from inkube.schemas.fielderrors import OMITTED, FieldError, Type
+from inkube.schemas.meta import GVK, GVR
+
+Object = dict[str, Any]
+R = TypeVar("R", bound="Resource")
+
+
+class Model(BaseModel):
+    """A part of a kind: members are camelCase outside, attributes snake_case inside."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, extra="ignore", validate_default=False
+    )
+
+
+class OwnerReference(Model):
+    """metav1.OwnerReference."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+    controller: bool = False
+    block_owner_deletion: bool = False
+
+
+class ObjectMeta(Model):
+    """metav1.ObjectMeta, as far as checks and reconcilers read it."""
+
+    name: str = ""
+    generate_name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: str = ""
+    deletion_timestamp: str = ""
+    labels: dict[str, str] = Field(default_factory=dict)
+    annotations: dict[str, str] = Field(default_factory=dict)
+    finalizers: list[str] = Field(default_factory=list)
+    owner_references: list[OwnerReference] = Field(default_factory=list)
+
+
+class FieldErrorItem(Model):
+    """One entry of `status.fieldErrors`."""
+
+    type: str
+    field: str
+    detail: str
+    origin: str = ""
+
+
+class Condition(Model):
+    """metav1.Condition."""
+
+    type: str
+    status: str
+    reason: str
+    message: str = ""
+    last_transition_time: str = ""
+    observed_generation: int = 0
+
+
+class Health(Model):
+    """What the last checks found; `checked` is milliseconds since the epoch."""
+
+    healthy: bool
+    checked: int = 0
+    message: list[str] = Field(default_factory=list)
+
+
+class Status(Model):
+    """What the framework of live checks writes; a kind may add members in a subclass."""
+
+    observed_generation: int | None = None
+    field_errors: list[FieldErrorItem] | None = None
+    conditions: list[Condition] | None = None
+    health: Health | None = None
+
+
+class Resource(Model):
+    """The base of every kind declared in Python. Class arguments say what it is called.
+
+    `group`, `version`; `kind` (default: the class's name), `plural` (default: the kind in lower
+    case with an s), `short_names`, `categories`, `namespaced` (default True), `columns`,
+    `selectable_fields` (`spec.color`), `scale`.
+    """
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: ObjectMeta = Field(default_factory=ObjectMeta)
+    status: Status = Field(default_factory=Status)
+
+    definition: ClassVar[Definition]
+    gvk: ClassVar[GVK]
+    gvr: ClassVar[GVR]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Take the class arguments away from pydantic, which reads them in its own hook."""
+        super().__init_subclass__()
+
+    @classmethod
+    def __pydantic_init_subclass__(
+        cls, *, group: str = "", version: str = "", **kwargs: Any
+    ) -> None:
+        """Make the definition once the fields are known. A class without a group is abstract."""
+        super().__pydantic_init_subclass__()
+        if not group:
+            return
+        if not version:
+            raise TypeError(f"{cls.__name__} needs a version beside its group {group!r}")
+        cls.definition = _definition(cls, group, version, **kwargs)
+        cls.gvk = cls.definition.gvk(version)
+        cls.gvr = cls.definition.gvr(version)
+
+
+class Unreadable(ValueError):
+    """An object that does not fit its model; `errors` says where."""
+
+    def __init__(self, errors: Sequence[FieldError]) -> None:
+        super().__init__("; ".join(error.text() for error in errors))
+        self.errors = list(errors)
+
+
+def parse(model: type[R], obj: Object) -> R:
+    """The typed form of a plain object. Raises Unreadable."""
+    try:
+        return model.model_validate(obj)
+    except ValidationError as error:
+        raise Unreadable(_field_errors(error)) from error
+
+
+def dump(part: BaseModel) -> Object:
+    """The plain form of a model, with the members that were given or set."""
+    return part.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+def to_crd(definition: Definition) -> Object:
+    """The CustomResourceDefinition that declares the same kind in any cluster."""
+    names = definition.names
+    listed: Object = {"plural": names.plural, "singular": names.singular, "kind": names.kind}
+    listed["listKind"] = names.list_kind
+    if names.short_names:
+        listed["shortNames"] = list(names.short_names)
+    if names.categories:
+        listed["categories"] = list(names.categories)
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{names.plural}.{definition.group}"},
+        "spec": {
+            "group": definition.group,
+            "names": listed,
+            "scope": "Namespaced" if definition.namespaced else "Cluster",
+            "versions": [_crd_version(version) for version in definition.versions],
+        },
+    }
+
+
+def _crd_version(version: Version) -> Object:
+    found: Object = {"name": version.name, "served": version.served, "storage": version.storage}
+    found["schema"] = {"openAPIV3Schema": version.schema}
+    subresources: Object = {"status": {}} if version.status else {}
+    if version.scale:
+        subresources["scale"] = _crd_scale(version.scale)
+    if subresources:
+        found["subresources"] = subresources
+    if version.columns:
+        shown = [_crd_column(column) for column in version.columns if not column.counts]
+        found["additionalPrinterColumns"] = shown
+    if version.selectable_fields:
+        found["selectableFields"] = [{"jsonPath": path} for path in version.selectable_fields]
+    return found
+
+
+def _crd_scale(scale: Scale) -> Object:
+    found = {
+        "specReplicasPath": scale.spec_replicas,
+        "statusReplicasPath": scale.status_replicas,
+    }
+    if scale.label_selector:
+        found["labelSelectorPath"] = scale.label_selector
+    return found
+
+
+def _crd_column(column: Column) -> Object:
+    found: Object = {"name": column.name, "type": column.type, "jsonPath": column.json_path}
+    for member in ("format", "description", "priority"):
+        if getattr(column, member):
+            found[member] = getattr(column, member)
+    return found
+
+
+def _definition(
+    model: type[Resource],
+    group: str,
+    version: str,
+    *,
+    kind: str = "",
+    plural: str = "",
+    short_names: Iterable[str] = (),
+    categories: Iterable[str] = (),
+    namespaced: bool = True,
+    columns: Iterable[Column] = (),
+    selectable_fields: Iterable[str] = (),
+    scale: Scale | None = None,
+) -> Definition:
+    kind = kind or model.__name__
+    names = Names(
+        plural=plural or f"{kind.lower()}s",
+        kind=kind,
+        singular=kind.lower(),
+        list_kind=f"{kind}List",
+        short_names=tuple(short_names),
+        categories=tuple(categories),
+    )
+    return Definition(
+        group=group,
+        names=names,
+        namespaced=namespaced,
+        origin=Origin.PYTHON,
+        versions=(
+            Version(
+                name=version,
+                schema=modelschema.structural(model),
+                status=True,
+                scale=scale,
+                columns=tuple(columns),
+                selectable_fields=tuple(f".{path.lstrip('.')}" for path in selectable_fields),
+            ),
+        ),
+    )
+
+
+def _field_errors(error: ValidationError) -> list[FieldError]:
+    return [_field_error(item) for item in error.errors(include_url=False)]
+
+
+def _field_error(item: Any) -> FieldError:
+    path = _path(item["loc"])
+    if item["type"] == "missing":
+        return FieldError(Type.REQUIRED, path)
+    text = str(item["msg"])
+    return FieldError(Type.INVALID, path, OMITTED, text[:1].lower() + text[1:])
+
+
+def _path(location: Iterable[str | int]) -> str:
+    path = ""
+    for part in location:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        elif re.fullmatch(r"[\w-]+", part):
+            path += f".{part}" if path else part
+    return path

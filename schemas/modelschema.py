@@ -1,0 +1,118 @@
+"""A pydantic model as a structural schema (apiextensions v1), for `schemas.models`.
+
+References are written out, `X | None` means an optional member, members named apiVersion, kind and
+metadata are left to the server. Defaults are kept unless they are empty: an absent member and an
+empty one read the same in the typed object.
+"""
+
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema
+
+Schema = dict[str, Any]
+
+_KEPT = (
+    "type", "format", "description", "enum", "pattern", "minLength", "maxLength", "minimum",
+    "maximum", "multipleOf", "minItems", "maxItems", "uniqueItems", "minProperties",
+    "maxProperties",
+)  # fmt: skip
+_FORMATS = frozenset(
+    {"date-time", "date", "email", "uri", "uuid", "ipv4", "ipv6", "byte", "duration", "password"}
+)
+
+
+def structural(model: type[BaseModel]) -> Schema:
+    """The schema of a whole kind: its root with spec, status and whatever else it declares."""
+    generated = model.model_json_schema(by_alias=True, schema_generator=_Generator)
+    definitions = generated.get("$defs", {})
+    properties = {
+        name: found
+        for name, found in generated.get("properties", {}).items()
+        if name not in ("apiVersion", "kind", "metadata")
+    }
+    root = {**generated, "properties": properties}
+    schema = _convert(root, definitions, ())
+    text = {"type": "string"}
+    own = {"apiVersion": text, "kind": text, "metadata": {"type": "object"}}
+    schema["properties"] = {**own, **schema.get("properties", {})}
+    return schema
+
+
+class _Generator(GenerateJsonSchema):
+    """Without titles: they only repeat the members' names."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def _convert(schema: Schema, definitions: Schema, inside: tuple[str, ...]) -> Schema:
+    """One node; `inside` names the references being written out, so that recursion ends."""
+    if "$ref" in schema:
+        return _referred(schema, definitions, inside)
+    if "allOf" in schema and len(schema["allOf"]) == 1:
+        rest = {key: value for key, value in schema.items() if key != "allOf"}
+        return _convert({**schema["allOf"][0], **rest}, definitions, inside)
+    if "anyOf" in schema or "oneOf" in schema:
+        return _choice(schema, definitions, inside)
+    found = {key: schema[key] for key in _KEPT if key in schema}
+    if "const" in schema:
+        found["enum"] = [schema["const"]]
+    if found.get("format", "") not in _FORMATS:
+        found.pop("format", None)
+    _bounds(schema, found)
+    _children(schema, found, definitions=definitions, inside=inside)
+    if schema.get("default"):
+        found["default"] = schema["default"]
+    found.update({key: value for key, value in schema.items() if key.startswith("x-kubernetes-")})
+    if "type" not in found and "x-kubernetes-int-or-string" not in found:
+        found["x-kubernetes-preserve-unknown-fields"] = True
+    return found
+
+
+def _referred(schema: Schema, definitions: Schema, inside: tuple[str, ...]) -> Schema:
+    name = schema["$ref"].rpartition("/")[2]
+    rest = {key: value for key, value in schema.items() if key != "$ref"}
+    if name in inside:
+        return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return _convert({**definitions[name], **rest}, definitions, (*inside, name))
+
+
+def _choice(schema: Schema, definitions: Schema, inside: tuple[str, ...]) -> Schema:
+    rest = {key: value for key, value in schema.items() if key not in ("anyOf", "oneOf")}
+    branches = [
+        branch for branch in schema.get("anyOf") or schema["oneOf"] if branch != {"type": "null"}
+    ]
+    if len(branches) == 1:
+        return _convert({**branches[0], **rest}, definitions, inside)
+    if {branch.get("type") for branch in branches} == {"integer", "string"}:
+        rest["x-kubernetes-int-or-string"] = True
+    return _convert(rest, definitions, inside)
+
+
+def _bounds(schema: Schema, found: Schema) -> None:
+    """JSON Schema's numeric exclusive bounds in OpenAPI 3.0's spelling."""
+    for bound in ("minimum", "maximum"):
+        exclusive = f"exclusive{bound.capitalize()}"
+        if exclusive in schema:
+            found[bound] = schema[exclusive]
+            found[exclusive] = True
+
+
+def _children(
+    schema: Schema, found: Schema, *, definitions: Schema, inside: tuple[str, ...]
+) -> None:
+    if "properties" in schema:
+        found["properties"] = {
+            name: _convert(child, definitions, inside)
+            for name, child in schema["properties"].items()
+        }
+    if schema.get("required"):
+        found["required"] = list(schema["required"])
+    if "items" in schema:
+        found["items"] = _convert(schema["items"], definitions, inside)
+    additional = schema.get("additionalProperties")
+    if isinstance(additional, dict):
+        found["additionalProperties"] = _convert(additional, definitions, inside)
+    elif additional is True and "properties" not in schema:
+        found["x-kubernetes-preserve-unknown-fields"] = True

@@ -1,0 +1,137 @@
+"""What names, labels and keys may look like: the texts of what is wrong, none when all is well.
+
+Follows apimachinery/pkg/util/validation, pkg/api/validate/content and pkg/api/validation.
+"""
+
+import re
+from collections.abc import Callable
+
+Check = Callable[[str, bool], list[str]]
+"""(name, whether it is only a prefix) → what is wrong."""
+
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
+_KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_VALUE = f"({_KEY})?"
+_MAX_LABEL, _MAX_SUBDOMAIN = 63, 253
+_NAME_PART = (
+    "must consist of alphanumeric characters, '-', '_' or '.', "
+    "and must start and end with an alphanumeric character"
+)
+_SUBDOMAIN_TEXT = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+    "'.', and must start and end with an alphanumeric character"
+)
+_LABEL_TEXT = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
+    "must start and end with an alphanumeric character"
+)
+_LABEL_1035_TEXT = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+    "alphabetic character, and end with an alphanumeric character"
+)
+_VALUE_TEXT = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
+    "'.', and must start and end with an alphanumeric character"
+)
+_matches = {
+    pattern: re.compile(rf"(?:{pattern})\Z").match
+    for pattern in (_LABEL, _SUBDOMAIN, _LABEL_1035, _KEY, _VALUE)
+}
+
+
+def regex_error(text: str, pattern: str, *examples: str) -> str:
+    """validation.RegexError: the rule with its examples."""
+    if not examples:
+        return f"{text} (regex used for validation is '{pattern}')"
+    shown = " or ".join(f"'{example}', " for example in examples)
+    return f"{text} (e.g. {shown}regex used for validation is '{pattern}')"
+
+
+def max_length_error(limit: int) -> str:
+    """validation.MaxLenError."""
+    return f"must be no more than {limit} bytes"
+
+
+def dns1123_subdomain(name: str) -> list[str]:
+    """IsDNS1123Subdomain: `example.com`."""
+    return _check(name, _MAX_SUBDOMAIN, _SUBDOMAIN, (_SUBDOMAIN_TEXT, "example.com"))
+
+
+def dns1123_label(name: str) -> list[str]:
+    """IsDNS1123Label: `my-name`."""
+    return _check(name, _MAX_LABEL, _LABEL, (_LABEL_TEXT, "my-name", "123-abc"))
+
+
+def dns1035_label(name: str) -> list[str]:
+    """IsDNS1035Label: starts with a letter."""
+    return _check(name, _MAX_LABEL, _LABEL_1035, (_LABEL_1035_TEXT, "my-name", "abc-123"))
+
+
+def label_value(value: str) -> list[str]:
+    """IsValidLabelValue."""
+    return _check(value, _MAX_LABEL, _VALUE, (_VALUE_TEXT, "MyValue", "my_value", "12345"))
+
+
+def label_key(key: str) -> list[str]:
+    """IsLabelKey, IsQualifiedName: `name` or `example.com/name`."""
+    prefix, slash, name = key.rpartition("/")
+    if "/" in prefix:
+        text = regex_error("a valid label key " + _NAME_PART, _KEY, *_KEY_EXAMPLES)
+        return [f"{text} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"]
+    wrong = []
+    if slash and not prefix:
+        wrong.append("prefix part must be non-empty")
+    elif slash:
+        wrong += [f"prefix part {text}" for text in dns1123_subdomain(prefix)]
+    if not name:
+        wrong.append("name part must be non-empty")
+    elif _size(name) > _MAX_LABEL:
+        wrong.append("name part " + max_length_error(_MAX_LABEL))
+    if not _matches[_KEY](name):
+        wrong.append("name part " + regex_error(_NAME_PART, _KEY, *_KEY_EXAMPLES))
+    return wrong
+
+
+_KEY_EXAMPLES = ("MyName", "my.name", "123-abc")
+
+
+def subdomain(name: str, prefix: bool = False) -> list[str]:
+    """NameIsDNSSubdomain, the rule of most kinds."""
+    return dns1123_subdomain(_masked(name) if prefix else name)
+
+
+def label(name: str, prefix: bool = False) -> list[str]:
+    """NameIsDNSLabel, the rule of namespaces."""
+    return dns1123_label(_masked(name) if prefix else name)
+
+
+def label_1035(name: str, prefix: bool = False) -> list[str]:
+    """NameIsDNS1035Label, the rule of services."""
+    return dns1035_label(_masked(name) if prefix else name)
+
+
+def path_segment(name: str, prefix: bool = False) -> list[str]:
+    """ValidatePathSegmentName, the rule of roles and bindings: any text that fits in a URL."""
+    if not prefix and name in {".", ".."}:
+        return [f"may not be '{name}'"]
+    return [f"may not contain '{char}'" for char in "/%" if char in name]
+
+
+def _masked(prefix: str) -> str:
+    """A prefix may end in a dash: the random suffix follows."""
+    return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
+
+
+def _check(name: str, limit: int, pattern: str, texts: tuple[str, ...]) -> list[str]:
+    wrong = []
+    if _size(name) > limit:
+        wrong.append(max_length_error(limit))
+    if not _matches[pattern](name):
+        wrong.append(regex_error(texts[0], pattern, *texts[1:]))
+    return wrong
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())

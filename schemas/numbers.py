@@ -1,0 +1,135 @@
+"""Numbers as the reference checks them: integers in floats, ranges of formats, bounds, multiples.
+
+Follows kube-openapi/pkg/validation/validate/{validator,values}.go and go-openapi/swag/convert.go.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+
+from inkube.schemas import gotext
+
+_MAX_JSON_FLOAT = float(2**53 - 1)
+_EPSILON = 1e-9
+_MAX_FLOAT32 = 3.4028235677973366e38
+_BITS = {"int32": 31, "int64": 63, "": 63}
+
+Number = int | float
+Problem = tuple[str, Number | None]
+"""(text after the path, the value shown); a value of None marks an error without a place."""
+
+
+def is_whole(value: float) -> bool:
+    """swag.IsFloat64AJSONInteger: whole within a relative error, and exact in a double."""
+    if not -_MAX_JSON_FLOAT <= value <= _MAX_JSON_FLOAT:
+        return False
+    if value.is_integer():
+        return True
+    if abs(value) < 1 or value < 0:
+        return False
+    whole = float(int(value))
+    return (value - whole) / (value + whole) < _EPSILON
+
+
+def fits(value: Number, kind: str, format: str) -> bool:
+    """IsValueValidAgainstRange: the number can be held by type and format."""
+    if kind == "integer":
+        limit = 1 << _BITS.get(format, 63)
+        return (isinstance(value, int) or value.is_integer()) and -limit <= value < limit
+    return format != "float" or abs(value) < _MAX_FLOAT32 or math.isinf(value)
+
+
+def compile_bounds(
+    schema: dict[str, Number | bool], kind: str, format: str
+) -> list[Callable[[Number], list[Problem]]]:
+    """The checks of multipleOf, minimum and maximum, in the order upstream merges them."""
+    checks: list[Callable[[Number], list[Problem]]] = []
+    makers = (("multipleOf", _multiple), ("minimum", _minimum), ("maximum", _maximum))
+    for keyword, maker in makers:
+        bound = schema.get(keyword)
+        if bound is not None and not isinstance(bound, bool):
+            exclusive = bool(schema.get(f"exclusive{keyword.capitalize()}"))
+            checks.append(_guarded(maker(bound, exclusive), bound, (keyword, kind, format)))
+    return checks
+
+
+def safe_range(schema: Mapping[str, Number | bool], kind: str, form: str) -> tuple[Number, Number]:
+    """Between these two every number is fine; nothing is where that cannot be said so simply."""
+    bounds = [schema.get("minimum"), schema.get("maximum")]
+    unfit = any(bound is not None and not fits(bound, kind, form) for bound in bounds)
+    if unfit or form == "float" or "multipleOf" in schema:
+        return 0, 0
+    reach = 1 << _BITS.get(form, 63)
+    low = -reach if bounds[0] is None else max(bounds[0], -reach)
+    high = reach if bounds[1] is None else min(bounds[1], reach)
+    return low, high
+
+
+_PREFIXES = {
+    "multipleOf": "MultipleOf",
+    "minimum": "Minimum boundary",
+    "maximum": "Maximum boundary",
+}
+
+
+def range_problem(prefix: str, kind: str, format: str) -> str:
+    """The text of a number out of range, up to the path."""
+    how = f"with format {format}" if format else "(default format)"
+    return f"{prefix} value must be of type {kind} {how} in "
+
+
+def _guarded(
+    check: Callable[[Number], str | None], bound: Number, where: tuple[str, str, str]
+) -> Callable[[Number], list[Problem]]:
+    """A bound that its own type cannot hold is an error of its own, and compared as a float."""
+    keyword, kind, form = where
+    unfit = "" if fits(bound, kind, form) else range_problem(_PREFIXES[keyword], kind, form)
+
+    def problems(value: Number) -> list[Problem]:
+        text = check(float(value) if unfit else value)
+        found: list[Problem] = [(unfit, None)] if unfit else []
+        return [*found, (text, value)] if text else found
+
+    return problems
+
+
+def _minimum(bound: Number, exclusive: bool) -> Callable[[Number], str | None]:
+    words = "greater than" if exclusive else "greater than or equal to"
+
+    def check(value: Number) -> str | None:
+        limit = _native(bound, value)
+        if value < limit or (exclusive and value == limit):
+            return f"should be {words} {gotext.number(limit)}"
+        return None
+
+    return check
+
+
+def _maximum(bound: Number, exclusive: bool) -> Callable[[Number], str | None]:
+    words = "less than" if exclusive else "less than or equal to"
+
+    def check(value: Number) -> str | None:
+        limit = _native(bound, value)
+        if value > limit or (exclusive and value == limit):
+            return f"should be {words} {gotext.number(limit)}"
+        return None
+
+    return check
+
+
+def _multiple(factor: Number, _exclusive: bool) -> Callable[[Number], str | None]:
+    def check(value: Number) -> str | None:
+        divisor = _native(factor, value)
+        if not divisor:  # upstream divides by zero here and answers 500
+            divisor = float(factor)
+        if isinstance(value, int) and isinstance(divisor, int):
+            fine = value % divisor == 0
+        else:
+            fine = is_whole(1 / divisor * value if divisor < 1 else value / divisor)
+        return None if fine else f"should be a multiple of {gotext.number(divisor)}"
+
+    return check
+
+
+def _native(bound: Number, value: Number) -> Number:
+    """An integer is compared with the bound cut to an integer: -1.5 becomes -1."""
+    return int(bound) if isinstance(value, int) else float(bound)

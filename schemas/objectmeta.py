@@ -1,0 +1,239 @@
+"""Metadata of objects: its rules on create and update, its warnings, generated names.
+
+What is checked is metadata as `metadecoding` gives it. Upstream checks some of it several times on
+an update; `validate_update` repeats as often, for clients see it in `details.causes`. Follows
+apimachinery/pkg/api/validation/objectmeta.go, pkg/apis/meta/v1/validation and
+apiserver/pkg/registry/rest/{create,update}.go.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from inkube.schemas import gotext, names
+from inkube.schemas.fielderrors import (
+    FieldError,
+    GoType,
+    forbidden,
+    invalid,
+    required,
+    too_long,
+)
+from inkube.schemas.meta import split_api_version
+
+Meta = Mapping[str, Any]
+
+_MAX_ANNOTATIONS = 256 * 1024
+_MAX_MANAGER = 128
+_MAX_SUBRESOURCE = 256
+_MAX_GENERATED_BASE = 58
+"""A generated name has at most 63 characters, five of them random."""
+SUFFIX_CHARACTERS = "bcdfghjklmnpqrstvwxz2456789"
+"""No vowels, no digits that look like letters (`utilrand.String`)."""
+ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+_IMMUTABLE = "field is immutable"
+
+
+def validate(
+    meta: Meta, *, namespaced: bool, name_check: names.Check, path: str = "metadata"
+) -> list[FieldError]:
+    """ValidateObjectMeta: everything that can be said of metadata without its history."""
+    return [
+        *_name_errors(meta, name_check, path),
+        *_namespace_errors(meta, namespaced, path),
+        *_generation_errors(meta, path),
+        *_marks(meta, path),
+        *_finalizer_errors(meta.get("finalizers") or (), f"{path}.finalizers"),
+        *_managed_errors(meta, path),
+    ]
+
+
+def validate_changes(meta: Meta, old: Meta, *, path: str = "metadata") -> list[FieldError]:
+    """ValidateObjectMetaUpdate: what may not change, and what is checked again."""
+    found: list[FieldError] = []
+    if old.get("deletionTimestamp"):
+        found += _new_finalizers(meta, old, path)
+    if not meta.get("resourceVersion"):
+        found.append(invalid(f"{path}.resourceVersion", "", "must be specified for an update"))
+    if (meta.get("generation") or 0) < (old.get("generation") or 0):
+        found.append(invalid(f"{path}.generation", meta.get("generation") or 0,
+                             "must not be decremented"))  # fmt: skip
+    for name in ("name", "namespace", "uid"):
+        if (meta.get(name) or "") != (old.get(name) or ""):
+            found.append(invalid(f"{path}.{name}", meta.get(name) or "", _IMMUTABLE))
+    for name in ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
+        if meta.get(name) != old.get(name):
+            found.append(invalid(f"{path}.{name}", meta.get(name), _IMMUTABLE))
+    return [*found, *_marks(meta, path), *_managed_errors(meta, path)]
+
+
+def validate_update(meta: Meta, old: Meta, *, namespaced: bool) -> list[FieldError]:
+    """All that rest.BeforeUpdate and the strategy of a custom resource say of metadata."""
+    changes = validate_changes(meta, old)
+    common = validate(meta, namespaced=namespaced, name_check=names.path_segment)
+    return [*common, *changes, *changes]
+
+
+def finalizer_warnings(meta: Meta, old: Meta | None = None) -> list[str]:
+    """Added finalizers of custom resources that name no domain."""
+    known = {*((old or {}).get("finalizers") or ()), ORPHAN, FOREGROUND}
+    added = sorted(set(meta.get("finalizers") or ()) - known)
+    return [
+        f"metadata.finalizers: {gotext.quote(name)}: prefer a domain-qualified finalizer name "
+        "to avoid accidental conflicts with other finalizer writers"
+        for name in added
+        if "/" not in name
+    ]
+
+
+def generated_name(base: str, suffix: Callable[[], str]) -> str:
+    """`base` and five random characters, which `suffix` draws from SUFFIX_CHARACTERS."""
+    return base[:_MAX_GENERATED_BASE] + suffix()
+
+
+# ----------------------------------------------------------------- name and namespace
+
+
+def _name_errors(meta: Meta, check: names.Check, path: str) -> Iterator[FieldError]:
+    base, name = meta.get("generateName") or "", meta.get("name") or ""
+    if base:
+        for text in check(base, True):
+            yield invalid(f"{path}.generateName", base, text)
+    if not name:
+        yield required(f"{path}.name", "name or generateName is required")
+        return
+    for text in check(name, False):
+        yield invalid(f"{path}.name", name, text)
+
+
+def _namespace_errors(meta: Meta, namespaced: bool, path: str) -> Iterator[FieldError]:
+    namespace = meta.get("namespace") or ""
+    if namespaced and not namespace:
+        yield required(f"{path}.namespace")
+    elif namespaced:
+        for text in names.label(namespace):
+            yield invalid(f"{path}.namespace", namespace, text)
+    elif namespace:
+        yield forbidden(f"{path}.namespace", "not allowed on this type")
+
+
+def _generation_errors(meta: Meta, path: str) -> Iterator[FieldError]:
+    generation = meta.get("generation") or 0
+    if generation < 0:
+        yield invalid(f"{path}.generation", generation, "must be greater than or equal to 0")
+
+
+# ------------------------------------------------- labels, annotations, owners, finalizers
+
+
+def _marks(meta: Meta, path: str) -> Iterator[FieldError]:
+    """Labels, annotations and owners, which every pass checks."""
+    yield from label_errors(meta.get("labels") or {}, f"{path}.labels")
+    yield from _annotation_errors(meta.get("annotations") or {}, f"{path}.annotations")
+    yield from _owner_errors(meta.get("ownerReferences") or (), f"{path}.ownerReferences")
+
+
+def label_errors(labels: Mapping[str, str], path: str) -> Iterator[FieldError]:
+    """ValidateLabels."""
+    for key, value in labels.items():
+        for text in names.label_key(key):
+            yield invalid(path, key, text)
+        for text in names.label_value(value):
+            yield invalid(path, value, text)
+
+
+def _annotation_errors(annotations: Mapping[str, str], path: str) -> Iterator[FieldError]:
+    size = 0
+    for key, value in annotations.items():
+        size += len(key.encode()) + len(value.encode())
+        for text in names.label_key(key.lower()):
+            yield invalid(path, key, text)
+    if size > _MAX_ANNOTATIONS:
+        yield too_long(path, _MAX_ANNOTATIONS)
+
+
+def _owner_errors(owners: Sequence[Meta], path: str) -> Iterator[FieldError]:
+    controller = ""
+    for owner in owners:
+        yield from _one_owner(owner, path)
+        if owner.get("controller"):
+            current = f"{owner.get('kind', '')}/{owner.get('name', '')}"
+            if controller:
+                shown = f"[{','.join(map(_owner_json, owners))}]"
+                text = (
+                    'Only one reference can have Controller set to true. Found "true" in '
+                    f"references for {controller} and {current}"
+                )
+                yield invalid(path, GoType(shown), text)
+            controller = controller or current
+
+
+def _one_owner(owner: Meta, path: str) -> Iterator[FieldError]:
+    api_version, kind = owner.get("apiVersion") or "", owner.get("kind") or ""
+    group, version = split_api_version(api_version) if api_version.count("/") < 2 else ("", "")
+    if not version:
+        yield invalid(f"{path}.apiVersion", api_version, "version must not be empty")
+    for name in ("kind", "name", "uid"):
+        if not owner.get(name):
+            yield invalid(f"{path}.{name}", "", "must not be empty")
+    if (group, version, kind) == ("", "v1", "Event"):
+        text = f"{group}/{version}, Kind={kind} is disallowed from being an owner"
+        yield invalid(path, GoType(_owner_json(owner)), text)
+
+
+_OWNER_MEMBERS = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
+
+
+def _owner_json(owner: Meta) -> str:
+    """An owner as Go prints the struct: in declared order."""
+    members = (name for name in _OWNER_MEMBERS if owner.get(name) is not None)
+    texts = (f'"{name}":{gotext.compact_json(owner[name])}' for name in members)
+    return "{" + ",".join(texts) + "}"
+
+
+def _finalizer_errors(finalizers: Sequence[str], path: str) -> Iterator[FieldError]:
+    for name in finalizers:
+        for text in names.label_key(name):
+            yield invalid(path, name, text)
+    if ORPHAN in finalizers and FOREGROUND in finalizers:
+        text = f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"
+        yield invalid(path, list(finalizers), text)
+
+
+def _new_finalizers(meta: Meta, old: Meta, path: str) -> Iterator[FieldError]:
+    known = old.get("finalizers") or ()
+    added = [name for name in meta.get("finalizers") or () if name not in known]
+    if added:
+        shown = gotext.go_strings(sorted(set(added)))
+        text = (
+            "no new finalizers can be added if the object is being deleted, "
+            f"found new finalizers {shown}"
+        )
+        yield forbidden(f"{path}.finalizers", text)
+
+
+# ------------------------------------------------------------------------ managed fields
+
+
+def _managed_errors(meta: Meta, path: str) -> Iterator[FieldError]:
+    for index, entry in enumerate(meta.get("managedFields") or ()):
+        place = f"{path}.managedFields[{index}]"
+        operation, fields_type = entry.get("operation") or "", entry.get("fieldsType") or ""
+        if operation not in {"Apply", "Update"}:
+            yield invalid(f"{place}.operation", operation, "must be `Apply` or `Update`")
+        if fields_type not in {"", "FieldsV1"}:
+            yield invalid(f"{place}.fieldsType", fields_type, "must be `FieldsV1`")
+        yield from field_manager_errors(entry.get("manager") or "", f"{place}.manager")
+        if len((entry.get("subresource") or "").encode()) > _MAX_SUBRESOURCE:
+            yield too_long(f"{place}.subresource", _MAX_SUBRESOURCE)
+
+
+def field_manager_errors(manager: str, path: str) -> Iterator[FieldError]:
+    """ValidateFieldManager: not too long, printable."""
+    if len(manager.encode()) > _MAX_MANAGER:
+        yield too_long(path, _MAX_MANAGER)
+    position = 0
+    for char in manager:
+        if not char.isprintable():
+            text = f"invalid character U+{ord(char):04X} (at position {position})"
+            yield invalid(path, manager, text)
+        position += len(char.encode())

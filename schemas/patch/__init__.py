@@ -1,0 +1,11 @@
+"""Patches of plain JSON objects: JSON patch, merge patch and strategic merge patch.
+
+All three leave their inputs alone and answer a new object. A refusal is a StatusError with the code
+and text kube-apiserver answers (apiserver/pkg/endpoints/handlers/patch.go).
+"""
+
+from inkube.schemas.patch.json import apply_json_patch
+from inkube.schemas.patch.merge import merge
+from inkube.schemas.patch.strategic import strategic
+
+__all__ = ["apply_json_patch", "merge", "strategic"]

@@ -1,0 +1,49 @@
+"""JSON merge patch, RFC 7386, with the corners of evanphx/json-patch (merge.go)."""
+
+from typing import Any
+
+import orjson
+
+from inkube.schemas import gotext, status
+
+Object = dict[str, Any]
+
+
+def merge(obj: Object, patch: Any) -> Object:
+    """`obj` with `patch` merged in. Raises a 400 StatusError for a patch that is no object.
+
+    Nulls remove; those inside what is new are dropped, except as list items.
+    """
+    if patch is None:
+        raise status.bad_request("invalid JSON Patch")
+    if not isinstance(patch, dict):
+        kind = gotext.json_kind(patch)
+        raise status.bad_request(
+            f"error decoding patch: json: cannot unmarshal {kind} into Go value of type "
+            "map[string]interface {}"
+        )
+    return _merged(obj, orjson.loads(orjson.dumps(patch)))
+
+
+def _merged(current: Object, patch: Object) -> Object:
+    merged = dict(current)
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = _value(merged.get(key), value)
+    return merged
+
+
+def _value(current: Any, value: Any) -> Any:
+    if not isinstance(current, dict):
+        return _without_nulls(value)
+    return _merged(current, value) if isinstance(value, dict) else value
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _without_nulls(v) for k, v in value.items() if v is not None}
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    return value

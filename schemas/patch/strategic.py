@@ -1,0 +1,280 @@
+"""Strategic merge patch: merging by the schema's merge keys and strategies, with directives.
+
+`$patch: replace|delete`, `$deleteFromPrimitiveList/FIELD`, `$setElementOrder/FIELD` and
+`$retainKeys`, as apimachinery strategicpatch/patch.go carries them out. Lists without the strategy
+`merge` are replaced. What breaks the rules of directives is a 400, nested lists a 422, everything
+else the reference's own 500.
+"""
+
+from typing import Any
+
+import orjson
+
+from inkube.schemas import gotext, status
+from inkube.schemas.patch import ordering
+
+Object = dict[str, Any]
+Schema = dict[str, Any]
+_MARK = "$patch"
+_RETAIN = "$retainKeys"
+_ORDER = "$setElementOrder"
+_REMOVE = "$deleteFromPrimitiveList"
+_BAD_RETAIN = "invalid patch format of retainKeys"
+_BAD_ORDER = "invalid patch format of setElementOrder list"
+_BAD_REMOVE = "invalid patch format of primitive list"
+_NO_LISTS_OF_LISTS = "lists of lists are not supported"
+
+
+def strategic(obj: Object, patch: Any, schema: Schema) -> Object:
+    """`obj` merged with `patch` by `schema`. Raises StatusError (400, 422 or 500)."""
+    if patch is None:
+        return obj
+    if not isinstance(patch, dict):
+        raise status.bad_request(
+            f"json: cannot unmarshal {gotext.json_kind(patch)} into Go value of type "
+            "map[string]interface {}"
+        )
+    return _merge_map(_copy(obj), _copy(patch), schema)
+
+
+def _copy(value: Object) -> Object:
+    copied: Object = orjson.loads(orjson.dumps(value))
+    return copied
+
+
+def _merge_map(original: Object, patch: Object, schema: Schema) -> Object:
+    """Merge `patch` into `original`, which is changed, as is the patch (mergeMap)."""
+    if _MARK in patch:
+        return _by_directive(patch)
+    _retain_keys(original, patch)
+    _set_orders(original, patch, schema)
+    for field, value in patch.items():
+        removes = field.startswith(_REMOVE)
+        name = _field_of(field, _REMOVE, _BAD_REMOVE) if removes else field
+        if value is None:
+            original.pop(name, None)
+        elif type(original.get(name)) is not type(value):
+            if not removes:
+                _take(original, name, value)
+        elif isinstance(value, dict):
+            original[name] = _merged_map(original[name], value, _field(schema, name))
+        elif isinstance(value, list):
+            field_schema = _field(schema, name)
+            original[name] = _merged_list(original[name], value, field_schema, removes=removes)
+        else:
+            original[name] = value
+    return original
+
+
+def _by_directive(patch: Object) -> Object:
+    directive = patch[_MARK]
+    if directive == "replace":
+        del patch[_MARK]
+        return patch
+    if directive == "delete":
+        return {}
+    raise _bad_directive(patch)
+
+
+def _bad_directive(patch: Object) -> status.StatusError:
+    return status.unknown(
+        f"unknown patch type: {gotext.plain(patch[_MARK])} in map: {gotext.plain(patch)}"
+    )
+
+
+def _field_of(key: str, prefix: str, complaint: str) -> str:
+    parts = key.split("/", 1)
+    if len(parts) < 2 or parts[0] != prefix:
+        raise status.bad_request(complaint)
+    return parts[1]
+
+
+def _take(original: Object, name: str, value: Any) -> None:
+    """The patch's value as it is, without its nulls and what only carries a directive."""
+    kept = _without_directives(_without_nulls(value))
+    if kept is None:
+        original.pop(name, None)
+    else:
+        original[name] = kept
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _without_nulls(v) for k, v in value.items() if v is not None}
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    return value
+
+
+def _without_directives(value: Any) -> Any:
+    """None stands for a map that holds `$patch` (removeDirectives)."""
+    if isinstance(value, dict):
+        if _MARK in value:
+            return None
+        kept = {k: _without_directives(v) for k, v in value.items()}
+        return {k: v for k, v in kept.items() if v is not None or value[k] is None}
+    if isinstance(value, list):
+        return [_without_directives(item) for item in value if not _is_marked(item)]
+    return value
+
+
+def _is_marked(item: Any) -> bool:
+    return isinstance(item, dict) and _MARK in item
+
+
+def _field(schema: Schema, name: str) -> Schema:
+    """The schema of a member of a struct or map; an unknown one is the reference's 500."""
+    found = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
+    if isinstance(found, dict):
+        return found
+    if schema.get("x-kubernetes-preserve-unknown-fields"):
+        return schema
+    raise status.unknown(f'unable to find api field in struct for the json field "{name}"')
+
+
+def _strategies(schema: Schema) -> list[str]:
+    return str(schema.get("x-kubernetes-patch-strategy", "")).split(",")
+
+
+def _merged_map(original: Object, patch: Object, schema: Schema) -> Object:
+    if "replace" in _strategies(schema):
+        return patch
+    return _merge_map(original, patch, schema)
+
+
+def _merged_list(
+    original: list[Any], patch: list[Any], schema: Schema, *, removes: bool = False
+) -> list[Any]:
+    if not removes and "merge" not in _strategies(schema):
+        return patch
+    if not original and not patch:
+        return original
+    if _item_type(original, patch) is dict:
+        return _merged_maps(original, patch, schema)
+    if removes:
+        return [item for item in original if item not in patch]
+    merged = list(dict.fromkeys(original + patch))
+    return ordering.arrange(merged, patch, original, ordering.key_of(""))
+
+
+def _item_type(*lists: list[Any]) -> type:
+    """The one type of all items; lists among them are a 422, a mixture a 500."""
+    found: type | None = None
+    for item in (item for items in lists for item in items):
+        if found is None:
+            found = type(item)
+            if found is list:
+                raise status.StatusError(422, status.Reason.INVALID, _REJECTED, details={})
+        elif type(item) is not found:
+            raise status.unknown("list element types are not identical")
+    return found or dict
+
+
+_REJECTED = "the server rejected our request due to an error in our request"
+
+
+def _merged_maps(original: list[Any], patch: list[Any], schema: Schema) -> list[Any]:
+    key = str(schema.get("x-kubernetes-patch-merge-key", ""))
+    if not key:
+        raise status.unknown("cannot merge lists without merge key for struct")
+    original, patch = _obey_items(original, patch, key)
+    merged = list(original)
+    for item in patch:
+        at = _place(merged, key, _key_value(item, key))
+        if at is None:
+            merged.append(_without_directives(_without_nulls(item)))
+        else:
+            merged[at] = _merge_map(merged[at], item, schema.get("items", {}))
+    return ordering.arrange(merged, patch, original, ordering.key_of(key))
+
+
+def _obey_items(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
+    """Carry out the items that are directives (mergeSliceWithSpecialElements)."""
+    plain = [item for item in patch if not _is_marked(item)]
+    replaces = False
+    for item in patch:
+        directive = item.get(_MARK)
+        if directive == "delete":
+            value = _key_value(item, key)
+            original = [kept for kept in original if kept.get(key) != value]
+        elif directive == "replace":
+            replaces = True
+        elif directive == "merge":
+            raise status.unknown("merging lists cannot yet be specified in the patch")
+        elif _MARK in item:
+            raise _bad_directive(item)
+    return (plain, []) if replaces else (original, plain)
+
+
+def _key_value(item: Object, key: str) -> Any:
+    if key not in item:
+        raise status.unknown(
+            f"map: {gotext.plain(item)} does not contain declared merge key: {key}"
+        )
+    return item[key]
+
+
+def _place(items: list[Any], key: str, value: Any) -> int | None:
+    places = (place for place, item in enumerate(items) if item.get(key) == value)
+    return next(places, None)
+
+
+def _retain_keys(original: Object, patch: Object) -> None:
+    """`$retainKeys`: what is not listed goes; the patch itself may not say more."""
+    if _RETAIN not in patch:
+        return
+    retained = patch.pop(_RETAIN)
+    if not isinstance(retained, list):
+        raise status.bad_request(_BAD_RETAIN)
+    for field, value in patch.items():
+        directive = field.startswith((_REMOVE, _ORDER))
+        if value is not None and not directive and field not in retained:
+            raise status.bad_request(_BAD_RETAIN)
+    for field in [field for field in original if field not in retained]:
+        del original[field]
+
+
+def _set_orders(original: Object, patch: Object, schema: Schema) -> None:
+    """`$setElementOrder/FIELD`: merge that list and put it in order (mergePatchIntoOriginal)."""
+    for directive in [key for key in patch if key.startswith(_ORDER)]:
+        order = _list(patch.pop(directive))
+        name = _field_of(directive, _ORDER, _BAD_ORDER)
+        field_schema = _field(schema, name)
+        present = _list(original[name]) if name in original else None
+        change = _list(patch.pop(name)) if name in patch else None
+        _check_order(change or [], order, field_schema)
+        merged = _contents(present, change, field_schema)
+        if merged is not None:
+            key = ordering.key_of(str(field_schema.get("x-kubernetes-patch-merge-key", "")))
+            original[name] = ordering.arrange(merged, order, present or [], key)
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise status.unknown(
+            f"expected a []interface {{}}, but received a {gotext.type_name(value)}"
+        )
+    return value
+
+
+def _contents(
+    present: list[Any] | None, change: list[Any] | None, schema: Schema
+) -> list[Any] | None:
+    if change is None or present is None:
+        kept: list[Any] | None = present if change is None else _without_directives(change)
+        return kept
+    return _merged_list(present, change, schema)
+
+
+def _check_order(change: list[Any], order: list[Any], schema: Schema) -> None:
+    """Items of the patch have to stand in the order list, in its order."""
+    merge_key = str(schema.get("x-kubernetes-patch-merge-key", ""))
+    for item in change + order if merge_key else []:
+        _key_value(item, merge_key)
+    key = ordering.key_of(merge_key)
+    left = iter([key(item) for item in order])
+    if not all(key(item) in left for item in change if not _is_marked(item)):
+        raise status.unknown(
+            f"The order in patch list:\n{gotext.plain(change)}\n doesn't match {_ORDER} list:\n"
+            f"{gotext.plain(order)}\n"
+        )

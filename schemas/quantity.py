@@ -1,0 +1,302 @@
+"""Quantities such as `1500m`, `512Mi`, `2e3`: apimachinery's resource.Quantity, exactly.
+
+A quantity remembers whether it was small enough for an int64 with a decimal scale (`exact` false)
+or was read as an arbitrary decimal (`big`): only the former can be an integer, as in the
+reference. Upstream: pkg/api/resource/quantity.go, amount.go, suffix.go, math.go.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import total_ordering
+from typing import Final
+
+FORMAT_WRONG: Final = (
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
+SUFFIX_WRONG: Final = "unable to parse quantity's suffix"
+NUMERIC_WRONG: Final = "unable to parse numeric part of quantity"
+_NANO: Final = -9
+_FACTORS_MAX: Final = 18
+"""Digits that surely fit into an int64 (maxInt64Factors)."""
+_INT64: Final = 2**63
+_DIGITS_MAX: Final = 1_000
+_SCALE_MAX: Final = 1_000
+"""Powers of ten this far apart are not brought to one scale, nor more digits read: the reference
+would work on until memory ends."""
+_SHAPE: Final = re.compile(
+    r"([+-]?)(0*)([0-9]*)(?:\.([0-9]*))?((?:[eEinumkKMGTP])*[+-]?[0-9]*)", re.ASCII
+)
+_EXPONENT: Final = re.compile(r"[eE]([+-]?[0-9]+)", re.ASCII)
+
+
+class Format(Enum):
+    """How a quantity is written."""
+
+    DECIMAL_EXPONENT = "DecimalExponent"
+    BINARY = "BinarySI"
+    DECIMAL = "DecimalSI"
+
+
+_BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_DECIMAL: Final = {
+    "n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18,
+}  # fmt: skip
+_BINARY_TEXT: Final = {power: suffix for suffix, power in _BINARY.items()} | {0: ""}
+_DECIMAL_TEXT: Final = {power: suffix for suffix, power in _DECIMAL.items()}
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True, eq=False)
+class Quantity:
+    """`value × 10^scale`. Compared by amount, whatever the format.
+
+    `big`: kept as an arbitrary decimal, which is never an integer to `as_int64`.
+    """
+
+    value: int
+    scale: int = 0
+    format: Format = Format.DECIMAL
+    big: bool = False
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Quantity) and self.compare(other) == 0
+
+    def __lt__(self, other: "Quantity") -> bool:
+        return self.compare(other) < 0
+
+    def __hash__(self) -> int:
+        digits = str(self.value).rstrip("0") or "0"
+        return hash((digits, self.scale + len(str(self.value)) - len(digits)))
+
+    def __str__(self) -> str:
+        return canonical(self)
+
+    @property
+    def sign(self) -> int:
+        """-1, 0 or 1."""
+        return (self.value > 0) - (self.value < 0)
+
+    def compare(self, other: "Quantity") -> int:
+        """Cmp: -1, 0 or 1."""
+        if self.sign != other.sign or self.sign == 0:
+            return (self.sign > other.sign) - (self.sign < other.sign)
+        mine, theirs = _magnitude(self), _magnitude(other)
+        if mine != theirs:
+            return self.sign if mine > theirs else -self.sign
+        left, right, _ = _aligned(self, other)
+        return (left > right) - (left < right)
+
+    def as_int64(self) -> int | None:
+        """AsInt64: the integer where it is one without reducing anything, or None."""
+        if self.big or self.scale < 0:
+            return None
+        return _upscaled(self.value, self.scale)
+
+    def as_float(self) -> float:
+        """AsApproximateFloat64."""
+        try:
+            base = float(self.value)
+        except OverflowError:
+            return float("inf") * self.sign
+        return base if self.scale == 0 else base * _pow10(self.scale)
+
+    def add(self, other: "Quantity") -> "Quantity":
+        """Add: the format is the first's unless that is zero. Raises ValueError, as `subtract`."""
+        return self._plus(other)
+
+    def subtract(self, other: "Quantity") -> "Quantity":
+        """Sub."""
+        return self._plus(replace(other, value=-other.value))
+
+    def _plus(self, other: "Quantity") -> "Quantity":
+        notation = other.format if self.value == 0 else self.format
+        if not self.big and not other.big:
+            small = _small_sum(self, other)
+            if small is not None:
+                return Quantity(*small, notation)
+        left, right, scale = _aligned(self, other)
+        return Quantity(left + right, scale, notation, big=True)
+
+
+ZERO: Final = Quantity(0)
+
+
+def parse(text: str) -> Quantity:
+    """`ParseQuantity`. Raises ValueError with the reference's text."""
+    if text == "0":
+        return ZERO
+    found = _SHAPE.fullmatch(text)
+    if not text or found is None:
+        raise ValueError(FORMAT_WRONG)
+    if len(text) > _DIGITS_MAX:
+        raise ValueError(NUMERIC_WRONG)
+    negative = found[1] == "-"
+    whole, fraction = found[3] or "0", found[4] or ""
+    base, exponent, notation = _interpret(found[5])
+    small = _small(whole, fraction, (exponent, notation))
+    if small is not None:
+        value, scale = small
+        return Quantity(-value if negative else value, scale, notation)
+    value, scale, notation = _large(
+        int(whole + fraction), -len(fraction), (base, exponent, notation)
+    )
+    return Quantity(-value if negative else value, scale, notation, big=True)
+
+
+def is_valid(text: str) -> bool:
+    """Whether `parse` would read it."""
+    try:
+        parse(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _interpret(suffix: str) -> tuple[int, int, Format]:
+    """Base, exponent and format of a suffix (suffixer.interpret)."""
+    if suffix in _DECIMAL:
+        return 10, _DECIMAL[suffix], Format.DECIMAL
+    if suffix in _BINARY:
+        return 2, _BINARY[suffix], Format.BINARY
+    exponent = _EXPONENT.fullmatch(suffix)
+    if exponent is None or len(exponent[1]) > 19:
+        raise ValueError(SUFFIX_WRONG)
+    value = int(exponent[1])
+    return 10, (value + 2**31) % 2**32 - 2**31, Format.DECIMAL_EXPONENT
+
+
+def _small(whole: str, fraction: str, suffix: tuple[int, Format]) -> tuple[int, int] | None:
+    """The int64 form, or None where the number may not fit it."""
+    exponent, notation = suffix
+    mantissa, scale = 1, exponent
+    precision = _FACTORS_MAX - len(whole) - len(fraction)
+    if notation is Format.BINARY:
+        if fraction:
+            return None
+        mantissa, scale = 2**exponent, 0
+        precision = 15 - len(whole) - int(exponent * 3 / 10) - 1
+    scale -= len(fraction)
+    if precision < 0 or scale < _NANO:
+        return None
+    value = int(whole + fraction) * mantissa
+    return (value, scale) if value < _INT64 else None
+
+
+def _large(value: int, scale: int, suffix: tuple[int, int, Format]) -> tuple[int, int, Format]:
+    """The decimal form: rounded up to nano, capped at the greatest int64 where binary."""
+    base, exponent, notation = suffix
+    if base == 10:
+        scale += exponent
+    else:
+        value <<= exponent
+    if value and scale < _NANO:
+        value, scale = _rounded_up(value, scale, _NANO), _NANO
+    if notation is Format.BINARY:
+        amount = Quantity(value, scale)
+        if amount > Quantity(_INT64 - 1):
+            value, scale = _INT64 - 1, 0
+        elif ZERO < amount < Quantity(1):
+            notation = Format.DECIMAL
+    return value, scale, notation
+
+
+def _rounded_up(value: int, scale: int, target: int) -> int:
+    """The amount (not negative) at a greater scale, away from zero."""
+    if target - scale > len(str(value)) + 1:
+        return 1 if value else 0
+    divisor: int = 10 ** (target - scale)
+    return -(-value // divisor)
+
+
+def _magnitude(quantity: Quantity) -> int:
+    """The exponent of the first digit."""
+    return len(str(abs(quantity.value))) + quantity.scale
+
+
+def _aligned(left: Quantity, right: Quantity) -> tuple[int, int, int]:
+    scale = min(left.scale, right.scale)
+    if max(left.scale, right.scale) - scale > _SCALE_MAX or _is_vast(left) or _is_vast(right):
+        raise ValueError("quantities are too far apart")
+    return (
+        left.value * 10 ** (left.scale - scale),
+        right.value * 10 ** (right.scale - scale),
+        scale,
+    )
+
+
+def _is_vast(quantity: Quantity) -> bool:
+    return quantity.value.bit_length() > 4 * _DIGITS_MAX
+
+
+def _upscaled(value: int, scale: int) -> int | None:
+    """positiveScaleInt64: `value × 10^scale` where an int64 holds it."""
+    if value == 0:
+        return 0
+    if scale > _FACTORS_MAX:
+        return None
+    result: int = value * 10**scale
+    return result if -_INT64 <= result < _INT64 else None
+
+
+def _small_sum(left: Quantity, right: Quantity) -> tuple[int, int] | None:
+    """int64Amount.Add, or None on overflow."""
+    if right.value == 0:
+        return left.value, left.scale
+    if left.value == 0:
+        return right.value, right.scale
+    scale = min(left.scale, right.scale)
+    mine = _upscaled(left.value, left.scale - scale)
+    theirs = _upscaled(right.value, right.scale - scale)
+    if mine is None or theirs is None or not -_INT64 <= mine + theirs < _INT64:
+        return None
+    return mine + theirs, scale
+
+
+def _pow10(exponent: int) -> float:
+    """math.Pow10."""
+    if exponent < -323:
+        return 0.0
+    return float("inf") if exponent > 308 else float(f"1e{exponent}")
+
+
+def canonical(quantity: Quantity) -> str:
+    """`String()` of a quantity that was not read from canonical text: no digit lost, the
+    greatest suffix that leaves no fraction."""
+    if quantity.value == 0:
+        return "0"
+    if quantity.format is Format.BINARY:
+        whole = _whole(quantity)
+        if whole is not None and abs(whole) >= 1024:
+            return _in_binary(whole)
+    return _in_decimal(quantity)
+
+
+def _whole(quantity: Quantity) -> int | None:
+    if quantity.scale >= 0:
+        factor: int = 10 ** min(quantity.scale, _SCALE_MAX)
+        return quantity.value * factor
+    divisor: int = 10**-quantity.scale
+    return None if quantity.value % divisor else quantity.value // divisor
+
+
+def _in_binary(value: int) -> str:
+    power = 0
+    while value % 1024 == 0 and power < 60:
+        value //= 1024
+        power += 10
+    return f"{value}{_BINARY_TEXT[power]}"
+
+
+def _in_decimal(quantity: Quantity) -> str:
+    digits = str(abs(quantity.value)).rstrip("0")
+    exponent = quantity.scale + len(str(abs(quantity.value))) - len(digits)
+    if exponent < _NANO:
+        value = _rounded_up(abs(quantity.value), quantity.scale, _NANO)
+        digits, exponent = str(value), _NANO
+    digits += "0" * (exponent % 3)
+    exponent -= exponent % 3
+    sign = "-" if quantity.value < 0 else ""
+    if quantity.format is not Format.DECIMAL_EXPONENT and exponent in _DECIMAL_TEXT:
+        return f"{sign}{digits}{_DECIMAL_TEXT[exponent]}"
+    return f"{sign}{digits}e{exponent}" if exponent else f"{sign}{digits}"

@@ -1,0 +1,72 @@
+"""Ratcheting: what was wrong before and did not change is forgiven on update.
+
+The same checks as on create, but whatever is found at a place whose value equals its old
+counterpart is dropped at that place, before combinators above judge their branches. Follows
+apiextensions-apiserver/pkg/apiserver/validation/ratcheting.go.
+"""
+
+from typing import Any
+
+from inkube.schemas import checks, fieldpaths
+from inkube.schemas.correlation import Correlation
+from inkube.schemas.fieldpaths import Path
+from inkube.schemas.findings import Sink, Step
+
+_NEVER = frozenset({"apiVersion", "kind"})
+"""Root fields that are compared with nothing: old and new have been converted to one version."""
+
+
+class RatchetSink(Sink):
+    """A sink that knows the old object."""
+
+    __slots__ = ("_correlation",)
+
+    def __init__(self, correlation: Correlation) -> None:
+        super().__init__()
+        self._correlation = correlation
+
+    def fork(self) -> "RatchetSink":
+        """An empty sink for a branch."""
+        return RatchetSink(self._correlation)
+
+    def forgive(self, path: Path, start: int) -> None:
+        """Drop what was found since `start` if the value at `path` has not changed."""
+        found: Correlation | None = self._correlation
+        if path is not None and path[0] is None and path[1] in _NEVER:
+            return
+        for segment in fieldpaths.segments(path):
+            found = found.child(segment) if found is not None else None
+        if found is not None and found.equal:
+            del self[start:]
+
+
+class RatchetCompiler(checks.Compiler):
+    """Compiles steps that give every child the chance to be forgiven."""
+
+    def follow_items(self, dispatch: checks.Dispatch) -> Step:
+        """The step that checks every item of a list."""
+
+        def check_items(value: Any, path: Path, errors: Sink) -> None:
+            for index, item in enumerate(value):
+                _check_child(dispatch, item, (path, index), errors)
+
+        return check_items
+
+    def follow_fields(self, dispatches: checks.Dispatches) -> Step:
+        """The step that checks every field of an object."""
+
+        def check_fields(value: Any, path: Path, errors: Sink) -> None:
+            for name, item in value.items():
+                _check_child(dispatches[name], item, (path, name), errors)
+
+        return check_fields
+
+
+def _check_child(dispatch: checks.Dispatch, value: Any, path: Path, errors: Sink) -> None:
+    step = dispatch[type(value)]
+    if step is None:
+        return
+    start = len(errors)
+    step(value, path, errors)
+    if len(errors) > start and isinstance(errors, RatchetSink):
+        errors.forgive(path, start)

@@ -1,0 +1,37 @@
+"""The fields a way of writing resets, so that its writers never own them.
+
+A write to an object leaves its status alone, a write to the status leaves the rest alone. Follows
+the GetResetFields of the strategies of kube-apiserver and apiextensions-apiserver.
+"""
+
+from inkube.schemas import fieldsets
+from inkube.schemas.fieldsets import EMPTY, FieldSet
+
+_STATUS = fieldsets.named("status")
+_SPEC = fieldsets.named("spec")
+_ALL_BUT_STATUS = fieldsets.named("metadata", "spec")
+_OF_STATUS = {
+    ("apps", "Deployment"): fieldsets.named("spec", "metadata.labels"),
+    ("", "Pod"): fieldsets.named("spec", "metadata.deletionTimestamp", "metadata.ownerReferences"),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): _ALL_BUT_STATUS,
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): _ALL_BUT_STATUS,
+    ("apiregistration.k8s.io", "APIService"): _ALL_BUT_STATUS,
+    ("flowcontrol.apiserver.k8s.io", "FlowSchema"): _ALL_BUT_STATUS,
+    ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"): _ALL_BUT_STATUS,
+}
+
+
+def of_custom(subresource: str, *, status: bool) -> FieldSet:
+    """For custom resources; `status` when the version has a status subresource."""
+    if not status:
+        return EMPTY
+    return {"": _STATUS, "status": _ALL_BUT_STATUS}.get(subresource, EMPTY)
+
+
+def of_builtin(group: str, kind: str, subresource: str, *, status: bool) -> FieldSet:
+    """For built-in kinds; `status` when the kind has a status subresource."""
+    if not status:
+        return EMPTY
+    if subresource == "status":
+        return _OF_STATUS.get((group, kind), _SPEC)
+    return EMPTY if subresource else _STATUS

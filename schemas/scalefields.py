@@ -1,0 +1,80 @@
+"""managedFields between an object and its Scale.
+
+A Scale shows who owns the replicas of its object; a write to the Scale is tracked as one of an
+autoscaling/v1 object and then carried back. Follows apimachinery
+pkg/util/managedfields/scalehandler.go.
+"""
+
+from collections.abc import Mapping
+
+from inkube.schemas import fieldsets, managedfields
+from inkube.schemas.fieldsets import FieldSet
+from inkube.schemas.managedfields import Entry, Managed
+from inkube.schemas.ownership import Manager, Owned
+
+SCALE_VERSION = "autoscaling/v1"
+_REPLICAS = ("f:spec", "f:replicas")
+
+Paths = Mapping[str, str]
+"""Where each served apiVersion keeps its replicas (`.spec.replicas`); "" without a scale."""
+
+
+def of_scale(entries: list[Entry] | None, paths: Paths) -> list[Entry]:
+    """The entries of a Scale: those of the object that own its replicas."""
+    parent = managedfields.decode(entries, trusted=True)
+    scale = Managed({}, {})
+    for manager, owned in parent.owners.items():
+        path = paths.get(owned.api_version)
+        if path and fieldsets.has(owned.fields, _elements(path)):
+            fields = fieldsets.of(_REPLICAS)
+            scale.owners[manager] = Owned(fields, SCALE_VERSION, owned.applied)
+            if manager in parent.times:
+                scale.times[manager] = parent.times[manager]
+    return managedfields.encode(scale)
+
+
+def of_parent(
+    entries: list[Entry] | None, scale_entries: list[Entry] | None, *, paths: Paths, version: str
+) -> list[Entry]:
+    """The entries of the object after its Scale was written in `version` of the object.
+
+    Whoever lost the replicas of the Scale loses them here; who gained them owns them under the
+    subresource `scale`. Upstream gives new owners no time.
+    """
+    parent = managedfields.decode(entries, trusted=True)
+    scale = managedfields.decode(scale_entries, trusted=True)
+    winners = {
+        _by_identity(manager): owned
+        for manager, owned in scale.owners.items()
+        if fieldsets.has(owned.fields, _REPLICAS)
+    }
+    result = Managed({}, parent.times)
+    for manager, owned in parent.owners.items():
+        path = paths.get(owned.api_version)
+        if path is None:
+            continue
+        fields = owned.fields
+        if path and fieldsets.has(fields, _elements(path)):
+            kept = winners.pop(_by_identity(manager), None) is not None
+            fields = fields if kept else fieldsets.difference(fields, replicas(path))
+        if fields:
+            result.owners[manager] = owned._replace(fields=fields)
+    fields = replicas(paths[version])
+    for identity, owned in winners.items():
+        manager = identity if owned.applied else identity._replace(api_version=version)
+        result.owners[manager] = Owned(fields, version, owned.applied)
+    return managedfields.encode(result, old=entries)
+
+
+def replicas(path: str) -> FieldSet:
+    """The set of the replicas alone, `path` as a Scale declares it."""
+    return fieldsets.of(_elements(path))
+
+
+def _by_identity(manager: Manager) -> Manager:
+    """A manager in the object and in its Scale: the version does not tell them apart."""
+    return manager._replace(api_version="")
+
+
+def _elements(path: str) -> tuple[str, ...]:
+    return tuple(f"f:{name}" for name in path.split(".") if name)

@@ -1,0 +1,271 @@
+"""Label and field selectors: parsing with the reference's errors, matching plain objects.
+
+Follows apimachinery/pkg/labels/selector.go and pkg/fields/selector.go. Raises StatusError 400.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from inkube.schemas import names, status
+from inkube.schemas.definitions import Definition, Origin, Version
+from inkube.schemas.gotext import quote
+
+Object = dict[str, Any]
+Matcher = Callable[[Object], bool]
+Labels = dict[str, str]
+
+MAX_SELECTOR = 64 * 1024  # as long as a URL may be; every requirement costs time per object
+_TOKENS = re.compile(r"\s*(==|!=|=|!|<|>|,|\(|\)|[^\s=!<>,()]+)")
+_OPERATORS = ("in", "notin", "=", "==", "!=", "gt", "lt")
+_SYMBOLS = frozenset({"=", "==", "!=", "!", "<", ">", ",", "(", ")"})
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One condition on a label."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+    def matches(self, labels: Labels) -> bool:
+        """Whether labels fulfil it."""
+        value = labels.get(self.key)
+        match self.operator:
+            case "exists":
+                return value is not None
+            case "!":
+                return value is None
+            case "in" | "=" | "==":
+                return value in self.values
+            case "notin" | "!=":
+                return value is None or value not in self.values
+        return _compare(value, self.operator, int(self.values[0]))
+
+
+def _compare(value: str | None, operator: str, bound: int) -> bool:
+    try:
+        number = int(value or "")
+    except ValueError:
+        return False
+    return number > bound if operator == ">" else number < bound
+
+
+def parse_labels(text: str) -> tuple[Requirement, ...]:
+    """Read a label selector. Raises StatusError 400."""
+    return _Parser(text).parse() if text.strip() else ()
+
+
+class _Parser:
+    """Recursive descent over a token list, in the reference's order of checks."""
+
+    def __init__(self, text: str) -> None:
+        if len(text) > MAX_SELECTOR:
+            raise status.bad_request(f"a selector may be {MAX_SELECTOR} characters long")
+        self._tokens = _TOKENS.findall(text)
+        self._place = 0
+
+    def _peek(self) -> str:
+        return self._tokens[self._place] if self._place < len(self._tokens) else ""
+
+    def _take(self) -> str:
+        token = self._peek()
+        self._place += 1
+        return token
+
+    def parse(self) -> tuple[Requirement, ...]:
+        found = []
+        while True:
+            token = self._peek()
+            if token in _SYMBOLS - {"!"}:
+                raise status.bad_request(
+                    f"found '{token}', expected: !, identifier, or 'end of string'"
+                )
+            if not token:
+                break
+            found.append(self._requirement())
+            token = self._take()
+            if not token:
+                break
+            if token != ",":
+                raise status.bad_request(f"found '{token}', expected: ',' or 'end of string'")
+            after = self._peek()
+            if after in _SYMBOLS - {"!"} or not after:
+                raise status.bad_request(f"found '{after}', expected: identifier after ','")
+        return tuple(sorted(found, key=lambda requirement: requirement.key))
+
+    def _requirement(self) -> Requirement:
+        negated = self._peek() == "!"
+        if negated:
+            self._take()
+        key = self._take()
+        if key in _SYMBOLS or not key:
+            raise _unparsed(f"found '{key}', expected: identifier")
+        problems = names.label_key(key)
+        if problems:
+            raise _unparsed(f"<nil>: Invalid value: {quote(key)}: {'; '.join(problems)}")
+        if negated:
+            return Requirement(key, "!")
+        if self._peek() in ("", ","):
+            return Requirement(key, "exists")
+        return self._comparison(key)
+
+    def _comparison(self, key: str) -> Requirement:
+        operator = self._take()
+        if operator in ("in", "notin"):
+            values = self._set()
+        elif operator in ("=", "==", "!=", "<", ">"):
+            values = (self._value(),)
+        else:
+            raise _unparsed(f"found '{operator}', expected: {', '.join(_OPERATORS)}")
+        self._check(key, operator, values)
+        return Requirement(key, operator, values)
+
+    def _check(self, key: str, operator: str, values: tuple[str, ...]) -> None:
+        for index, value in enumerate(values):
+            if operator in ("<", ">"):
+                if not re.fullmatch(r"[+-]?\d+", value):
+                    raise _unparsed(
+                        f"values[{index}]: Invalid value: {quote(value)}: for 'Gt', 'Lt' "
+                        "operators, the value must be an integer"
+                    )
+                continue
+            problems = names.label_value(value)
+            if problems:
+                raise _unparsed(
+                    f"values[{index}][{key}]: Invalid value: {quote(value)}: {'; '.join(problems)}"
+                )
+
+    def _value(self) -> str:
+        token = self._peek()
+        if token in ("", ","):
+            return ""
+        if token in _SYMBOLS:
+            raise _unparsed(f"found '{token}', expected: identifier")
+        return self._take()
+
+    def _set(self) -> tuple[str, ...]:
+        token = self._take()
+        if token != "(":
+            raise _unparsed(f"found '{token}' expected: '('")
+        values: list[str] = []
+        expect_value = True
+        while True:
+            token = self._take()
+            if token == ")":
+                if expect_value:
+                    values.append("")
+                return tuple(sorted(set(values)))
+            if token == ",":
+                if expect_value:
+                    values.append("")
+                expect_value = True
+            elif not token or token in _SYMBOLS or not expect_value:
+                raise _unparsed(f"found '{token}', expected: ',' or ')'")
+            else:
+                values.append(token)
+                expect_value = False
+
+
+def _unparsed(why: str) -> status.StatusError:
+    return status.bad_request(f"unable to parse requirement: {why}")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldTerm:
+    """One condition of a field selector."""
+
+    path: str
+    value: str
+    negated: bool
+
+
+def parse_fields(text: str) -> tuple[FieldTerm, ...]:
+    """Read a field selector: `=`, `==`, `!=`; backslashes escape. Raises StatusError 400."""
+    terms = []
+    for part in _split(text):
+        if not part:
+            continue
+        match = re.match(r"((?:\\.|[^\\=!])*)(!=|==|=)(.*)", part, re.DOTALL)
+        if match is None:
+            raise status.bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
+        value = re.sub(r"\\([\\,=])", r"\1", match[3])
+        terms.append(FieldTerm(match[1], value, match[2] == "!="))
+    return tuple(terms)
+
+
+def _split(text: str) -> list[str]:
+    """At commas that no backslash escapes."""
+    return re.findall(r"(?:\\.|[^\\,])+", text, re.DOTALL)
+
+
+def compile(  # noqa: A001 # as re.compile
+    *, labels: str, fields: str, resource: Definition, version: Version
+) -> Matcher | None:
+    """A predicate over objects, None when everything matches. Raises StatusError 400."""
+    requirements = parse_labels(labels) if labels else ()
+    terms = parse_fields(fields) if fields else ()
+    for term in terms:
+        _check_field(term, resource, version)
+    if not requirements and not terms:
+        return None
+
+    def matches(obj: Object) -> bool:
+        found = obj["metadata"].get("labels") or {}
+        return all(requirement.matches(found) for requirement in requirements) and all(
+            (field_value(obj, term.path) == term.value) is not term.negated for term in terms
+        )
+
+    return matches
+
+
+def format_selector(selector: Object) -> str:
+    """A LabelSelector as text: `app=web,tier in (a,b)` (metav1.FormatLabelSelector)."""
+    terms = [(key, f"{key}={value}") for key, value in (selector.get("matchLabels") or {}).items()]
+    for each in selector.get("matchExpressions") or ():
+        key, values = each["key"], ",".join(sorted(each.get("values") or ()))
+        texts = {
+            "In": f"{key} in ({values})",
+            "NotIn": f"{key} notin ({values})",
+            "Exists": key,
+            "DoesNotExist": f"!{key}",
+        }
+        terms.append((key, texts.get(each["operator"], key)))
+    return ",".join(text for _, text in sorted(terms))
+
+
+def selected_name(fields: str) -> str:
+    """The one name a field selector allows, "" when it allows more."""
+    for term in parse_fields(fields):
+        if term.path == "metadata.name" and not term.negated:
+            return term.value
+    return ""
+
+
+def _check_field(term: FieldTerm, resource: Definition, version: Version) -> None:
+    known = ["metadata.name"]
+    if resource.namespaced or resource.origin is Origin.BUILTIN:
+        known.append("metadata.namespace")
+    selectable = [path.lstrip(".") for path in version.selectable_fields]
+    if term.path in known or term.path in selectable:
+        return
+    if resource.origin is not Origin.BUILTIN:
+        raise status.bad_request(f"field label not supported: {term.path}")
+    if selectable:
+        raise status.bad_request(f"field label not supported: {term.path}")
+    names = ", ".join(quote(name) for name in known)
+    raise status.bad_request(f"{quote(term.path)} is not a known field selector: only {names}")
+
+
+def field_value(obj: Object, path: str) -> str:
+    """A field as selectors see it: a missing one is ""."""
+    value: Any = obj
+    for part in path.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    if value is None or isinstance(value, dict | list):
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

@@ -1,0 +1,174 @@
+"""Structural schemas as the validators see them: one `Node` per place, parsed when first visited.
+
+A Node is a normalised view of an openAPIV3Schema given as plain JSON. What is not structural is
+refused elsewhere, when a definition is written; here an odd schema is read as upstream would read
+it. Follows apiextensions-apiserver/pkg/apiserver/schema/{structural,convert,kubeopenapi}.go.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import orjson
+
+from inkube.schemas import formats
+
+Schema = Mapping[str, Any]
+META_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
+"""What an embedded resource has without declaring it."""
+
+_FORMATS_OF_TYPE = {
+    "integer": frozenset({"int32", "int64"}),
+    "number": frozenset({"float", "double"}),
+}
+
+
+class Node:
+    """One place of a schema. Children are Nodes of their own, made on first use."""
+
+    __slots__ = ("__dict__", "raw")
+
+    def __init__(self, raw: Schema) -> None:
+        self.raw = raw
+
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """The JSON types allowed; none means any."""
+        if self.raw.get("x-kubernetes-int-or-string"):
+            return ("integer", "string")
+        declared = self.raw.get("type")
+        return (declared,) if declared else ()
+
+    @cached_property
+    def format(self) -> str:
+        """The format, or "" where it is none upstream knows for this type."""
+        name: str = self.raw.get("format") or ""
+        kind = self.types[0] if len(self.types) == 1 else ""
+        if kind in {"", "string"} and len(self.types) < 2:
+            return name if formats.is_known(name) else ""
+        return name if name in _FORMATS_OF_TYPE.get(kind, ()) else ""
+
+    @cached_property
+    def nullable(self) -> bool:
+        """Null is a value here."""
+        return bool(self.raw.get("nullable"))
+
+    @cached_property
+    def preserve(self) -> bool:
+        """Unknown fields are kept."""
+        return bool(self.raw.get("x-kubernetes-preserve-unknown-fields"))
+
+    @cached_property
+    def embedded(self) -> bool:
+        """A whole object with apiVersion, kind and metadata."""
+        return bool(self.raw.get("x-kubernetes-embedded-resource"))
+
+    @cached_property
+    def list_type(self) -> str:
+        """`atomic`, `set`, `map` or ""."""
+        return self.raw.get("x-kubernetes-list-type") or ""
+
+    @cached_property
+    def list_map_keys(self) -> tuple[str, ...]:
+        """The fields that tell items of a map list apart."""
+        return tuple(self.raw.get("x-kubernetes-list-map-keys") or ())
+
+    @cached_property
+    def required(self) -> tuple[str, ...]:
+        """Names of the fields that must be there."""
+        return tuple(self.raw.get("required") or ())
+
+    @cached_property
+    def enum(self) -> list[Any]:
+        """The choices; none means any."""
+        return self.raw.get("enum") or []
+
+    @cached_property
+    def children(self) -> "Children":
+        """The Node of each field by name; None where the schema says nothing of it."""
+        return Children(self.raw.get("properties") or {}, self.additional)
+
+    @cached_property
+    def additional(self) -> "Node | None":
+        """What holds for map values; `NOTHING` for `additionalProperties: true`."""
+        declared = self.raw.get("additionalProperties")
+        if declared is True:
+            return NOTHING
+        return Node(declared) if isinstance(declared, Mapping) else None
+
+    @cached_property
+    def items(self) -> "Node | None":
+        """What holds for list items."""
+        declared = self.raw.get("items")
+        return Node(declared) if isinstance(declared, Mapping) else None
+
+    def branches(self, keyword: str) -> list["Node"]:
+        """The schemas under allOf, anyOf or oneOf; the same Nodes every time."""
+        found = self._branches.get(keyword)
+        if found is None:
+            found = self._branches[keyword] = [Node(raw) for raw in self.raw.get(keyword) or ()]
+        return found
+
+    @cached_property
+    def _branches(self) -> dict[str, list["Node"]]:
+        return {}
+
+    @cached_property
+    def has_default(self) -> bool:
+        """A default of null is none."""
+        return self.raw.get("default") is not None
+
+    @cached_property
+    def defaults(self) -> tuple[tuple[str, "Node"], ...]:
+        """The declared fields that have a default."""
+        properties = self.raw.get("properties") or {}
+        names = [name for name, raw in properties.items() if raw.get("default") is not None]
+        return tuple((name, node) for name in names if (node := self.children[name]))
+
+    def new_default(self) -> Any:
+        """A copy of the default that the caller may change."""
+        default = self.raw.get("default")
+        return orjson.loads(self._default_bytes) if type(default) in {dict, list} else default
+
+    @cached_property
+    def _default_bytes(self) -> bytes:
+        return orjson.dumps(self.raw["default"])
+
+
+class Children(dict[str, Node | None]):
+    """Field name → Node, filled as names are asked for; undeclared names share one Node."""
+
+    __slots__ = ("_additional", "_declared")
+
+    def __init__(self, declared: Schema, additional: Node | None) -> None:
+        super().__init__()
+        self._declared = declared
+        self._additional = additional
+
+    def __missing__(self, name: str) -> Node | None:
+        raw = self._declared.get(name)
+        if raw is None:
+            return self._additional
+        node = self[name] = Node(raw)
+        return node
+
+    def declares(self, name: str) -> bool:
+        """The name is a property, not only a map key."""
+        return name in self._declared
+
+
+NOTHING = Node({})
+"""The empty schema below `additionalProperties: true`: it prunes what it meets, checks nothing."""
+
+
+def mentions(raw: Any, keyword: str) -> bool:
+    """Whether a keyword stands anywhere in a schema: a way past work that nothing asks for."""
+    pending = [raw]
+    while pending:
+        schema = pending.pop()
+        if schema.get(keyword):
+            return True
+        pending.extend(sub for sub in (schema.get("properties") or {}).values() if sub)
+        below = (schema.get("items"), schema.get("additionalProperties"))
+        pending.extend(sub for sub in below if isinstance(sub, Mapping))
+    return False

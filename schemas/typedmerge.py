@@ -1,0 +1,291 @@
+"""Merging typed values, taking fields out of them, and keeping ownership in line with a schema.
+
+`merge` lays an applied configuration over a live value; `remove` takes the fields of a set away.
+Both share what they do not change with their arguments. Follows structured-merge-diff
+typed/merge.go, remove.go and reconcile_schema.go, fieldpath/set.go.
+"""
+
+from functools import cached_property
+from operator import is_
+from typing import Any
+
+from inkube.schemas import comparison, fieldsets, listitems, typedvalidation
+from inkube.schemas.fieldsets import MEMBER, FieldSet
+from inkube.schemas.listitems import UntypableError
+from inkube.schemas.mergetypes import ListType, MapType, Type
+
+
+def merge(kind: Type, live: Any, applied: Any) -> Any:
+    """`live` with everything `applied` says; nothing is removed. `live` itself if that is all.
+
+    Elements of lists that both name stand in the order of `applied`. Raises UntypableError.
+    """
+    if applied.__class__ is dict:
+        if kind.map is not None and not kind.map.atomic and live.__class__ is dict and live:
+            return _merge_maps(kind.map, live, applied)
+        return applied
+    if applied.__class__ is list:
+        granular = kind.list is not None and not kind.list.atomic
+        if granular and kind.list is not None and live.__class__ is list and live:
+            return _merge_lists(kind.list, live, applied)
+        return applied
+    if applied is None and _granular(kind, live):
+        return live
+    return applied
+
+
+def _granular(kind: Type, value: Any) -> bool:
+    """Whether null over this value leaves it as it is: containers are merged, not replaced."""
+    if value.__class__ is dict:
+        return bool(value) and kind.map is not None and not kind.map.atomic
+    if value.__class__ is list:
+        return bool(value) and kind.map is None and kind.list is not None and not kind.list.atomic
+    return False
+
+
+def _merge_maps(kind: MapType, live: dict[str, Any], applied: dict[str, Any]) -> dict[str, Any]:
+    fields, other = kind.fields, kind.element
+    result = live
+    for name, child in applied.items():
+        before = live.get(name, _ABSENT)
+        if before is _ABSENT or child.__class__ is str or child.__class__ is int:
+            merged = child
+        else:
+            child_kind = fields.get(name, other)
+            if child_kind is None:
+                raise UntypableError(f"{name}: field not declared in schema")
+            merged = merge(child_kind, before, child)
+        if merged is before or comparison.same(merged, before):
+            continue
+        if result is live:
+            result = dict(live)
+        result[name] = merged
+    return result
+
+
+_ABSENT = object()
+
+
+def _merge_lists(kind: ListType, live: list[Any], applied: list[Any]) -> list[Any]:
+    """The reference's order: what is only live keeps its place before the next shared element."""
+    left, right = listitems.elements(kind, live), listitems.elements(kind, applied)
+    if left == right and len(set(left)) == len(left):
+        result = [_merged(kind.element, *pair) for pair in zip(live, applied, strict=True)]
+    else:
+        result = _interleaved(kind, (left, right), live, applied)
+    return live if len(result) == len(live) and all(map(is_, result, live)) else result
+
+
+def _merged(kind: Type, live: Any, applied: Any) -> Any:
+    """One element of both lists; the live one itself if nothing changes."""
+    item = merge(kind, live, applied)
+    return live if comparison.same(item, live) else item
+
+
+def _interleaved(
+    kind: ListType, elements: tuple[list[str], list[str]], live: list[Any], applied: list[Any]
+) -> list[Any]:
+    left, right = elements
+    old: dict[str, Any] = {}
+    for element, item in zip(left, live, strict=True):
+        old[element] = _REPEATED if element in old else item
+    new = dict(zip(right, applied, strict=True))
+    merged = _MergedList(kind, old, new)
+    shared = [element for element in right if element in old]
+    i = j = turn = 0
+    while i < len(left) or j < len(right):
+        if i < len(left) and j < len(right):
+            element = left[i]
+            if element == right[j]:
+                merged.take(element)
+                i, j, turn = i + 1, j + 1, turn + 1
+                continue
+            if element in new and turn < len(shared) and shared[turn] != element:
+                i += 1
+                continue
+        if i < len(left):
+            if left[i] not in new:
+                merged.result.append(live[i])
+                i += 1
+                continue
+            if left[i] in merged.taken:
+                i += 1
+        if j < len(right):
+            merged.take(right[j])
+            if turn < len(shared) and shared[turn] == right[j]:
+                turn += 1
+            j += 1
+    return merged.result
+
+
+_REPEATED = object()
+
+
+class _MergedList:
+    """A list under construction and the applied elements that are in it already."""
+
+    __slots__ = ("kind", "new", "old", "result", "taken")
+
+    def __init__(self, kind: ListType, old: dict[str, Any], new: dict[str, Any]) -> None:
+        self.kind, self.old, self.new = kind, old, new
+        self.result: list[Any] = []
+        self.taken: set[str] = set()
+
+    def take(self, element: str) -> None:
+        """Append an applied element, merged with the live one unless that stands there twice."""
+        live = self.old.get(element, _REPEATED)
+        item = self.new[element]
+        if live is not _REPEATED:
+            item = _merged(self.kind.element, live, item)
+        self.result.append(item)
+        self.taken.add(element)
+
+
+def remove(kind: Type, value: Any, fields: FieldSet) -> Any:
+    """`value` without the members of the set; a container that loses everything becomes null."""
+    if value.__class__ is dict and kind.map is not None:
+        return None if kind.map.atomic else _remove_map(kind.map, value, fields)
+    if value.__class__ is list and kind.list is not None:
+        return None if kind.list.atomic else _remove_list(kind.list, value, fields)
+    return value if kind.scalar is not None else None
+
+
+def _remove_map(kind: MapType, value: dict[str, Any], fields: FieldSet) -> dict[str, Any] | None:
+    result = {}
+    for name, child in value.items():
+        node = fields.get("f:" + name)
+        if node is None:
+            result[name] = child
+        elif node and MEMBER not in node:
+            child_kind = kind.fields.get(name, kind.element)
+            result[name] = remove(child_kind, child, node) if child_kind else child
+    return result or None
+
+
+def _remove_list(kind: ListType, items: list[Any], fields: FieldSet) -> list[Any] | None:
+    result = []
+    for element, item in zip(listitems.elements(kind, items), items, strict=True):
+        node = fields.get(element)
+        if node is None:
+            result.append(item)
+        elif node and MEMBER not in node:
+            result.append(remove(kind.element, item, node))
+    return result or None
+
+
+def with_parents(kind: Type | None, fields: FieldSet) -> FieldSet:
+    """The set with every declared field that has children in it as a member too.
+
+    fieldpath.Set.EnsureNamedFieldsAreMembers: so that removing all of a struct removes it.
+    """
+    result: FieldSet = {}
+    map_kind = kind.map if kind else None
+    list_kind = kind.list if kind else None
+    for element, node in fields.items():
+        if not node or element == MEMBER:
+            result[element] = node
+        elif element[0] == "f":
+            child = map_kind.fields.get(element[2:]) if map_kind else None
+            below = with_parents(child or (map_kind.element if map_kind else None), node)
+            result[element] = {MEMBER: {}, **below} if child else below
+        else:
+            result[element] = with_parents(_element(list_kind, element), node)
+    return result
+
+
+def _element(kind: ListType | None, element: str) -> Type | None:
+    return kind.element if kind is not None and element[0] == "k" else None
+
+
+class Reconciliation:
+    """A set after its schema turned fields atomic or granular.
+
+    `settled` says that the set needed nothing, whatever the live value is.
+    """
+
+    def __init__(self, kind: Type, fields: FieldSet, live: Any) -> None:
+        """Raises UntypableError when the set names fields the schema does not know any more."""
+        self.kind, self.live = kind, live
+        self.added: FieldSet = {}
+        self.removed: FieldSet = {}
+        self.problems: list[typedvalidation.Problem] = []
+        self.settled = True
+        self.visit(kind, fields, ())
+        if self.problems:
+            text = typedvalidation.text(self.problems)
+            raise UntypableError(f"errors reconciling field set with schema: {text}")
+        reduced = fieldsets.recursive_difference(fields, self.removed)
+        self.fields = fieldsets.union(reduced, self.added)
+
+    @cached_property
+    def _held(self) -> FieldSet:
+        return comparison.owned(self.kind, self.live)
+
+    def visit(self, kind: Type, node: FieldSet, path: fieldsets.Path) -> None:
+        leaf = bool(path) and not node
+        if kind.map is not None:
+            self._map(kind.map, node, path, leaf)
+        elif kind.scalar is None and kind.list is not None:
+            self._list(kind.list, node, path, leaf)
+
+    def _map(self, kind: MapType, node: FieldSet, path: fieldsets.Path, leaf: bool) -> None:
+        if kind.atomic:
+            if not leaf:
+                self._collapse(path)
+            return
+        if leaf:
+            self._expand(path)
+        for element, below in node.items():
+            if element == MEMBER:
+                continue
+            child = kind.fields.get(element[2:]) if element[0] == "f" else None
+            child = child or kind.element
+            if child is None:
+                shown = fieldsets.show((element,))
+                self.problems += (
+                    typedvalidation.Problem(shown, "field not declared in schema"),
+                    typedvalidation.Problem("", "schema error: invalid atom: inlined"),
+                )
+            else:
+                self.visit(child, below, (*path, element))
+
+    def _list(self, kind: ListType, node: FieldSet, path: fieldsets.Path, leaf: bool) -> None:
+        if kind.atomic:
+            if not leaf:
+                self._collapse(path)
+            return
+        if leaf:
+            self._expand(path)
+        for element, below in node.items():
+            if element != MEMBER:
+                self.visit(kind.element, below, (*path, element))
+
+    def _collapse(self, path: fieldsets.Path) -> None:
+        self.settled = False
+        whole = fieldsets.of(path)
+        self.removed = fieldsets.union(self.removed, whole)
+        self.added = fieldsets.union(self.added, whole)
+
+    def _expand(self, path: fieldsets.Path) -> None:
+        """A leaf that is granular by now owns what stands below it."""
+        self.settled = False
+        if not _may_hold(self.live, path):
+            return
+        node: FieldSet | None = self._held
+        for element in path:
+            node = node.get(element) if node else None
+        if node:
+            found = {name: child for name, child in node.items() if name != MEMBER}
+            whole: FieldSet = {MEMBER: {}, **found}
+            for element in reversed(path):
+                whole = {element: whole}
+            self.added = fieldsets.union(self.added, whole)
+
+
+def _may_hold(value: Any, path: fieldsets.Path) -> bool:
+    """Whether something may stand below a path; a cheap look before a whole walk."""
+    for element in path:
+        if element[0] != "f":
+            return True
+        value = value.get(element[2:]) if value.__class__ is dict else None
+    return bool(value) and value.__class__ in (dict, list)

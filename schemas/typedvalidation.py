@@ -1,0 +1,85 @@
+"""Whether a value fits its merge type, in the words of structured-merge-diff typed/validate.go.
+
+This is not the validation of a kind's schema: it only refuses what cannot be merged or owned.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from inkube.schemas import gotext, listitems, pathelements
+from inkube.schemas.mergetypes import BOOLEAN, NUMERIC, STRING, UNTYPED, ListType, MapType, Type
+
+
+class Problem(NamedTuple):
+    """One thing that does not fit; `path` as messages print it."""
+
+    path: str
+    message: str
+    duplicate: bool = False
+    """Whether it only says that an element stands there twice, which stored values may have."""
+
+
+def problems(kind: Type, value: Any, path: str = "") -> Iterator[Problem]:
+    """What keeps `value` from being of type `kind`; duplicates in sets and keyed lists too."""
+    shape = value.__class__
+    if shape is dict and kind.map is not None:
+        yield from _map(kind.map, value, path)
+    elif shape is list and kind.list is not None:
+        yield from _list(kind.list, value, path)
+    elif value is None:
+        return
+    elif kind.scalar is not None:
+        message = _scalar(kind.scalar, value)
+        if message:
+            yield Problem(path, message)
+    elif kind.map is not None:
+        yield Problem(path, f"expected map, got {gotext.pointer(value)}")
+    else:
+        yield Problem(path, f"expected list, got {gotext.pointer(value)}")
+
+
+def text(found: list[Problem]) -> str:
+    """ValidationErrors.Error: one error alone, several below each other."""
+    lines = [f"{each.path}: {each.message}" if each.path else each.message for each in found]
+    return lines[0] if len(lines) == 1 else "\n".join(["errors:", *(f"  {line}" for line in lines)])
+
+
+def _map(kind: MapType, value: dict[str, Any], path: str) -> Iterator[Problem]:
+    fields, other = kind.fields, kind.element
+    for name, child in value.items():
+        child_kind = fields.get(name, other)
+        if child_kind is None:
+            yield Problem(f"{path}.{name}", "field not declared in schema")
+            return
+        if child.__class__ is str and child_kind.scalar in (STRING, UNTYPED):
+            continue
+        yield from problems(child_kind, child, f"{path}.{name}")
+
+
+def _list(kind: ListType, items: list[Any], path: str) -> Iterator[Problem]:
+    seen = set()
+    for index, item in enumerate(items):
+        try:
+            element = listitems.element(kind, index, item)
+        except listitems.UntypableError as error:
+            yield Problem(path, f"element {index}: {error}")
+            return
+        if element in seen:
+            shown = pathelements.show(element)
+            yield Problem(path, f"duplicate entries for key {shown}", duplicate=True)
+        seen.add(element)
+        if item.__class__ is str and kind.element.scalar in (STRING, UNTYPED):
+            continue
+        yield from problems(kind.element, item, path + pathelements.show(element))
+
+
+def _scalar(kind: str, value: Any) -> str:
+    if kind == NUMERIC and (isinstance(value, bool) or not isinstance(value, int | float)):
+        return f"expected numeric (int or float), got {gotext.type_name(value)}"
+    if kind == STRING and not isinstance(value, str):
+        return f"expected string, got &value.valueUnstructured{{Value:{gotext.syntax(value)}}}"
+    if kind == BOOLEAN and not isinstance(value, bool):
+        return f"expected boolean, got {gotext.pointer(value)}"
+    if kind == UNTYPED and isinstance(value, dict | list):
+        return f"expected any scalar, got {gotext.pointer(value)}"
+    return ""

@@ -1,0 +1,33 @@
+"""Go's words for JSON that does not fit a Go type, and the error they travel in."""
+
+from typing import Any
+
+from inkube.schemas import gotext
+
+
+class DecodeError(Exception):
+    """A body, or a part of it, cannot be read; `text` is the bare Go error."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+def kind(value: Any) -> str:
+    """What encoding/json calls a value: string, number, bool, array, object."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, int | float):
+        return "number"
+    return "array" if isinstance(value, list) else "object"
+
+
+def cannot_unmarshal(value: Any, go_type: str, field: str = "") -> DecodeError:
+    """json.UnmarshalTypeError; `field` is `Struct.path.to.field`, or "" outside of structs."""
+    what = kind(value)
+    if what == "number" and go_type.startswith("int"):
+        what = f"number {gotext.number(value)}"
+    where = f"Go struct field {field}" if field else "Go value"
+    return DecodeError(f"json: cannot unmarshal {what} into {where} of type {go_type}")

@@ -1,0 +1,104 @@
+"""Informers: a cache that follows the store, whatever happens to the watch."""
+
+import asyncio
+
+import pytest
+
+from inkube.controllers.informer import Informers, Key
+
+THINGS = "v1/configmaps"
+
+
+def thing(name, **data):
+    metadata = {"name": name, "namespace": "ns"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+@pytest.fixture
+async def client(new_client):
+    return new_client()
+
+
+@pytest.fixture
+async def informers(client, clock):
+    made = Informers(client, clock)
+    made.start()
+    yield made
+    await made.stop()
+
+
+async def test_objects_appear_change_and_go(client, informers):
+    informer = informers.of(THINGS)
+    heard = []
+    informer.subscribe(lambda change: heard.append((bool(change.old), bool(change.new))))
+    await client.create(thing("a"))
+    await informer.caught_up()
+    await client.patch(THINGS, "a", "ns", patch={"data": {"x": "1"}})
+    await client.delete(THINGS, "a", "ns")
+    await informer.caught_up()
+    assert heard == [(False, True), (True, True), (True, False)]
+    assert informer.get(Key("ns", "a")) is None
+
+
+async def test_a_late_subscriber_hears_what_is_cached(client, informers):
+    await client.create(thing("a"))
+    informer = informers.of(THINGS)
+    await informer.caught_up()
+    heard = []
+    informer.subscribe(heard.append)
+    assert [change.new["metadata"]["name"] for change in heard] == ["a"]
+
+
+async def test_an_index_follows_its_values(client, informers):
+    informer = informers.of(THINGS)
+    index = informer.index("color", lambda obj: [obj["data"].get("color", "")])
+    await client.create(thing("a", color="red"))
+    await client.create(thing("b", color="red"))
+    await informer.caught_up()
+    assert index.keys("red") == [Key("ns", "a"), Key("ns", "b")]
+    await client.patch(THINGS, "a", "ns", patch={"data": {"color": "blue"}})
+    await informer.caught_up()
+    assert index.keys("red") == [Key("ns", "b")]
+    assert index.keys("blue") == [Key("ns", "a")]
+
+
+async def test_a_compacted_revision_leads_to_a_new_list_that_tells_the_difference(
+    client, clock, informers
+):
+    await client.create(thing("stays"))
+    await client.create(thing("goes"))
+    informer = informers.of(THINGS)
+    await informer.caught_up()
+    await informers.stop()
+    await client.delete(THINGS, "goes", "ns")
+    await client.delete(THINGS, "stays", "ns")
+    await client.create(thing("stays"))
+    await client.create(thing("new"))
+    client.compact()
+    heard = []
+    informer.subscribe(heard.append)
+    heard.clear()
+    informers.start()
+    for _ in range(10):
+        await asyncio.sleep(0)
+    clock.advance(60)
+    await informer.caught_up()
+    told = [(change.object["metadata"]["name"], change.new is not None) for change in heard]
+    assert sorted(told) == [("goes", False), ("new", True), ("stays", False), ("stays", True)]
+
+
+async def test_a_broken_watch_resumes_without_a_new_list(client, clock, informers, monkeypatch):
+    informer = informers.of(THINGS)
+    await client.create(thing("a"))
+    await informer.caught_up()
+    await informers.stop()
+    lists = len([request for request in client.requests if request[0] == "list"])
+    await client.create(thing("b"))
+    informers.start()
+    await informer.caught_up()
+    assert informer.get(Key("ns", "b"))
+    assert len([request for request in client.requests if request[0] == "list"]) == lists
+
+
+async def test_the_same_resource_is_watched_once(informers):
+    assert informers.of(THINGS) is informers.of("v1/configmaps")

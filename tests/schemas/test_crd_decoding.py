@@ -1,0 +1,133 @@
+"""A CRD is decoded as Go decodes it."""
+
+import pytest
+
+from inkube.schemas import crds, status
+
+VERSION = {"name": "v1", "served": True, "storage": True}
+
+
+def decoded_schema(schema):
+    body = {"spec": {"versions": [{**VERSION, "schema": {"openAPIV3Schema": schema}}]}}
+    crd, unknown = crds.decode(body)
+    return crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"], unknown
+
+
+def test_what_is_left_out_and_has_no_omitempty_is_there():
+    crd, unknown = crds.decode({"spec": {"names": {"kind": "Boat"}, "versions": [{}]}})
+    assert unknown == []
+    assert crd == {
+        "metadata": {},
+        "spec": {
+            "group": "",
+            "names": {"kind": "Boat", "plural": ""},
+            "scope": "",
+            "versions": [{"name": "", "served": False, "storage": False}],
+        },
+        "status": {
+            "acceptedNames": {"kind": "", "plural": ""},
+            "conditions": None,
+            "storedVersions": None,
+        },
+    }
+
+
+def test_empty_and_false_are_dropped_but_pointers_are_kept():
+    schema = {
+        "description": "",
+        "nullable": False,
+        "required": [],
+        "properties": {},
+        "default": None,
+        "minLength": 0,
+        "minimum": 3.0,
+        "maximum": 1.5,
+        "enum": [1.0, "", None],
+        "additionalProperties": False,
+        "x-kubernetes-preserve-unknown-fields": False,
+    }
+    assert decoded_schema(schema)[0] == {
+        "minLength": 0,
+        "minimum": 3,
+        "maximum": 1.5,
+        "enum": [1, "", None],
+        "additionalProperties": False,
+        "x-kubernetes-preserve-unknown-fields": False,
+    }
+
+
+def test_unknown_fields_are_dropped_and_named_in_order():
+    schema = {
+        "propertys": {},
+        "properties": {"a.b": {"typ": 1, "x-kubernetes-validations": [{"a": 1}]}},
+    }
+    decoded, unknown = decoded_schema(schema)
+    at = "spec.versions[0].schema.openAPIV3Schema"
+    assert decoded == {"properties": {"a.b": {"x-kubernetes-validations": [{"rule": ""}]}}}
+    assert unknown == [
+        f'unknown field "{at}.propertys"',
+        f'unknown field "{at}.properties.a.b.typ"',
+        f'unknown field "{at}.properties.a.b.x-kubernetes-validations[0].a"',
+    ]
+
+
+def test_unknown_fields_of_items_go_without_a_word():
+    decoded, unknown = decoded_schema({"items": {"typ": 1}, "additionalProperties": {"typ": 1}})
+    assert decoded == {"items": {}, "additionalProperties": {}}
+    assert unknown == []
+
+
+MISFITS = {
+    "a number for a text": (
+        {"spec": {"group": 3}},
+        (
+            "json: cannot unmarshal number into Go struct field "
+            "CustomResourceDefinitionSpec.spec.group of type string"
+        ),
+    ),
+    "a fraction for a count": (
+        {"spec": {"versions": [{"schema": {"openAPIV3Schema": {"maxLength": 1.5}}}]}},
+        (
+            "json: cannot unmarshal number 1.5 into Go struct field "
+            "JSONSchemaProps.spec.versions.schema.openAPIV3Schema.maxLength of type int64"
+        ),
+    ),
+    "an object for a list": (
+        {"spec": {"versions": {}}},
+        (
+            "json: cannot unmarshal object into Go struct field "
+            "CustomResourceDefinitionSpec.spec.versions of type "
+            "[]v1.CustomResourceDefinitionVersion"
+        ),
+    ),
+    "a text for a schema or bool": (
+        {"spec": {"versions": [{"schema": {"openAPIV3Schema": {"additionalProperties": "x"}}}]}},
+        "boolean or JSON schema expected",
+    ),
+    "a type list": (
+        {"spec": {"versions": [{"schema": {"openAPIV3Schema": {"items": {"type": ["a"]}}}}]}},
+        (
+            "json: cannot unmarshal array into Go struct field "
+            "JSONSchemaProps.spec.versions.schema.openAPIV3Schema.items of type string"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "text"), MISFITS.values(), ids=MISFITS)
+def test_a_value_of_another_type_is_a_bad_request(body, text):
+    with pytest.raises(status.StatusError) as refused:
+        crds.decode(body)
+    assert refused.value.code == 400
+    assert refused.value.message == (
+        'CustomResourceDefinition in version "v1" cannot be handled as a '
+        f"CustomResourceDefinition: {text}"
+    )
+
+
+def test_a_schema_nested_without_end_is_a_bad_request():
+    schema = {}
+    for _ in range(100_000):
+        schema = {"items": schema}
+    with pytest.raises(status.StatusError, match="exceeded max depth"):
+        decoded_schema(schema)

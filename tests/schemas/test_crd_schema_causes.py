@@ -1,0 +1,246 @@
+"""What a schema in a CustomResourceDefinition may not say."""
+
+import pytest
+
+from inkube.schemas import crds
+
+SCHEMA = "spec.validation.openAPIV3Schema"
+
+
+def crd(schema, **version):
+    body = {
+        "metadata": {"name": "boats.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "boats", "kind": "Boat"},
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": schema},
+                    **version,
+                }
+            ],
+        },
+    }
+    decoded, unknown = crds.decode(body)
+    assert unknown == []
+    crds.default(decoded)
+    crds.prepare_create(decoded)
+    return decoded
+
+
+def with_field(**field):
+    spec = {"type": "object", "properties": {"f": field}}
+    return crd({"type": "object", "properties": {"spec": spec}})
+
+
+def said(found):
+    return [(error.field, error.message()) for error in found]
+
+
+IN_FIELD = {
+    "no type": ({}, ".type", "Required value: must not be empty for specified object fields"),
+    "a type that is none": (
+        {"type": "text"},
+        ".type",
+        (
+            'Unsupported value: "text": supported values: "array", "boolean", "integer", "number", '
+            '"object", "string"'
+        ),
+    ),
+    "an array without items": ({"type": "array"}, ".items", "Required value: must be specified"),
+    "a pattern that is none": (
+        {"type": "string", "pattern": "a**"},
+        ".pattern",
+        (
+            'Invalid value: "a**": must be a valid regular expression, but isn\'t: '
+            "error parsing regexp: invalid nested repetition operator: `**`"
+        ),
+    ),
+    "a type under anyOf": (
+        {"type": "string", "anyOf": [{"type": "string"}]},
+        ".anyOf[0].type",
+        "Forbidden: must be empty to be structural",
+    ),
+    "a set of unlike maps": (
+        {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "object"}},
+        ".items.x-kubernetes-map-type",
+        "Invalid value: null: must be atomic as item of a list with x-kubernetes-list-type=set",
+    ),
+    "a map without keys": (
+        {"type": "array", "x-kubernetes-list-type": "map", "items": {"type": "object"}},
+        ".x-kubernetes-list-map-keys",
+        "Required value: must not be empty if x-kubernetes-list-type is map",
+    ),
+    "unique items": (
+        {"type": "array", "uniqueItems": True, "items": {"type": "string"}},
+        ".uniqueItems",
+        (
+            "Forbidden: uniqueItems cannot be set to true "
+            "since the runtime complexity becomes quadratic"
+        ),
+    ),
+    "an embedded resource of nothing": (
+        {"type": "object", "x-kubernetes-embedded-resource": True},
+        ".properties",
+        (
+            "Required value: must not be empty if x-kubernetes-embedded-resource is true without "
+            "x-kubernetes-preserve-unknown-fields"
+        ),
+    ),
+    "$schema": ({"type": "string", "$schema": "x"}, None, None),
+    "a rule without text": (
+        {"type": "string", "x-kubernetes-validations": [{"rule": " "}]},
+        ".x-kubernetes-validations[0].rule",
+        "Required value: rule is not specified",
+    ),
+    "a rule for a field that is not there": (
+        {
+            "type": "object",
+            "properties": {"a": {"type": "string"}},
+            "x-kubernetes-validations": [{"rule": "true", "fieldPath": ".b"}],
+        },
+        ".x-kubernetes-validations[0].fieldPath",
+        'Invalid value: ".b": must be a valid path',
+    ),
+}
+
+
+@pytest.mark.parametrize(("field", "where", "message"), IN_FIELD.values(), ids=IN_FIELD)
+def test_a_field_is_checked(field, where, message):
+    found = said(crds.validate_create(with_field(**field)))
+    if where is None:
+        text = "Invalid value: \"\": OpenAPIV3Schema 'schema' is not supported"
+        assert found == [(SCHEMA, text)]
+    else:
+        assert found == [(f"{SCHEMA}.properties[spec].properties[f]{where}", message)]
+
+
+def test_int_or_string_may_name_its_two_types():
+    pair = [{"type": "integer"}, {"type": "string"}]
+    both = {"x-kubernetes-int-or-string": True, "anyOf": pair}
+    assert crds.validate_create(with_field(**both)) == []
+    nested = {"x-kubernetes-int-or-string": True, "allOf": [{"anyOf": pair}, {"pattern": "a"}]}
+    assert crds.validate_create(with_field(**nested)) == []
+    swapped = {"x-kubernetes-int-or-string": True, "anyOf": pair[::-1]}
+    assert len(crds.validate_create(with_field(**swapped))) == 2
+
+
+def test_what_the_roots_logic_names_must_exist():
+    schema = {"type": "object", "anyOf": [{"properties": {"a": {"minLength": 1}}}]}
+    assert said(crds.validate_create(crd(schema))) == [
+        (
+            f"{SCHEMA}.properties[a]",
+            f"Required value: because it is defined in {SCHEMA}.anyOf[0].properties[a]",
+        )
+    ]
+
+
+def test_beside_a_status_the_root_may_not_say_everything():
+    found = crds.validate_create(
+        crd({"type": "object", "maxProperties": 3}, subresources={"status": {}})
+    )
+    assert [error.field for error in found] == [SCHEMA]
+    message = found[0].message()
+    assert message.startswith('Invalid value: {"ID":"","Schema":"","Ref":null,"Description":"",')
+    assert '"Type":"object"' in message
+    assert '"MaxProperties":3' in message
+    assert message.endswith(
+        "XValidations] fields are allowed at the root of the schema "
+        "if the status subresource is enabled"
+    )
+
+
+def test_a_format_nobody_knows_is_worth_a_warning():
+    formats = {"a": ("string", "date"), "b": ("integer", "int32"), "c": ("string", "no-such")}
+    fields = {name: {"type": kind, "format": shape} for name, (kind, shape) in formats.items()}
+    warned = crd({"type": "object", "properties": fields})
+    assert crds.validate_create(warned) == []
+    assert crds.warnings(warned) == ['unrecognized format "no-such"']
+
+
+DEFAULTS = {
+    "of another type": (
+        {"type": "string", "default": 5},
+        [("", 'Invalid value: "integer":  in body must be of type string: "integer"')],
+    ),
+    "out of bounds, deep below": (
+        {
+            "type": "object",
+            "default": {"l": [{"n": 0}]},
+            "properties": {
+                "l": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {"n": {"type": "integer", "minimum": 1}},
+                    },
+                }
+            },
+        },
+        [(".l[0].n", "Invalid value: 0: l[0].n in body should be greater than or equal to 1")],
+    ),
+    "that would be pruned": (
+        {"type": "array", "items": {"type": "object"}, "default": [{"a": 1}]},
+        [("", 'Invalid value: [{"a":1}]: must not have unknown fields')],
+    ),
+    "of an embedded resource": (
+        {
+            "type": "object",
+            "x-kubernetes-embedded-resource": True,
+            "x-kubernetes-preserve-unknown-fields": True,
+            "default": {"apiVersion": "v1", "metadata": {"labels": {"a b": ""}}},
+        },
+        [
+            (".kind", "Required value"),
+            (
+                ".metadata.labels",
+                (
+                    'Invalid value: "a b": name part must consist of alphanumeric characters, '
+                    "'-', '_' or '.', and must start and end with an alphanumeric character "
+                    "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+                    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+                ),
+            ),
+        ],
+    ),
+    "in an embedded resource's metadata": (
+        {
+            "type": "object",
+            "x-kubernetes-embedded-resource": True,
+            "properties": {
+                "metadata": {
+                    "type": "object",
+                    "properties": {
+                        "labels": {"type": "object", "default": {"a": "b c"}},
+                    },
+                }
+            },
+        },
+        None,
+    ),
+    "without what is required, though that has a default": (
+        {
+            "type": "object",
+            "default": {},
+            "required": ["n"],
+            "properties": {"n": {"type": "integer", "default": 3}},
+        },
+        [(".n", "Required value")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("field", "causes"), DEFAULTS.values(), ids=DEFAULTS)
+def test_a_default_must_be_valid(field, causes):
+    found = said(crds.validate_create(with_field(**field)))
+    at = f"{SCHEMA}.properties[spec].properties[f]"
+    if causes is None:
+        ((where, message),) = found
+        assert where == f"{at}.properties[metadata].properties[labels].default"
+        assert message.startswith('Invalid value: {"a":"b c"}: must result in valid metadata: ')
+    else:
+        assert found == [(f"{at}.default{where}", message) for where, message in causes]

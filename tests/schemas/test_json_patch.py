@@ -1,0 +1,122 @@
+"""JSON patch with the reference's own corners."""
+
+import pytest
+
+from inkube.schemas import patch
+from inkube.schemas.status import StatusError
+
+LIST = {"l": ["a", "b", "c"]}
+
+
+@pytest.mark.parametrize(
+    ("obj", "operations", "expected"),
+    [
+        ({"a": 1}, [{"op": "add", "path": "/b", "value": 2}], {"a": 1, "b": 2}),
+        ({"a": 1}, [{"op": "add", "path": "/b"}], {"a": 1, "b": None}),
+        ({"a": 1}, [{"op": "replace", "path": "/b", "value": 2}], {"a": 1, "b": 2}),
+        ({"a": 1}, [{"op": "remove", "path": "/a"}], {}),
+        ({"a": 1}, [{"op": "test", "path": "/b", "value": None}], {"a": 1}),
+        ({"a": 1}, [{"op": "test", "path": "/b"}], {"a": 1}),
+        ({"a": 1}, [{"op": "copy", "from": "/b", "path": "/c"}], {"a": 1, "c": None}),
+        ({"a": {"b": 1}}, [{"op": "move", "from": "/a/b", "path": "/b"}], {"a": {}, "b": 1}),
+        ({"a/b": 1, "c~": 2}, [{"op": "remove", "path": "/a~1b"}], {"c~": 2}),
+        ({"~1": 1}, [{"op": "remove", "path": "/~01"}], {}),
+        (LIST, [{"op": "add", "path": "/l/-", "value": "d"}], {"l": ["a", "b", "c", "d"]}),
+        (LIST, [{"op": "add", "path": "/l/-1", "value": "d"}], {"l": ["a", "b", "c", "d"]}),
+        (LIST, [{"op": "add", "path": "/l/-4", "value": "d"}], {"l": ["d", "a", "b", "c"]}),
+        (LIST, [{"op": "remove", "path": "/l/-1"}], {"l": ["a", "b"]}),
+        (LIST, [{"op": "replace", "path": "/l/-3", "value": 0}], {"l": [0, "b", "c"]}),
+        (LIST, [{"op": "move", "from": "/l/0", "path": "/l/-1"}], {"l": ["b", "c", "a"]}),
+        (LIST, [{"op": "move", "from": "/l/2", "path": "/l/0"}], {"l": ["c", "a", "b"]}),
+        ({"a": 1}, [], {"a": 1}),
+        ({"a": 1}, None, {"a": 1}),
+    ],
+)
+def test_operations_do_what_evanphx_does(obj, operations, expected):
+    patched, warnings = patch.apply_json_patch(obj, operations)
+    assert (patched, warnings) == (expected, [])
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        {"op": "remove", "path": "/missing"},
+        {"op": "add", "path": "/missing/a", "value": 1},
+        {"op": "add", "path": "/l/7", "value": 1},
+        {"op": "add", "path": "/l/-5", "value": 1},
+        {"op": "replace", "path": "/l/3", "value": 1},
+        {"op": "replace", "path": "/l/-", "value": 1},
+        {"op": "replace", "path": "/l/-4", "value": 1},
+        {"op": "replace", "path": "", "value": {}},
+        {"op": "add", "path": "l", "value": 1},
+        {"op": "add", "value": 1},
+        {"path": "/l", "value": 1},
+        {"op": "frobnicate", "path": "/l"},
+        {"op": "move", "from": "/missing", "path": "/l"},
+        {"op": "move", "path": "/l"},
+        {"op": "test", "path": "/n", "value": 1.0},
+        {"op": "test", "path": "/n", "value": True},
+        {"op": "test", "path": "/l", "value": ["a"]},
+        {"op": "add", "path": "/n/deeper", "value": 1},
+        None,
+    ],
+)
+def test_what_cannot_be_carried_out_is_422(operation):
+    with pytest.raises(StatusError) as refusal:
+        patch.apply_json_patch({"n": 1, **LIST}, [operation])
+    assert refusal.value.code == 422
+    assert refusal.value.body()["details"] == {}
+
+
+@pytest.mark.parametrize(
+    ("operations", "words"),
+    [
+        ({}, "object into Go value of type []handlers.jsonPatchOp"),
+        ("x", "string into Go value of type []handlers.jsonPatchOp"),
+        ([1], "number into Go value of type handlers.jsonPatchOp"),
+        ([{"op": 1}], "number into Go struct field jsonPatchOp.op of type string"),
+    ],
+)
+def test_what_is_no_list_of_operations_is_400(operations, words):
+    with pytest.raises(StatusError, match=r"^error decoding patch") as refusal:
+        patch.apply_json_patch({}, operations)
+    assert refusal.value.code == 400
+    assert refusal.value.message.endswith(words)
+
+
+def test_a_failing_patch_leaves_the_object_alone():
+    obj = {"a": {"b": [1]}}
+    operations = [{"op": "add", "path": "/a/b/-", "value": 2}, {"op": "remove", "path": "/x"}]
+    with pytest.raises(StatusError):
+        patch.apply_json_patch(obj, operations)
+    assert obj == {"a": {"b": [1]}}
+
+
+def test_a_value_is_not_shared_with_the_patch():
+    operations = [
+        {"op": "add", "path": "/a", "value": {}},
+        {"op": "copy", "from": "/a", "path": "/b"},
+        {"op": "add", "path": "/a/x", "value": 1},
+    ]
+    patched, _ = patch.apply_json_patch({}, operations)
+    assert patched == {"a": {"x": 1}, "b": {}}
+    assert operations[0]["value"] == {}
+
+
+def test_too_many_operations_are_413():
+    with pytest.raises(StatusError, match=r"is 10000, got 10001$") as refusal:
+        patch.apply_json_patch({}, [{}] * 10_001)
+    assert refusal.value.code == 413
+
+
+def test_copies_may_not_grow_without_bound():
+    doubling = [{"op": "add", "path": "/a", "value": ["x" * 1000]}]
+    doubling += [{"op": "copy", "from": "/a", "path": "/a/-"}] * 30
+    with pytest.raises(StatusError) as refusal:
+        patch.apply_json_patch({}, doubling)
+    assert refusal.value.code == 422
+
+
+def test_unknown_members_are_told():
+    operations = [{"op": "add", "path": "/a", "value": 1, "comment": "hm"}]
+    assert patch.apply_json_patch({}, operations)[1] == ['json patch unknown field "[0].comment"']

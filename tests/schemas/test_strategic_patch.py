@@ -1,0 +1,174 @@
+"""Strategic merge patch: merge keys, strategies, directives."""
+
+import copy
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inkube.schemas import builtin, patch
+from inkube.schemas.status import StatusError
+
+SCHEMA = {
+    "properties": {
+        "n": {"type": "integer"},
+        "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+        "inner": {
+            "type": "object",
+            "properties": {"a": {}, "b": {}, "c": {}},
+            "x-kubernetes-patch-strategy": "retainKeys",
+        },
+        "whole": {"type": "object", "x-kubernetes-patch-strategy": "replace"},
+        "atomic": {"type": "array"},
+        "words": {"type": "array", "x-kubernetes-patch-strategy": "merge"},
+        "items": {
+            "type": "array",
+            "x-kubernetes-patch-strategy": "merge",
+            "x-kubernetes-patch-merge-key": "name",
+            "items": {"properties": {"name": {}, "v": {}, "map": {"additionalProperties": {}}}},
+        },
+        "keyless": {"type": "array", "x-kubernetes-patch-strategy": "merge"},
+    }
+}
+
+
+def named(*names):
+    return [{"name": name} for name in names]
+
+
+@pytest.mark.parametrize(
+    ("obj", "change", "expected"),
+    [
+        ({"n": 1}, {"n": None}, {}),
+        ({}, {"labels": {"a": None, "b": "1"}}, {"labels": {"b": "1"}}),
+        ({"labels": {"a": "1"}}, {"labels": {"b": "2"}}, {"labels": {"a": "1", "b": "2"}}),
+        ({"labels": {"a": "1"}}, {"labels": {"$patch": "replace"}}, {"labels": {}}),
+        ({"labels": {"a": "1"}}, {"labels": {"$patch": "delete", "b": "2"}}, {"labels": {}}),
+        ({"whole": {"a": 1}}, {"whole": {"b": 2}}, {"whole": {"b": 2}}),
+        ({"atomic": [1, 2]}, {"atomic": [3]}, {"atomic": [3]}),
+        ({"words": ["a", "b"]}, {"words": ["c", "b"]}, {"words": ["c", "a", "b"]}),
+        ({"words": ["a", "b"]}, {"$deleteFromPrimitiveList/words": ["a"]}, {"words": ["b"]}),
+        ({"n": 1}, {"$deleteFromPrimitiveList/words": ["a"]}, {"n": 1}),
+        (
+            {"words": ["a", "b", "c"]},
+            {"$setElementOrder/words": ["c", "a"]},
+            {"words": ["b", "c", "a"]},
+        ),
+        (
+            {"items": named("a", "b")},
+            {"items": [{"name": "b", "v": 1}, {"name": "c", "v": None}]},
+            {"items": [{"name": "a"}, {"name": "b", "v": 1}, {"name": "c"}]},
+        ),
+        (
+            {"items": named("a", "b", "c")},
+            {"items": [{"name": "b", "$patch": "delete"}, {"name": "x", "$patch": "delete"}]},
+            {"items": named("a", "c")},
+        ),
+        (
+            {"items": named("a")},
+            {"items": [{"$patch": "replace"}, {"name": "z"}]},
+            {"items": named("z")},
+        ),
+        (
+            {"items": named("a", "b")},
+            {"$setElementOrder/items": named("b", "c", "a"), "items": named("c")},
+            {"items": named("b", "c", "a")},
+        ),
+        (
+            {"n": 1},
+            {"$setElementOrder/items": named("b"), "items": named("b")},
+            {"n": 1, "items": named("b")},
+        ),
+        ({"n": 1}, {"items": [{"name": "a", "$patch": "delete"}]}, {"n": 1, "items": []}),
+        (
+            {"inner": {"a": 1, "b": 2}},
+            {"inner": {"$retainKeys": ["c"], "c": 3}},
+            {"inner": {"c": 3}},
+        ),
+        ({"n": 1}, None, {"n": 1}),
+    ],
+)
+def test_merging(obj, change, expected):
+    before = copy.deepcopy((obj, change))
+    assert patch.strategic(obj, change, SCHEMA) == expected
+    assert (obj, change) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "words"),
+    [
+        ({"items": [{"v": 1}]}, 500, "map: map[v:1] does not contain declared merge key: name"),
+        (
+            {"labels": {"$patch": "merge"}},
+            500,
+            "unknown patch type: merge in map: map[$patch",
+        ),
+        ({"items": [{"name": "a", "$patch": "x"}]}, 500, "unknown patch type: x"),
+        ({"items": [{"name": "a", "$patch": "merge"}]}, 500, "merging lists cannot yet"),
+        ({"words": [1]}, 500, "list element types are not identical"),
+        ({"words": [["a"]]}, 500, "list element types"),
+        ({"keyless": [{"a": 1}]}, 500, "cannot merge lists without merge key"),
+        ({"$setElementOrder/items": "a"}, 500, "expected a []interface {}, but received a string"),
+        ({"$setElementOrder": []}, 400, "invalid patch format of setElementOrder list"),
+        ({"$deleteFromPrimitiveList": []}, 400, "invalid patch format of primitive list"),
+        ({"inner": {"$retainKeys": ["a"], "b": 1}}, 400, "invalid patch format of retainKeys"),
+        ({"inner": {"$retainKeys": "a"}}, 400, "invalid patch format of retainKeys"),
+        (
+            {"$setElementOrder/items": [{"name": "a"}], "items": [{"name": "b"}]},
+            500,
+            "The order in patch list:",
+        ),
+        ([], 400, "json: cannot unmarshal array"),
+    ],
+)
+def test_refusals(change, code, words):
+    obj = {"labels": {}, "words": ["a"], "items": named("a"), "keyless": [{"a": 2}], "inner": {}}
+    with pytest.raises(StatusError) as refusal:
+        patch.strategic(obj, change, SCHEMA)
+    assert refusal.value.code == code
+    assert words in refusal.value.message
+
+
+def test_lists_of_lists_are_422():
+    with pytest.raises(StatusError) as refusal:
+        patch.strategic({"words": []}, {"words": [["a"]]}, SCHEMA)
+    assert refusal.value.code == 422
+
+
+def test_containers_of_a_deployment_merge_by_name():
+    definition = next(d for d in builtin.definitions() if d.names.kind == "Deployment")
+    schema = definition.storage_version.schema
+
+    def deployment(*containers):
+        return {"spec": {"template": {"spec": {"containers": list(containers)}}}}
+
+    obj = deployment({"name": "a", "image": "a:1", "env": [{"name": "X", "value": "1"}]})
+    change = deployment({"name": "a", "env": [{"name": "Y", "value": "2"}]}, {"name": "b"})
+    merged = patch.strategic(obj, change, schema)
+    assert merged == deployment(
+        {
+            "name": "a",
+            "image": "a:1",
+            "env": [{"name": "Y", "value": "2"}, {"name": "X", "value": "1"}],
+        },
+        {"name": "b"},
+    )
+
+
+NAMES = st.lists(st.sampled_from("abcdef"), unique=True)
+
+
+@given(NAMES, NAMES)
+def test_merging_keeps_every_item_once_and_the_patch_in_order(present, change):
+    merged = patch.strategic({"items": named(*present)}, {"items": named(*change)}, SCHEMA)
+    names = [item["name"] for item in merged["items"]]
+    assert sorted(names) == sorted(set(present) | set(change))
+    assert [name for name in names if name in change] == change
+
+
+@given(NAMES, NAMES)
+def test_an_order_only_reorders(present, order):
+    change = {"$setElementOrder/words": order}
+    words = patch.strategic({"words": present}, change, SCHEMA)["words"]
+    assert sorted(words) == sorted(present)
+    assert [w for w in words if w in order] == [w for w in order if w in present]
