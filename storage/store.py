@@ -221,9 +221,11 @@ class Store(BaseStore):
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self._writer.close()
-        self._cache.close()
-        await self._log.close()
+        try:
+            await self._writer.close()
+        finally:
+            self._cache.close()
+            await self._log.close()
 
     async def create(self, key: str, value: Value) -> Entry:
         """See BaseStore."""
