@@ -1,5 +1,6 @@
 """Reading request bodies: size, media type, patches, DeleteOptions."""
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
@@ -65,17 +66,33 @@ def patch_kind(request: web.BaseRequest, *, builtin: bool) -> str:
     raise status.unsupported_media_type(_UNKNOWN_FORMAT + accepted)
 
 
-def decode_patch(kind: str, body: bytes) -> Any:
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A patch document, and the keys it repeats."""
+
+    value: Any
+    duplicates: list[str] = field(default_factory=list)
+
+
+def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:
     """The patch document. Raises StatusError 400 when it cannot be read."""
     media: decoding.Media = "yaml" if kind == "apply" else "json"
     try:
-        value = decoding.decode(body, media, want_duplicates=False).value
+        decoded = decoding.decode(body, media, want_duplicates=True)
     except decoding.DecodeError as error:
-        what = "error decoding YAML" if kind == "apply" else "error decoding patch"
-        raise status.bad_request(f"{what}: {error.text}") from error
-    if kind == "apply" and not isinstance(value, dict):
+        what = "YAML: error converting YAML to JSON" if kind == "apply" else "patch"
+        raise status.bad_request(f"error decoding {what}: {error.text}") from error
+    if kind != "apply":
+        return Patch(decoded.value, decoded.duplicates)
+    if strict and decoded.duplicates:
+        text = decoding.yaml_error(decoded.duplicates)
+        raise status.bad_request(
+            f"error strict decoding YAML: error converting YAML to JSON: {text}"
+        )
+    value = {} if decoded.value is None else decoded.value
+    if not isinstance(value, dict):
         raise status.bad_request("error decoding YAML: an object is expected")
-    return value
+    return Patch(value, decoded.duplicates)
 
 
 async def read_delete_options(request: web.BaseRequest, call: Call) -> Object | None:

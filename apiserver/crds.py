@@ -35,6 +35,9 @@ class CRDStrategy(Strategy):
         crds.default(decoded)
         return decoded
 
+    def settle_applied(self, served: Served, obj: Object) -> Object:
+        return self.decode(served, obj, None)
+
     def prepare_create(self, call: Call, obj: Object) -> None:
         crds.prepare_create(obj)
 
@@ -54,7 +57,7 @@ class CRDStrategy(Strategy):
         return errors + crds.validate_update(obj, old)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        return []
+        return crds.warnings(obj, old)
 
     def mark_deleted(self, obj: Object) -> bool:
         return crds.prepare_delete(obj, self._identity.timestamp())

@@ -10,10 +10,12 @@ from typing import Any
 
 from inkube.apiserver import bodies
 from inkube.apiserver.calls import Call
-from inkube.schemas import decoding, fielderrors, status
+from inkube.schemas import decoding, fielderrors, gotext, status
 from inkube.schemas.builtin import resources as builtin_resources
+from inkube.schemas.builtin.decoding import patch_refusal
 from inkube.schemas.gotext import quote
 from inkube.schemas.meta import split_api_version
+from inkube.schemas.unmarshal import DecodeError
 
 Object = dict[str, Any]
 
@@ -92,33 +94,43 @@ def _check_builtin_type(call: Call, obj: Object) -> None:
     )
 
 
-def admit(call: Call, obj: Object, duplicates: list[str], *, patched: bool = False) -> Object:
+def admit(call: Call, obj: Object, duplicates: list[str]) -> Object:
     """Type, prune and default an object, in place where that is possible; returns it.
 
-    `patched`: it came out of a patch, so that a strict failure is the patch's.
+    Raises StatusError 400 when a value cannot be what its field is, or on unknown and duplicate
+    fields under Strict.
     """
-    validation = call.options.validation
-    unknown: list[str] | None = None if validation == "Ignore" else []
-    obj = call.resource.strategy.decode(call.served, obj, unknown)
-    found = [*duplicates, *(unknown or ())]
-    if found and validation == "Strict":
-        raise _strict(call, found, obj if patched else None)
+    kind, api_version = call.served.kind, call.served.api_version
+    try:
+        obj, found = _decode(call, obj, duplicates)
+    except DecodeError as error:
+        raise decoding.cannot_handle(api_version, kind, kind, error.text) from error
+    if found and call.options.validation == "Strict":
+        text = decoding.strict_text(found)
+        raise decoding.cannot_handle(api_version, kind, kind, text)
     for text in found:
         call.warn(text)
     return obj
 
 
-def _strict(call: Call, found: list[str], patched: Object | None) -> status.StatusError:
-    """Strict decoding failed: 400 for a body, 422 with cause `patch` for a patch."""
-    text = decoding.strict_text(found)
-    if patched is None:
-        served = call.served
-        return status.bad_request(
-            f"{served.kind} in version {quote(served.name)} cannot be handled as a "
-            f"{served.kind}: {text}"
-        )
-    error = fielderrors.invalid("patch", patched, text)
-    return status.invalid(call.resource.group, call.served.kind, call.name, [error])
+def admit_patched(call: Call, obj: Object, duplicates: list[str]) -> Object:
+    """The same for what a patch made; what is wrong then is wrong with the patch: 422."""
+    shown = gotext.compact_json(obj)
+    try:
+        obj, found = _decode(call, obj, duplicates)
+    except DecodeError as error:
+        raise patch_refusal(shown, error.text) from error
+    if found and call.options.validation == "Strict":
+        raise patch_refusal(shown, decoding.strict_text(found))
+    for text in found:
+        call.warn(text)
+    return obj
+
+
+def _decode(call: Call, obj: Object, duplicates: list[str]) -> tuple[Object, list[str]]:
+    unknown: list[str] | None = None if call.options.validation == "Ignore" else []
+    obj = call.resource.strategy.decode(call.served, obj, unknown)
+    return obj, [*duplicates, *(unknown or ())]
 
 
 def check_namespace(call: Call, obj: Object) -> None:

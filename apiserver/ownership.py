@@ -37,15 +37,16 @@ class _LazySchemas(dict[str, TypedSchema]):
         return self[api_version] if api_version in self._served else default
 
 
-def versions(resource: Resource) -> Versions | None:
-    """How entries of other versions are read; None where there is one version only."""
-    if len(resource.versions) < 2:
-        return None
-    return Versions(_LazySchemas(resource))
+def versions(resource: Resource) -> Versions:
+    """How entries of other versions are read; those of versions not served vanish."""
+    known = resource.field_versions
+    if known is None:
+        known = resource.field_versions = Versions(_LazySchemas(resource))
+    return known
 
 
-def writer(call: Call, now: datetime) -> managedfields.Writer:
-    """The manager this call writes as."""
+def writer(call: Call, now: datetime, *, api_version: str = "") -> managedfields.Writer:
+    """The manager this call writes as; `api_version` where it writes another kind (a Scale)."""
     has_status = call.served.version.status
     if call.resource.builtin:
         group, kind = call.resource.group, call.resource.kind
@@ -54,10 +55,11 @@ def writer(call: Call, now: datetime) -> managedfields.Writer:
         ignored = resetfields.of_custom(call.subresource, status=has_status)
     return managedfields.Writer(
         manager=call.manager,
-        api_version=call.served.api_version,
+        api_version=api_version or call.served.api_version,
         subresource=call.subresource,
         time=meta.format_time(now),
         ignored=ignored,
+        kind="Scale" if api_version else call.served.kind,
     )
 
 

@@ -1,7 +1,7 @@
 """Validation without a server: the checks that a create, or an update, would meet.
 
-CRDs are checked as such and define the kinds of the other objects; built-in kinds are decoded
-strictly. Pure: files are read by the caller, `apiserver.validate`.
+CRDs are checked as such and define the kinds of the other objects. Pure: files are read by the
+caller, `apiserver.validate`.
 """
 
 import copy
@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from inkube.schemas import builtin, crds, decoding, names, objectmeta
+from inkube.schemas.builtin import behaviours
 from inkube.schemas.builtin import decoding as builtin_decoding
+from inkube.schemas.cel.rules import NOT_CHECKED, RuleSet, blocks_rules
 from inkube.schemas.compiled import CompiledSchema
 from inkube.schemas.definitions import Definition, Origin
 from inkube.schemas.documents import Document
@@ -84,7 +86,7 @@ class Kinds:
 
     definitions: dict[tuple[str, str], Definition] = field(default_factory=dict)
     old: dict[tuple[str, str, str, str], Object] = field(default_factory=dict)
-    schemas: dict[GVK, CompiledSchema] = field(default_factory=dict)
+    schemas: dict[GVK, tuple[CompiledSchema, RuleSet]] = field(default_factory=dict)
 
     @classmethod
     def builtin(cls) -> "Kinds":
@@ -150,14 +152,14 @@ class Kinds:
             text = f'no matches for kind "{gvk.kind}" in version "{gvk.api_version}"'
             yield _finding(read, UNKNOWN_KIND, text)
         elif definition.origin is Origin.BUILTIN:
-            yield from _check_builtin(read, gvk)
+            yield from _check_builtin(read, definition, gvk)
         else:
             if gvk not in self.schemas:
-                self.schemas[gvk] = CompiledSchema(version.schema)
-            yield from self._check_custom(read, definition, self.schemas[gvk])
+                self.schemas[gvk] = CompiledSchema(version.schema), RuleSet(version.schema)
+            yield from self._check_custom(read, definition, *self.schemas[gvk])
 
     def _check_custom(
-        self, read: _Read, definition: Definition, schema: CompiledSchema
+        self, read: _Read, definition: Definition, schema: CompiledSchema, rules: RuleSet
     ) -> Iterator[Finding]:
         obj, unknown = copy.deepcopy(read.value), list[str]()
         obj.setdefault("metadata", {})
@@ -171,15 +173,15 @@ class Kinds:
             old.setdefault("metadata", {})
             schema.prune_and_default(old, None, lenient=True)
         yield from _strict(read, decoding.unknown_fields(unknown))
-        metadata = {**obj["metadata"]}
-        if definition.namespaced:
-            metadata.setdefault("namespace", "default")
-        else:
-            metadata.pop("namespace", None)
+        _place(obj, namespaced=definition.namespaced)
         errors = objectmeta.validate(
-            metadata, namespaced=definition.namespaced, name_check=names.subdomain
+            obj["metadata"], namespaced=definition.namespaced, name_check=names.subdomain
         )
         errors += schema.validate(obj, old)
+        if rules and blocks_rules(errors):
+            errors.append(NOT_CHECKED)
+        elif rules:
+            errors += rules.validate(obj, old)[0]
         yield from (_from_error(read, error) for error in errors)
 
 
@@ -209,13 +211,27 @@ def _unpacked(document: Document, value: Any, path: str) -> Iterator["_Read | Fi
         yield _Read(document, value, path)
 
 
-def _check_builtin(read: _Read, gvk: GVK) -> Iterator[Finding]:
+def _place(obj: Object, *, namespaced: bool) -> None:
+    """Objects without a namespace go where clients put them, into the default one."""
+    metadata = obj.setdefault("metadata", {})
+    if namespaced:
+        metadata.setdefault("namespace", "default")
+    else:
+        metadata.pop("namespace", None)
+
+
+def _check_builtin(read: _Read, definition: Definition, gvk: GVK) -> Iterator[Finding]:
     try:
         decoded = builtin_decoding.decode(read.value, gvk)
     except builtin_decoding.DecodeError as error:
         yield _finding(read, UNREADABLE, str(error))
         return
     yield from _strict(read, decoded.unknown)
+    obj, behaviour = decoded.object, behaviours.of(gvk.group, definition.names.plural)
+    _place(obj, namespaced=definition.namespaced)
+    behaviour.default(obj)
+    behaviour.prepare_create(obj)
+    yield from (_from_error(read, error) for error in behaviour.validate(obj))
 
 
 def _in_file(path: str) -> str:

@@ -66,8 +66,8 @@ class Dialect(Protocol):
         """An engine whose connections commit every statement outside of `begin`."""
         ...
 
-    async def prepare(self, connection: AsyncConnection) -> None:
-        """Set a new connection up. Raises NotOurs."""
+    async def connect(self, engine: AsyncEngine) -> AsyncConnection:
+        """A connection, set up; the file or database is known to be ours or new. Raises NotOurs."""
         ...
 
     async def begin(self, connection: AsyncConnection) -> None:
@@ -254,13 +254,7 @@ class SqlLog:
             if self._engine is None:
                 raise Unavailable(f"{self._dialect.name} is closed")
             with self._translated():
-                connection = await self._engine.connect()
-                try:
-                    await self._dialect.prepare(connection)
-                except BaseException:
-                    await connection.close()
-                    raise
-            self._connection = connection
+                self._connection = await self._dialect.connect(self._engine)
         return self._connection
 
     async def _disconnect(self) -> None:

@@ -5,6 +5,7 @@ Statements are SQLAlchemy's, but go to aiosqlite directly: a group of writes the
 to the driver's thread in place of thirteen, and a sequential write half the time.
 """
 
+import asyncio
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ APPLICATION_ID = 0x696E6B75
 
 # A log of one transaction larger than this is cut back after its checkpoint.
 WAL_BYTES = 16 * 2**20
+
+WAL_RETRY = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,17 +66,25 @@ class SqliteDialect:
         url = URL.create("sqlite+aiosqlite", database=self.name)
         return create_async_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
 
-    async def prepare(self, connection: AsyncConnection) -> None:
+    async def connect(self, engine: AsyncEngine) -> AsyncConnection:
         """See Dialect. Nothing is changed before the file is known to be ours or new."""
+        # aiosqlite leaves a thread behind when it cannot open a file: ask before it does.
+        sqlite3.connect(self.name).close()
+        connection = await engine.connect()
+        try:
+            await self._prepare(connection)
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+    async def _prepare(self, connection: AsyncConnection) -> None:
         timeout = int(self._options.lock_timeout * 1000)
         await connection.exec_driver_sql(f"PRAGMA busy_timeout = {timeout}")
         await self._claim(connection)
-        for pragma in (
-            "journal_mode = WAL",
-            f"synchronous = {self._options.synchronous}",
-            f"journal_size_limit = {WAL_BYTES}",
-        ):
-            await connection.exec_driver_sql(f"PRAGMA {pragma}")
+        await self._switch_to_wal(connection)
+        await connection.exec_driver_sql(f"PRAGMA synchronous = {self._options.synchronous}")
+        await connection.exec_driver_sql(f"PRAGMA journal_size_limit = {WAL_BYTES}")
 
     async def _claim(self, connection: AsyncConnection) -> None:
         owner = await connection.exec_driver_sql("PRAGMA application_id")
@@ -83,6 +94,19 @@ class SqliteDialect:
         if tables.scalar_one() > 0:
             raise NotOurs(f"{self.name} is the database of another application")
         await connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+
+    async def _switch_to_wal(self, connection: AsyncConnection) -> None:
+        """Two processes that switch at once hinder each other; SQLite does not wait for that."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + self._options.lock_timeout
+        while True:
+            try:
+                await connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+                return
+            except DBAPIError as error:
+                if clock() > deadline or not isinstance(self.translate(error), Locked):
+                    raise
+            await asyncio.sleep(WAL_RETRY)
 
     async def begin(self, connection: AsyncConnection) -> None:
         """See Dialect."""

@@ -13,30 +13,51 @@ from inkube.schemas import fielderrors
 from inkube.schemas.cel.costs import TotalCost, over_budget
 from inkube.schemas.cel.decls import Decl
 from inkube.schemas.cel.estimates import TOP
-from inkube.schemas.cel.field_paths import normalise
 from inkube.schemas.cel.rule import Rule, RuleError, go_struct
+from inkube.schemas.cel.rules import RuleSet
 from inkube.schemas.cel.schema_decls import MAX_REQUEST, declare
+from inkube.schemas.crds import rulechecks
 from inkube.schemas.fielderrors import FieldError, GoType
 
 RULE_LIMIT: Final = 10_000_000
 """The greatest estimated cost of one rule (StaticEstimatedCostLimit)."""
 _RULES: Final = "x-kubernetes-validations"
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
-_REASONS: Final = (
-    "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired",
-)  # fmt: skip
 _NO_TYPE: Final = (
     "internal error: failed to construct type information for x-kubernetes-validations rules:"
     " unable to convert structural schema to CEL declarations"
 )
+_NOTHING: Final = rulechecks.Context()
 _Schema = dict[str, Any]
 
 
-def validate_rules(schema: _Schema, path: str) -> list[FieldError]:
-    """Everything wrong with the rules of a resource's openAPIV3Schema, which stands at `path`."""
+def validate_rules(
+    schema: _Schema, path: str, given: rulechecks.Context = _NOTHING
+) -> list[FieldError]:
+    """What is wrong with the rules of a resource's openAPIV3Schema, which stands at `path`.
+
+    What can be said of a rule's texts without compiling it is said by `crds.rules`.
+    """
     total = TotalCost()
-    errors = list(_node(schema, _Context(path, total, is_root=True)))
+    errors = list(_node(schema, _Context(path, given, total, is_root=True)))
     return [*errors, *total.errors(path)]
+
+
+def run_on_default(schema: _Schema, default: Any, path: str) -> list[FieldError]:
+    """What a schema's rules say of a default value, which stands at `path`.
+
+    Rules about a change are tried with the default on both sides, as defaulting/validation.go does.
+    """
+    rules = RuleSet(schema, is_root=bool(schema.get(_EMBEDDED)))
+    if not rules:
+        return []
+    staying, _ = rules.validate(default, default, path=path)
+    new, _ = rules.validate(default, path=path)
+    return [*staying, *(error for error in new if error not in staying)]
+
+
+RULE_CHECK: Final = rulechecks.RuleCheck(compile=validate_rules, run=run_on_default)
+"""For `crds.validation`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +65,21 @@ class _Context:
     """Where a schema node stands. `count` is how often it may occur, None without bound."""
 
     path: str
+    given: rulechecks.Context
     total: TotalCost
     is_root: bool = False
     count: int | None = 1
     uncorrelated: str = ""
     """The list or map within which old and new values cannot be matched."""
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether something else is wrong here or below."""
+        ends = ("", ".", "[")
+        return any(
+            error.field.startswith(self.path) and error.field[len(self.path) :][:1] in ends
+            for error in self.given.errors
+        )
 
     def below(self, part: str, schema: _Schema) -> "_Context":
         """The place of a child node."""
@@ -67,9 +98,8 @@ class _Context:
 
 def _node(schema: _Schema, context: _Context) -> Iterator[FieldError]:
     specs = schema.get(_RULES)
-    if specs:
+    if specs and not context.is_broken:
         yield from _rules(specs, schema, context)
-    yield from _branches(schema, context.path)
     for name, part in (schema.get("properties") or {}).items():
         if isinstance(part, dict):
             yield from _node(part, context.below(f"properties[{name}]", part))
@@ -85,29 +115,7 @@ def _node(schema: _Schema, context: _Context) -> Iterator[FieldError]:
         yield from _node(items, below)
 
 
-def _branches(schema: _Schema, path: str) -> Iterator[FieldError]:
-    """Rules inside of value validations are no part of a structural schema."""
-    for word in ("allOf", "anyOf", "oneOf"):
-        for place, part in enumerate(schema.get(word) or ()):
-            yield from _forbidden(part, f"{path}.{word}[{place}]")
-    yield from _forbidden(schema.get("not"), f"{path}.not")
-
-
-def _forbidden(schema: Any, path: str) -> Iterator[FieldError]:
-    if not isinstance(schema, dict):
-        return
-    if schema.get(_RULES):
-        yield fielderrors.forbidden(f"{path}.{_RULES}", "must be empty to be structural")
-    yield from _branches(schema, path)
-    for name, part in (schema.get("properties") or {}).items():
-        yield from _forbidden(part, f"{path}.properties[{name}]")
-    for word in ("additionalProperties", "items"):
-        yield from _forbidden(schema.get(word), f"{path}.{word}")
-
-
 def _rules(specs: list[_Schema], schema: _Schema, context: _Context) -> Iterator[FieldError]:
-    for place, spec in enumerate(specs):
-        yield from _texts(spec, schema, f"{context.path}.{_RULES}[{place}]")
     shape = declare(schema, is_root=context.is_root, name=context.path)
     if shape is None:
         yield fielderrors.internal(f"{context.path}.{_RULES}", _NO_TYPE)
@@ -126,44 +134,6 @@ def _count(context: _Context, shape: Decl) -> int:
     if context.count is not None:
         return context.count
     return MAX_REQUEST // (shape.min_bytes + 1)
-
-
-def _texts(spec: _Schema, schema: _Schema, path: str) -> Iterator[FieldError]:
-    """The fields of a rule by themselves."""
-    rule, message = spec.get("rule", ""), spec.get("message", "")
-    if not rule.strip():
-        yield fielderrors.required(f"{path}.rule", "rule is not specified")
-    elif message and not message.strip():
-        yield fielderrors.invalid(f"{path}.message", message, "must be non-empty if specified")
-    elif _has_break(message.strip()):
-        yield fielderrors.invalid(f"{path}.message", message, "must not contain line breaks")
-    elif _has_break(rule.strip()) and not message:
-        detail = "message must be specified if rule contains line breaks"
-        yield fielderrors.required(f"{path}.message", detail)
-    expression = spec.get("messageExpression", "")
-    if expression and not expression.strip():
-        detail = "messageExpression must be non-empty if specified"
-        yield fielderrors.required(f"{path}.messageExpression", detail)
-    reason = spec.get("reason")
-    if reason is not None and reason not in _REASONS:
-        yield fielderrors.not_supported(f"{path}.reason", reason, _REASONS)
-    if spec.get("fieldPath"):
-        yield from _field_path(spec["fieldPath"], schema, f"{path}.fieldPath")
-
-
-def _field_path(text: str, schema: _Schema, path: str) -> Iterator[FieldError]:
-    if not text.strip():
-        yield fielderrors.invalid(path, text, "must be non-empty if specified")
-    elif _has_break(text):
-        yield fielderrors.invalid(path, text, "must not contain line breaks")
-    try:
-        normalise(text, schema)
-    except ValueError:
-        yield fielderrors.invalid(path, text, "must be a valid path")
-
-
-def _has_break(text: str) -> bool:
-    return "\n" in text or "\r" in text
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +159,7 @@ def _compiled(candidate: _Candidate, count: int, context: _Context) -> Iterator[
         yield candidate.error("rule", str(error))
         return
     cost = min(rule.expression.cost * count, TOP)
-    if cost > RULE_LIMIT:
+    if cost > RULE_LIMIT and not context.given.unchanged:
         yield fielderrors.forbidden(path, over_budget("estimated rule cost", cost, RULE_LIMIT))
     context.total.observe(path, cost)
     yield from _message(candidate, context)
@@ -207,7 +177,7 @@ def _message(candidate: _Candidate, context: _Context) -> Iterator[FieldError]:
         yield candidate.error("messageExpression", str(error))
         return
     cost = expression.cost
-    if cost > RULE_LIMIT:
+    if cost > RULE_LIMIT and not context.given.unchanged:
         detail = over_budget("estimated messageExpression cost", cost, RULE_LIMIT)
         yield fielderrors.forbidden(path, detail)
     context.total.observe(path, cost)

@@ -76,9 +76,22 @@ def _equality(w: Writer, node: Call) -> Code:
     one, two = node.args[0].type, node.args[1].type
     if Kind.NULL in (one.kind, two.kind):
         return _null_check(w, operator, left, right, fails)
-    if one == two and (_is_plain(one) or one.kind is Kind.DOUBLE):
+    if one == two and one.kind in (Kind.LIST, Kind.MAP) and _is_plain(one):
+        general = _plain_equal if operator == "==" else _plain_unequal
+    elif one == two and (_is_plain(one) or one.kind is Kind.DOUBLE):
         return Code(f"({left.text} {operator} {right.text})", fails)
     return Code(f"{w.constant(general)}({left.text}, {right.text})", fails)
+
+
+def _plain_equal(left: Any, right: Any) -> bool:
+    """`==` of lists or maps of plain values: Python's, unless a list type has its own."""
+    if type(left) is type(right) and type(left) in (list, dict):
+        return bool(left == right)
+    return equal(left, right)
+
+
+def _plain_unequal(left: Any, right: Any) -> bool:
+    return not _plain_equal(left, right)
 
 
 def _null_check(w: Writer, operator: str, left: Code, right: Code, fails: bool) -> Code:

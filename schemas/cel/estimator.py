@@ -1,60 +1,82 @@
 """How much an expression may cost at most, before it ever runs: cel-go checker/cost.go.
 
-Sizes come from the shapes of variables (maxLength, maxItems, maxProperties, or what fits into a
-request); what calls return has the size their overloads tell, or none.
+Sizes come from the shape of `self` (maxLength, maxItems, maxProperties, or what fits into a
+request), found by the path that leads to a value; what calls return has the size their overloads
+tell, or none. Kubernetes looks every path up in `self` without regard to its first name, so that
+`oldSelf.x`, a type's name or an item of a computed list find sizes there too; so does this.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from inkube.schemas.cel.ast import Call, Const, Fold, Ident, ListNode, MapNode, Node, Select
+from inkube.schemas.cel.ast import (
+    Call,
+    Const,
+    Fold,
+    Ident,
+    ListNode,
+    MapNode,
+    Node,
+    Select,
+)
 from inkube.schemas.cel.decls import Decl
 from inkube.schemas.cel.env import Environment
-from inkube.schemas.cel.estimates import (
-    ONE,
-    UNKNOWN,
-    ZERO,
-    Argument,
-    CallEstimate,
-    Range,
-)  # fmt: skip
+from inkube.schemas.cel.estimates import ONE, UNKNOWN, ZERO, Argument, CallEstimate, Range
 from inkube.schemas.cel.functions import Overload
-from inkube.schemas.cel.types import Kind, Type
+from inkube.schemas.cel.types import Kind, Type, is_optional
 
 _LIST = Range(10, 10)
 _MAP = Range(30, 30)
 _SCALARS = frozenset({Kind.BOOL, Kind.DOUBLE, Kind.DURATION, Kind.INT, Kind.TIMESTAMP, Kind.UINT})
 _SELECTABLE = frozenset({Kind.MAP, Kind.OBJECT, Kind.PARAM})
+_ITEMS, _VALUES, _KEYS, _INDICES = "@items", "@values", "@keys", "@indices"
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """Sizes of the keys (or indices) and values of a container made in the expression."""
+
+    key: Range
+    value: Range
+
+    def union(self, other: "_Entry | None") -> "_Entry | None":
+        if other is None:
+            return None
+        return _Entry(self.key.union(other.key), self.value.union(other.value))
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What is known of a value: `size` once computed; `shape` where it has a path from a variable.
-
-    `element` describes the items of computed lists and the values of computed maps.
-    """
+    """What is known of a node: its cost; its size, if any; where it stands; its entries' sizes."""
 
     cost: Range
     size: Range | None = None
-    shape: Decl | None = None
-    element: "_Known | None" = None
+    path: Path = ()
+    entry: _Entry | None = None
+
+    @property
+    def bound(self) -> Range:
+        """The size, or anything."""
+        return UNKNOWN if self.size is None else self.size
 
 
 def estimate(root: Node, environment: Environment) -> Range:
     """Least and greatest cost of an expression that was checked."""
-    return _Estimator(environment).visit(root).cost
+    shape = next(iter(environment.variables.values()), None)
+    return _Estimator(shape).visit(root).cost
 
 
 class _Estimator:
-    def __init__(self, environment: Environment) -> None:
-        self._scope = {
-            name: _Known(ONE, shape=shape) for name, shape in environment.variables.items()
-        }
+    def __init__(self, root: Decl | None) -> None:
+        self._root = root
+        self._locals: dict[str, _Known] = {}
 
     def visit(self, node: Node) -> _Known:
         match node:
             case Const():
-                size = len(node.value) if isinstance(node.value, str | bytes) else None
-                return _Known(ZERO, None if size is None else Range(size, size))
+                size = len(node.value) if isinstance(node.value, str | bytes) else 1
+                return _Known(ZERO, Range(size, size))
             case Ident():
                 return self._ident(node)
             case Select():
@@ -69,143 +91,170 @@ class _Estimator:
                 return self._fold(node)
         return _Known(ZERO)
 
-    def size(self, node: Node, known: _Known) -> Range:
-        """The size of a value: computed, declared, 1 for scalars, or anything."""
+    def _declared(self, path: Path) -> Range | None:
+        """EstimateSize: the declared bound of what a path leads to."""
+        if not path:
+            return None
+        shape = self._root
+        for name in path[1:]:
+            if shape is None:
+                return None
+            if name in (_ITEMS, _VALUES):
+                shape = shape.element
+            elif name == _KEYS:
+                shape = shape.key
+            else:
+                field = shape.fields.get(name)
+                shape = field.shape if field else None
+        if shape is None or shape.max_size is None:
+            return None
+        return Range(0, shape.max_size)
+
+    def _sized(self, known: _Known, kind: Type) -> _Known:
+        """With the size from its path or its type, where none was computed."""
         if known.size is not None:
-            return known.size
-        if known.shape is not None and known.shape.max_size is not None:
-            return Range(0, known.shape.max_size)
-        return ONE if node.type.kind in _SCALARS else UNKNOWN
+            return known
+        size = self._declared(known.path)
+        if size is None and _is_scalar(kind):
+            size = ONE
+        return replace(known, size=size)
 
     def _ident(self, node: Ident) -> _Known:
-        if node.type_value is not None:
-            return _Known(ONE)
-        return self._scope.get(node.name.removeprefix("."), _Known(ONE))
+        known = self._locals.get(node.name)
+        if known is None:
+            return self._sized(_Known(ONE, path=(node.name,)), node.type)
+        found = self._sized(_Known(ONE, path=known.path, entry=known.entry), node.type)
+        return replace(found, size=known.size) if found.size is None else found
 
     def _select(self, node: Select) -> _Known:
         if node.absolute is not None:
             return self._ident(node.absolute)
         operand = self.visit(node.operand)
         if node.test_only:
-            return _Known(operand.cost)
+            return _Known(operand.cost, ONE)
         cost = operand.cost
+        if node.optional:
+            return self._sized(_Known(cost + ONE), node.type)
         if node.operand.type.kind in _SELECTABLE:
             cost += ONE
-        return _Known(cost, shape=_field(operand, node))
+        return self._sized(_Known(cost, path=(*operand.path, node.field)), node.type)
 
     def _list(self, node: ListNode) -> _Known:
-        cost, element = _LIST, None
+        cost, value = _LIST, None
         for item in node.elements:
             known = self.visit(item)
             cost += known.cost
-            element = self._union(element, item, known)
+            value = known.bound if value is None else value.union(known.bound)
         count = len(node.elements)
-        return _Known(cost, Range(count, count), element=element)
+        return _Known(cost, Range(count, count), entry=_Entry(ONE, value or ZERO))
 
     def _map(self, node: MapNode) -> _Known:
-        cost, element = _MAP, None
+        cost, key, value = _MAP, None, None
         for entry in node.entries:
-            known = self.visit(entry.value)
-            cost += self.visit(entry.key).cost + known.cost
-            element = self._union(element, entry.value, known)
+            left, right = self.visit(entry.key), self.visit(entry.value)
+            cost += left.cost + right.cost
+            key = left.bound if key is None else key.union(left.bound)
+            value = right.bound if value is None else value.union(right.bound)
         count = len(node.entries)
-        return _Known(cost, Range(count, count), element=element)
-
-    def _union(self, element: _Known | None, node: Node, known: _Known) -> _Known:
-        size = self.size(node, known)
-        if element is not None and element.size is not None:
-            size = size.union(element.size)
-        return _Known(ONE, size)
+        return _Known(cost, Range(count, count), entry=_Entry(key or ZERO, value or ZERO))
 
     def _call(self, node: Call) -> _Known:
         operands = [self.visit(arg) for arg in node.operands]
+        total = sum((known.cost for known in operands), ZERO)
         if node.function in ("_&&_", "_||_"):
-            most = sum((known.cost for known in operands), ZERO).max
-            return _Known(Range(operands[0].cost.min, most))
+            return _Known(Range(operands[0].cost.min, total.max), ONE)
         if node.function == "_?_:_":
             return self._conditional(node, operands)
-        total = sum((known.cost for known in operands), ZERO)
+        if node.function == "dyn":
+            return replace(operands[0], cost=total + ONE, path=())
+        cost, size = self._cheapest_to_dearest(node, operands)
+        known = _Known(total + cost, size, entry=_joined_entries(node, operands))
+        if node.function == "_[_]":
+            known = _indexed(node, known, operands[0])
+        return self._sized(known, node.type)
+
+    def _cheapest_to_dearest(
+        self, node: Call, operands: list[_Known]
+    ) -> tuple[Range, Range | None]:
+        """A range that covers all overloads."""
         arguments = tuple(map(self._argument, node.operands, operands))
         estimates = [_estimate(overload, arguments) for overload in node.overloads]
         if not estimates:
-            return _Known(total + ONE)
+            return ONE, None
         cost, size = estimates[0].cost, estimates[0].result_size
         for other in estimates[1:]:
             cost = cost.union(other.cost)
             if other.result_size is not None:
                 size = other.result_size if size is None else size.union(other.result_size)
-        found = _indexed(operands[0]) if node.function == "_[_]" else _Known(ONE)
-        return _Known(total + cost, size or found.size, found.shape, found.element)
+        return cost, size
 
     def _conditional(self, node: Call, operands: list[_Known]) -> _Known:
         condition, yes, no = operands
-        size = self.size(node.args[1], yes).union(self.size(node.args[2], no))
-        return _Known(condition.cost + yes.cost.union(no.cost), size, element=yes.element)
+        entry = yes.entry.union(no.entry) if yes.entry else None
+        cost = condition.cost + yes.cost.union(no.cost)
+        return _Known(cost, yes.bound.union(no.bound), entry=entry)
 
     def _argument(self, node: Node, known: _Known) -> Argument:
         constant = node.value if isinstance(node, Const) else None
-        return Argument(node.type, self.size(node, known), _element(node.type, known), constant)
+        element = self._element(node.type, known.path)
+        return Argument(node.type, known.bound, element, constant)
+
+    def _element(self, kind: Type, path: Path) -> Argument | None:
+        if kind.kind not in (Kind.LIST, Kind.MAP):
+            return None
+        inner = kind.params[-1]
+        below = (*path, _ITEMS) if path else ()
+        return Argument(inner, self._declared(below) or UNKNOWN, self._element(inner, below))
 
     def _fold(self, node: Fold) -> _Known:
-        source = self.visit(node.range)
-        initial = self.visit(node.init)
-        outer = self._scope
-        self._scope = {**outer, **_loop_variables(node, source)}
+        source, initial = self.visit(node.range), self.visit(node.init)
+        outer = self._locals
+        self._locals = {**outer, node.accumulator: replace(initial, path=initial.path)}
         if node.macro == "bind":
-            self._scope[node.accumulator] = _Known(
-                ONE, self.size(node.init, initial), initial.shape, initial.element
-            )
             result = self.visit(node.result)
-            self._scope = outer
-            return _Known(source.cost + initial.cost + result.cost, result.size, result.shape)
-        self._scope[node.accumulator] = _Known(ONE, initial.size)
-        step = self.visit(node.condition).cost
-        turn = self.visit(node.step)
-        self._scope = outer
-        count = self.size(node.range, source)
-        cost = source.cost + initial.cost + ONE + count * (step + turn.cost)
-        if node.macro == "exists_one":
-            cost += ONE
-        is_container = isinstance(node.init, ListNode | MapNode)
-        return _Known(cost, count if is_container else None, element=turn.element)
+            self._locals = outer
+            return replace(result, cost=source.cost + initial.cost + result.cost, path=())
+        self._locals |= _loop_variables(node, source)
+        condition, step = self.visit(node.condition), self.visit(node.step)
+        result = self.visit(node.result)
+        self._locals = outer
+        turns = source.bound * (condition.cost + step.cost)
+        cost = source.cost + initial.cost + result.cost + turns
+        if isinstance(node.init, ListNode | MapNode):
+            return _Known(cost, source.bound, entry=step.entry)
+        return _Known(cost, ONE)
 
 
-def _field(operand: _Known, node: Select) -> Decl | None:
-    shape = operand.shape
-    if shape is None:
+def _is_scalar(kind: Type) -> bool:
+    return kind.kind in _SCALARS or (is_optional(kind) and _is_scalar(kind.params[0]))
+
+
+def _indexed(node: Call, known: _Known, container: _Known) -> _Known:
+    for overload in node.overloads:
+        if overload.id in ("index_list", "index_map"):
+            step = _ITEMS if overload.id == "index_list" else _VALUES
+            size = container.entry.value if container.entry else None
+            return replace(known, size=size, path=(*container.path, step))
+    return known
+
+
+def _joined_entries(node: Call, operands: list[_Known]) -> _Entry | None:
+    """Lists keep what is known of their items when they are joined."""
+    if node.function != "_+_" or operands[0].entry is None:
         return None
-    if node.operand.type.kind is Kind.MAP:
-        return shape.element
-    entry = shape.fields.get(node.field)
-    return entry.shape if entry else None
-
-
-def _indexed(container: _Known) -> _Known:
-    if container.element is not None:
-        return container.element
-    return _Known(ONE, shape=container.shape.element if container.shape else None)
-
-
-def _element(type: Type, known: _Known) -> Argument | None:
-    if type.kind not in (Kind.LIST, Kind.MAP):
-        return None
-    inner = type.params[-1]
-    element = _indexed(known)
-    if element.size is not None:
-        return Argument(inner, element.size)
-    if element.shape is not None and element.shape.max_size is not None:
-        return Argument(inner, Range(0, element.shape.max_size), _element(inner, element))
-    return Argument(inner, ONE if inner.kind in _SCALARS else UNKNOWN)
+    return operands[0].entry.union(operands[1].entry)
 
 
 def _loop_variables(node: Fold, source: _Known) -> dict[str, _Known]:
-    kind = node.range.type.kind
-    element = _indexed(source)
-    key = _Known(ONE, shape=source.shape.key if source.shape else None)
+    is_list = node.range.type.kind is Kind.LIST
+    key = source.entry.key if source.entry else None
+    value = source.entry.value if source.entry else None
+    value_step = _ITEMS if is_list else _VALUES
+    values = _Known(ONE, value, (*source.path, value_step))
+    keys = _Known(ONE, key, (*source.path, _INDICES if is_list else _KEYS))
     if len(node.variables) == 2:
-        first = key if kind is Kind.MAP else _Known(ONE)
-        return {node.variables[0]: first, node.variables[1]: element}
-    return {node.variables[0]: key if kind is Kind.MAP else element}
+        return {node.variables[0]: keys, node.variables[1]: values}
+    return {node.variables[0]: values if is_list else keys}
 
 
 def _estimate(overload: Overload, arguments: tuple[Argument, ...]) -> CallEstimate:

@@ -49,10 +49,12 @@ def too_dear(error: CostExceededError, name: str) -> str:
 def evaluated(rule: Rule, values: tuple[Any, Any], budget: int) -> tuple[str, int]:
     """The message of a failing rule, and what messageExpression cost.
 
-    A messageExpression that fails, or yields nothing or several lines, gives way to `message`.
+    A messageExpression sees the old value itself, never the optional a rule may see: naming oldSelf
+    beside optionalOldSelf always fails. One that fails, or yields nothing or several lines, gives
+    way to `message`.
     """
     expression = rule.message_expression
-    if expression is None:
+    if expression is None or (rule.has_optional_old_self and rule.message_uses_old_self):
         return rule.message, 0
     try:
         text, cost = expression.program.run(0, min(CALL_LIMIT, budget), *values)

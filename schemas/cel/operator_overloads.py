@@ -22,6 +22,7 @@ from inkube.schemas.cel.types import (
     BYTES,
     DOUBLE,
     DURATION,
+    FORMAT,
     INT,
     LIST_T,
     MAP_KV,
@@ -43,6 +44,16 @@ def traversal(size: int) -> int:
 def comparison_cost(args: tuple[Any, ...], result: Any) -> int:
     """Equality and order: the smaller operand is traversed."""
     return traversal(min(size_of(args[0]), size_of(args[1])))
+
+
+def _equality_estimate(args: tuple[Argument, ...]) -> CallEstimate:
+    """`==` of Kubernetes' own types costs little; upstream names no such rule for `!=`."""
+    kind = args[0].type
+    if kind == args[1].type and kind.name in _SMALL:
+        return CallEstimate(ONE)
+    if kind == args[1].type == FORMAT:
+        return CallEstimate(Range(1, _FORMAT_NAME_MAX).times(STRING_FACTOR))
+    return comparison_estimate(args)
 
 
 def comparison_estimate(args: tuple[Argument, ...]) -> CallEstimate:
@@ -86,16 +97,18 @@ def _logic() -> Iterator[Overload]:
 
 
 def _equality() -> Iterator[Overload]:
-    for name, key, impl in (
-        ("_==_", "equals", values.equal),
-        ("_!=_", "not_equals", operators.unequal),
+    for name, key, impl, estimate in (
+        ("_==_", "equals", values.equal, _equality_estimate),
+        ("_!=_", "not_equals", operators.unequal, comparison_estimate),
     ):
         yield Overload(
             name, key, (T, T), BOOL, impl,
-            cost=comparison_cost, estimate=comparison_estimate, fails=False,
+            cost=comparison_cost, estimate=estimate, fails=False,
         )  # fmt: skip
 
 
+_FORMAT_NAME_MAX = 64
+_SMALL = frozenset({"net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.Semver"})
 _SIZED = frozenset({STRING, BYTES})
 _ORDERED = (BOOL, INT, UINT, DOUBLE, STRING, BYTES, TIMESTAMP, DURATION)
 _NUMBERS = (INT, UINT, DOUBLE)

@@ -106,6 +106,15 @@ class Rule:
         return self.expression.checked.uses(OLD_SELF)
 
     @cached_property
+    def message_uses_old_self(self) -> bool:
+        """Whether messageExpression names oldSelf."""
+        try:
+            expression = self.message_expression
+            return expression is not None and expression.checked.uses(OLD_SELF)
+        except RuleError:
+            return False
+
+    @cached_property
     def name(self) -> str:
         """What run-time errors call the rule: its message, or its text (ruleErrorString)."""
         return str(self.spec.get("message") or self.text).strip()

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from inkube.schemas.cel import messages
 from inkube.schemas.cel.adapting import adapter
-from inkube.schemas.cel.field_paths import normalise
 from inkube.schemas.cel.functions import CostExceededError, EvalError
 from inkube.schemas.cel.maplists import MapList
 from inkube.schemas.cel.program import CALL_LIMIT
@@ -19,6 +18,7 @@ from inkube.schemas.cel.ratcheting import Correlation, Ratchet
 from inkube.schemas.cel.rule import Rule, RuleError
 from inkube.schemas.cel.schema_decls import declare
 from inkube.schemas.cel.values import NONE, Optional
+from inkube.schemas.crds import fieldpaths
 from inkube.schemas.fielderrors import FieldError, Type
 
 OBJECT_BUDGET: Final = 10_000_000
@@ -51,6 +51,13 @@ class RuleSet:
     def __bool__(self) -> bool:
         """Whether there is any rule."""
         return self._plan is not None
+
+    not_checked: Final = NOT_CHECKED
+    """The error that says that rules were not run."""
+
+    def are_blocked(self, errors: Iterable[FieldError]) -> bool:
+        """Whether the schema's errors keep these rules from being run."""
+        return blocks_rules(errors)
 
     def validate(
         self, obj: Any, old: Any = None, *, path: str = "", budget: int = OBJECT_BUDGET
@@ -105,8 +112,8 @@ def _field_path(spec: dict[str, Any], schema: dict[str, Any]) -> str:
     if not path:
         return ""
     try:
-        return normalise(path, schema)
-    except ValueError:
+        return fieldpaths.resolve(path, schema)[0]
+    except fieldpaths.InvalidPath:
         return ""
 
 

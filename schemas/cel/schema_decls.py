@@ -14,6 +14,8 @@ from inkube.schemas.cel.formats import FORMATS
 
 MAX_REQUEST: Final = 3 * 1024 * 1024
 """Bytes of a request: no value is larger."""
+_CODE_POINT: Final = 4
+"""Bytes a code point may take: sizes are bytes, maxLength counts code points."""
 _INT_OR_STRING = "x-kubernetes-int-or-string"
 _EMBEDDED = "x-kubernetes-embedded-resource"
 _STRING: Final = {"type": "string"}
@@ -124,9 +126,9 @@ def _string(schema: Schema) -> Decl:
     if known is not None:
         size = most if most is not None and known.type is types.BYTES else known.longest
         return Decl(known.type, max_size=size, min_bytes=known.smallest, convert=known.convert)
-    if most is None:
-        most = _longest_choice(schema) or MAX_REQUEST - 2
-    return Decl(types.STRING, max_size=most, min_bytes=2)
+    unbounded = _longest_choice(schema) or MAX_REQUEST - 2
+    size = unbounded if most is None else most * _CODE_POINT
+    return Decl(types.STRING, max_size=size, min_bytes=2)
 
 
 def _longest_choice(schema: Schema) -> int:

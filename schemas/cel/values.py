@@ -142,9 +142,9 @@ _PLAIN = frozenset({str, int, float, bytes, bool, Timestamp, Duration})
 
 
 def _equal_lists(left: Any, right: Any) -> bool:
-    custom = getattr(left, "cel_equal", None) or getattr(right, "cel_equal", None)
+    custom = getattr(left, "cel_equal", None)
     if custom is not None and isinstance(right, list | tuple):
-        return bool(custom(right if getattr(left, "cel_equal", None) else left))
+        return bool(custom(right))
     return (
         isinstance(right, list | tuple) and len(left) == len(right) and all(map(equal, left, right))
     )

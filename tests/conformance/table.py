@@ -21,7 +21,9 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 TOKEN = "anchor-admin-token"
-TOKENS = f"{TOKEN},admin,admin-uid,system:masters\nanchor-user-token,plain-user,user-uid,plain-group\n"
+TOKENS = (
+    f"{TOKEN},admin,admin-uid,system:masters\nanchor-user-token,plain-user,user-uid,plain-group\n"
+)
 # Recordings of what is not built yet: they are shown, and counted for the floor like the others.
 GRADES = {"FAILED": 0, "status": 1, "contract": 2}
 _STEP = re.compile(r"^   (FAILED|status|contract): ")

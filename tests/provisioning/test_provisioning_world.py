@@ -185,7 +185,7 @@ async def test_a_repository_is_refused_in_a_dry_run_and_reported_once_it_exists(
     assert stored["status"]["observedGeneration"] == stored["metadata"]["generation"]
     assert stored["status"]["health"]["healthy"] is False
 
-    await server.client.update({k: v for k, v in row.repaired.items() if v is not None})
+    await server.replace({k: v for k, v in row.repaired.items() if v is not None})
     assert await server.errors("repositories") == []
     stored = await server.get("repositories")
     assert stored["status"]["observedGeneration"] == stored["metadata"]["generation"]
@@ -258,7 +258,7 @@ async def test_two_repositories_over_the_same_files_the_later_one_is_reported(se
     assert error["type"] == "FieldValueDuplicate"
     assert "repository first" in error["detail"]
     assert await server.errors("repositories", "first") == []
-    await server.client.delete(f"{PROVISIONING}/repositories", "first", "ns")
+    await server.delete("repositories", "first")
     assert await server.errors("repositories", "second") == []
 
 
@@ -279,7 +279,7 @@ async def test_a_repository_moved_onto_another_one_is_the_one_reported(server):
     await server.create(repository("old", block={"path": "x"}))
     await server.create(repository("young", block={"path": "y"}))
     await server.settled()
-    await server.client.update(repository("old", block={"path": "y"}))
+    await server.replace(repository("old", block={"path": "y"}))
     assert [error["type"] for error in await server.errors("repositories", "old")] == [
         "FieldValueDuplicate"
     ]
@@ -353,7 +353,7 @@ async def test_a_connection_is_refused_in_a_dry_run_and_reported_once_it_exists(
     assert told(await server.errors("connections", "conn")) == errors
     stored = await server.get("connections", "conn")
     assert stored["status"]["state"] == "Disconnected"
-    await server.client.update(connection())
+    await server.replace(connection())
     assert await server.errors("connections", "conn") == []
     stored = await server.get("connections", "conn")
     assert stored["status"]["state"] == "Connected"
@@ -423,14 +423,13 @@ async def test_a_connection_in_use_must_stay_and_names_five_users(server):
     for number in range(7):
         spec = {"connection": {"name": "conn"}, "block": {"path": f"p{number}"}}
         await server.create(repository(f"r{number}", **spec))
-    resource = f"{PROVISIONING}/connections"
     with pytest.raises(Exception, match="r0, r1, r2, r3, r4 and 2 more") as refused:
-        await server.client.delete(resource, "conn", "ns")
+        await server.delete("connections", "conn")
     assert refused.value.code == 422
     assert refused.value.details["causes"][0]["field"] == "metadata.name"
     for number in range(7):
-        await server.client.delete(f"{PROVISIONING}/repositories", f"r{number}", "ns")
-    await server.client.delete(resource, "conn", "ns")
+        await server.delete("repositories", f"r{number}")
+    await server.delete("connections", "conn")
 
 
 async def test_a_sync_tells_what_it_saw(server):
