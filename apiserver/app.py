@@ -48,7 +48,8 @@ class Parts:
     endpoints: dict[str, Endpoint]
     """Exact paths that are no resources, such as `/healthz`; a key ending in `/` is a prefix."""
     subresources: dict[tuple[str, str, str], SubresourceHandler]
-    """(group, plural, subresource) → handler; group and plural may be `*`."""
+    """(group, plural, subresource) → handler; group and plural may be `*`. Subresource "" answers
+    the creates of a kind that stores nothing."""
 
 
 class App:
@@ -173,11 +174,14 @@ class App:
             raise self._no_subresource(call)
         if call.subresource and call.verb not in ("get", "update", "patch"):
             raise method_not_allowed(call)
-        if call.verb in _LONG:
+        if call.verb in _LONG and "watch" in call.resource.definition.verbs:
             return await watch.serve(self._parts.registry, exchange)
         handler = self._parts.handlers.by_verb.get(call.verb)
         if handler is None or not _allowed(info, call):
             raise method_not_allowed(call)
+        if call.verb == "create" and call.resource.builtin:
+            virtual = self._parts.subresources.get((call.resource.group, call.resource.plural, ""))
+            handler = virtual or handler
         return await handler(exchange)
 
     async def _subresource(self, exchange: Exchange) -> web.StreamResponse:

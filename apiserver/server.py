@@ -19,7 +19,7 @@ from aiohttp.web_request import BaseRequest
 
 from inkube.apiserver import bodies, bootstrap, kubeconfig, security
 from inkube.apiserver.admission import Chain
-from inkube.apiserver.app import App, Parts
+from inkube.apiserver.app import App, Parts, SubresourceHandler
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.codec import JSONCodec
 from inkube.apiserver.configuration import Options
@@ -36,7 +36,9 @@ from inkube.apiserver.rendering import Renderer
 from inkube.apiserver.modules import ModuleAdmission, ModuleStrategy
 from inkube.apiserver.resources import Resource, Resources
 from inkube.apiserver.scale import ScaleHandler
+from inkube.apiserver.reviews import Reviews
 from inkube.apiserver.secrets import StoredSecrets
+from inkube.apiserver.tokenrequests import TokenRequestHandler
 from inkube.controllers.clock import SystemClock
 from inkube.controllers import crds
 from inkube.controllers.environment import Environment, Recheck
@@ -190,8 +192,18 @@ class APIServer:
                 "/api/": discovery,
                 "/apis/": discovery,
             },
-            subresources={("*", "*", "scale"): ScaleHandler(self.registry, self.identity)},
+            subresources=self._subresources(),
         )
+
+    def _subresources(self) -> dict[tuple[str, str, str], SubresourceHandler]:
+        guards = self.security
+        tokens = TokenRequestHandler(self.registry, guards.authenticator.accounts, self.identity)
+        reviews = Reviews(guards.authenticator, guards.authorizer, self.identity)
+        return {
+            ("*", "*", "scale"): ScaleHandler(self.registry, self.identity),
+            ("", "serviceaccounts", "token"): tokens,
+            **reviews.handlers(),
+        }
 
     def kubeconfig(self) -> str:
         """A kubeconfig for this server, as YAML text."""
