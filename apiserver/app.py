@@ -170,7 +170,7 @@ class App:
         call = exchange.call
         if call.subresource and call.subresource != "status":
             return await self._subresource(exchange)
-        if call.subresource == "status" and not call.served.version.status or info.rest:
+        if (call.subresource == "status" and not call.served.version.status) or info.rest:
             raise self._no_subresource(call)
         if call.subresource and call.verb not in ("get", "update", "patch"):
             raise method_not_allowed(call)

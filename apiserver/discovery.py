@@ -204,7 +204,7 @@ def storage_hash(resource: Resource) -> str:
 def subresources(resource: Resource, version: str) -> list[Object]:
     """The subresources as an APIResourceList shows them."""
     served = resource.served(version)
-    assert served is not None, "asked for served versions only"  # noqa: PT018
+    assert served is not None, "asked for served versions only"
     found: list[Object] = []
     if resource.builtin:
         known = builtin.by_name().get((resource.group, resource.plural))

@@ -9,8 +9,7 @@ from typing import Any
 
 from aiohttp import web
 
-from inkube.apiserver import bodies, intake, ownership, reviewchecks
-from inkube.apiserver import responses
+from inkube.apiserver import bodies, intake, ownership, responses, reviewchecks
 from inkube.apiserver.auth.attributes import Attributes
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import Authorizer

@@ -31,16 +31,16 @@ from inkube.apiserver.handlers import Handlers
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.lifecycle import NamespaceLifecycle
 from inkube.apiserver.metrics import Metrics
+from inkube.apiserver.modules import ModuleAdmission, ModuleStrategy
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.rendering import Renderer
-from inkube.apiserver.modules import ModuleAdmission, ModuleStrategy
 from inkube.apiserver.resources import Resource, Resources
-from inkube.apiserver.scale import ScaleHandler
 from inkube.apiserver.reviews import Reviews
+from inkube.apiserver.scale import ScaleHandler
 from inkube.apiserver.secrets import StoredSecrets
 from inkube.apiserver.tokenrequests import TokenRequestHandler
+from inkube.controllers import aggregation, crds
 from inkube.controllers.clock import SystemClock
-from inkube.controllers import crds
 from inkube.controllers.environment import Environment, Recheck
 from inkube.controllers.events import Recorder
 from inkube.controllers.kinds import KindModule
@@ -100,7 +100,7 @@ class APIServer:
         self.store = await self._stack.enter_async_context(Store(self._log(), codec))
         self.security = security.build(self.options, self.store, self.identity)
         modules = ModuleAdmission(lambda: self.environment)
-        chain = Chain([NamespaceLifecycle(self.store), modules])
+        chain = Chain([NamespaceLifecycle(self.store), modules, *self.security.plugins()])
         self.registry = Registry(self.store, chain, self.identity, codec)
         self.client = InProcessClient(self.registry, self.resources)
         bootstrap.install_builtin(self.resources, self.identity)
@@ -111,6 +111,7 @@ class APIServer:
             self._add_kind(module, modules)
         await bootstrap.first_objects(self.client, roles=self.options.authorization_mode == "RBAC")
         crds.add(self.manager, Installer(self.resources, chain))
+        aggregation.add(self.manager, self.client)
         await self._serve()
         await self._stack.enter_async_context(self.manager)
 
