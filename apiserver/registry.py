@@ -225,7 +225,7 @@ class Registry:
         uid = meta.get("uid")
         current = entry.value["metadata"]["uid"]
         if version == 0:
-            if not resource.strategy.unconditional_update and not call.subresource == "scale":
+            if not resource.strategy.unconditional_update and call.subresource != "scale":
                 error = fielderrors.invalid(
                     "metadata.resourceVersion", 0, "must be specified for an update"
                 )
@@ -250,9 +250,9 @@ class Registry:
         meta["creationTimestamp"] = before["creationTimestamp"]
         if "deletionTimestamp" in before:
             meta["deletionTimestamp"] = before["deletionTimestamp"]
-        if meta.get("deletionGracePeriodSeconds") is None:
-            if "deletionGracePeriodSeconds" in before:
-                meta["deletionGracePeriodSeconds"] = before["deletionGracePeriodSeconds"]
+        grace = before.get("deletionGracePeriodSeconds")
+        if grace is not None and meta.get("deletionGracePeriodSeconds") is None:
+            meta["deletionGracePeriodSeconds"] = grace
         meta.pop("selfLink", None)
         meta.setdefault("uid", before["uid"])
         if not meta["uid"]:
@@ -309,10 +309,10 @@ class Registry:
 
 def metadata(obj: Object) -> Object:
     """The object's metadata, made when it is missing."""
-    meta = obj.get("metadata")
+    meta: Object | None = obj.get("metadata")
     if meta is None:
         meta = obj["metadata"] = {}
-    return meta  # type: ignore[no-any-return] # decoding made sure that it is an object
+    return meta
 
 
 def parse_version(text: Any) -> int:

@@ -15,6 +15,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http_parser import RawRequestMessage
+from aiohttp.streams import StreamReader
+from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
 from inkube.apiserver import auth, bodies, bootstrap, kubeconfig
@@ -31,14 +35,14 @@ from inkube.apiserver.handlers import Handlers
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.lifecycle import NamespaceLifecycle
 from inkube.apiserver.metrics import Metrics
+from inkube.apiserver.modules import ModuleAdmission, ModuleStrategy
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.rendering import Renderer
-from inkube.apiserver.modules import ModuleAdmission, ModuleStrategy
 from inkube.apiserver.resources import Resource, Resources
 from inkube.apiserver.scale import ScaleHandler
 from inkube.apiserver.secrets import StoredSecrets
-from inkube.controllers.clock import SystemClock
 from inkube.controllers import crds
+from inkube.controllers.clock import SystemClock
 from inkube.controllers.environment import Environment, Recheck
 from inkube.controllers.events import Recorder
 from inkube.controllers.kinds import KindModule
@@ -152,12 +156,12 @@ class APIServer:
             return MemoryLog()
         from inkube.storage.sqlite import SqliteOptions, sqlite_log
 
-        synchronous = "FULL" if self.options.durable else "NORMAL"
-        return sqlite_log(self.options.data, SqliteOptions(synchronous=synchronous))
+        options = SqliteOptions(synchronous="FULL" if self.options.durable else "NORMAL")
+        return sqlite_log(self.options.data, options)
 
     async def _serve(self) -> None:
         app = App(self._parts())
-        server = web.Server(app, request_factory=_make_request, access_log=None)  # type: ignore[arg-type] # an object with __call__
+        server = web.Server(app, request_factory=_make_request, access_log=None)
         runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
         await runner.setup()
         self._stack.push_async_callback(runner.cleanup)
@@ -202,7 +206,15 @@ class APIServer:
             await self.manager.settled()
 
 
-def _make_request(*parts: Any) -> BaseRequest:
+def _make_request(
+    message: RawRequestMessage,
+    payload: StreamReader,
+    protocol: RequestHandler,
+    writer: AbstractStreamWriter,
+    task: asyncio.Task[None],
+) -> BaseRequest:
     """A request whose body may be as large as kube-apiserver's."""
     loop = asyncio.get_running_loop()
-    return BaseRequest(*parts, loop=loop, client_max_size=bodies.MAX_BODY)
+    return BaseRequest(
+        message, payload, protocol, writer, task, loop, client_max_size=bodies.MAX_BODY
+    )
