@@ -12,10 +12,15 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from inkube.schemas import fielderrors, gotext, status
-from inkube.schemas.builtin import gotime, gotypes, quantity, types
+from inkube.schemas import fielderrors, gotext, gotimes, quantity, status
+from inkube.schemas.builtin import gotypes, microtimes, types
 from inkube.schemas.builtin.gotypes import GoField, GoType
 from inkube.schemas.meta import GVK
+from inkube.schemas.unmarshal import DecodeError
+
+__all__ = [
+    "DecodeError", "Decoded", "check_type", "coerce", "decode", "patch_refusal", "refusal", "zero",
+]  # fmt: skip
 
 Object = dict[str, Any]
 MAX_UNKNOWN = 100
@@ -25,10 +30,6 @@ _NULLS = frozenset({"list", "map", "bytes", "time", "microtime", "raw", "union"}
 _ZEROS: dict[str, Any] = {
     "string": "", "bool": False, "int32": 0, "int64": 0, "float": 0, "quantity": "0", "intstr": 0,
 }  # fmt: skip
-
-
-class DecodeError(ValueError):
-    """The object does not fit its Go type; the text is Go's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,10 +246,7 @@ class _Walk:
         if not isinstance(given, str):
             kind = gotext.json_kind(given)
             raise DecodeError(f"json: cannot unmarshal {kind} into Go value of type string")
-        try:
-            return gotime.canonical(given, micro=go.kind == "microtime")
-        except ValueError as error:
-            raise DecodeError(str(error)) from error
+        return gotimes.rfc3339(given) if go.kind == "time" else microtimes.canonical(given)
 
     def mistyped(self, given: Any, go: GoType, zero: Any = None, *, word: str = "") -> Any:
         """Note the first type error as encoding/json words it; answers the zero."""
@@ -306,6 +304,6 @@ def _quantity(given: Any) -> str:
     if not text:
         return "0"
     try:
-        return quantity.canonical(text.strip())
+        return str(quantity.parse(text.strip()))
     except ValueError as error:
         raise DecodeError(str(error)) from error

@@ -6,8 +6,7 @@ Follows pkg/apis/core/validation and apimachinery/pkg/apis/meta/v1/validation.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from inkube.schemas import fielderrors
-from inkube.schemas.builtin import quantity
+from inkube.schemas import fielderrors, names, quantity
 from inkube.schemas.builtin.behaviours import naming
 from inkube.schemas.fielderrors import FieldError
 
@@ -89,8 +88,8 @@ def label_selector(selector: Object | None, path: str) -> list[FieldError]:
     errors = []
     for key, value in sorted((selector.get("matchLabels") or {}).items()):
         place = f"{path}.matchLabels"
-        errors += [fielderrors.invalid(place, key, why) for why in naming.qualified(key)]
-        errors += [fielderrors.invalid(place, value, why) for why in naming.label_value(value)]
+        errors += [fielderrors.invalid(place, key, why) for why in names.label_key(key)]
+        errors += [fielderrors.invalid(place, value, why) for why in names.label_value(value)]
     for index, expression in enumerate(selector.get("matchExpressions") or []):
         errors += _requirement(expression, f"{path}.matchExpressions[{index}]")
     return errors
@@ -108,9 +107,9 @@ def _requirement(expression: Object, path: str) -> list[FieldError]:
     elif operator not in _OPERATORS:
         why = "not a valid selector operator"
         errors.append(fielderrors.invalid(f"{path}.operator", operator, why))
-    errors += named(expression.get("key", ""), f"{path}.key", naming.qualified)
+    errors += named(expression.get("key", ""), f"{path}.key", names.label_key)
     for index, value in enumerate(values):
-        errors += named(value, f"{path}.values[{index}]", naming.label_value)
+        errors += named(value, f"{path}.values[{index}]", names.label_value)
     return errors
 
 
@@ -134,7 +133,7 @@ def _fits(expression: Object, labels: dict[str, str]) -> bool:
 
 def quantity_not_negative(text: str, path: str) -> list[FieldError]:
     """A quantity below zero."""
-    if quantity.number(text) < 0:
+    if quantity.parse(text).sign < 0:
         return [fielderrors.invalid(path, text, NOT_NEGATIVE)]
     return []
 

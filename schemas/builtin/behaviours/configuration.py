@@ -4,10 +4,9 @@ Follows pkg/apis/core/validation ValidateConfigMap, ValidateSecret and pkg/regis
 """
 
 import base64
-import json
 from typing import Any
 
-from inkube.schemas import fielderrors
+from inkube.schemas import fielderrors, gojson, unmarshal
 from inkube.schemas.builtin.behaviours import checks, naming
 from inkube.schemas.builtin.behaviours.base import Behaviour
 from inkube.schemas.fielderrors import FieldError
@@ -114,7 +113,7 @@ class Secrets(Behaviour):
 def _json_problem(content: bytes) -> str:
     """What encoding/json says of it, "" when it is JSON."""
     try:
-        json.loads(content)
-    except ValueError as error:
-        return str(error)
+        gojson.loads(content)
+    except unmarshal.DecodeError as error:
+        return error.text
     return ""

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from inkube.schemas import fielderrors
-from inkube.schemas.builtin import quantity
+from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin.behaviours import checks, limits, naming
 from inkube.schemas.fielderrors import FieldError
 
@@ -170,7 +169,7 @@ def resources(given: Object, path: str) -> list[FieldError]:
             errors += checks.quantity_not_negative(amount, place)
     for name, amount in sorted(requests.items()):
         bound = bounds.get(name)
-        if bound is not None and quantity.number(amount) > quantity.number(bound):
+        if bound is not None and quantity.parse(amount) > quantity.parse(bound):
             why = f"must be less than or equal to {name} limit of {bound}"
             errors.append(fielderrors.invalid(f"{path}.requests", amount, why))
     return errors

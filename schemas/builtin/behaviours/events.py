@@ -5,7 +5,7 @@ Follows pkg/apis/core/validation/events.go.
 
 from typing import Any
 
-from inkube.schemas import fielderrors
+from inkube.schemas import fielderrors, names
 from inkube.schemas.builtin.behaviours import checks, metadata, naming
 from inkube.schemas.builtin.behaviours.base import Behaviour
 from inkube.schemas.fielderrors import FieldError
@@ -44,7 +44,7 @@ def _basic(obj: Object, shape: _Shape) -> list[FieldError]:
 def _reporter(obj: Object, shape: _Shape) -> list[FieldError]:
     controller = obj.get(shape.controller, "")
     errors = [] if controller else [fielderrors.required(shape.controller)]
-    errors += checks.named(controller, shape.controller, naming.qualified)
+    errors += checks.named(controller, shape.controller, names.label_key)
     for member in ("reportingInstance", "action", "reason"):
         value = obj.get(member, "")
         if not value:

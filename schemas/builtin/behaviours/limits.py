@@ -6,9 +6,8 @@ pkg/apis/core/v1/defaults.go SetDefaults_LimitRangeItem.
 
 from typing import Any
 
-from inkube.schemas import fielderrors
-from inkube.schemas.builtin import quantity
-from inkube.schemas.builtin.behaviours import checks, naming
+from inkube.schemas import fielderrors, names, quantity
+from inkube.schemas.builtin.behaviours import checks
 from inkube.schemas.builtin.behaviours.base import Behaviour
 from inkube.schemas.fielderrors import FieldError
 
@@ -36,7 +35,7 @@ def _is_huge(name: str) -> bool:
 
 def resource_name(name: str, path: str) -> list[FieldError]:
     """validateResourceName: standard, or with a domain."""
-    errors = checks.named(name, path, naming.qualified)
+    errors = checks.named(name, path, names.label_key)
     if not errors and "/" not in name and name not in _STANDARD and not _is_huge(name):
         why = "must be a standard resource type or fully qualified"
         errors.append(fielderrors.invalid(path, name, why))
@@ -76,9 +75,13 @@ def _quota_name(name: str, path: str) -> list[FieldError]:
 
 def _amount(name: str, amount: str, path: str) -> list[FieldError]:
     errors = checks.quantity_not_negative(amount, path)
-    if name in _COUNTED and quantity.number(amount) % 1:
+    if name in _COUNTED and not _is_whole(quantity.parse(amount)):
         errors.append(fielderrors.invalid(path, amount, "must be an integer"))
     return errors
+
+
+def _is_whole(amount: quantity.Quantity) -> bool:
+    return amount.scale >= 0 or amount.value % 10**-amount.scale == 0
 
 
 class LimitRanges(Behaviour):
@@ -114,7 +117,7 @@ def _limit_item(item: Object, path: str) -> list[FieldError]:
     kind = item.get("type", "")
     errors = []
     if kind not in ("Container", "Pod", "PersistentVolumeClaim"):
-        errors += checks.named(kind, f"{path}.type", naming.qualified)
+        errors += checks.named(kind, f"{path}.type", names.label_key)
     if kind == "Pod":
         errors += [
             fielderrors.forbidden(f"{path}.{member}", _POD_ONLY)
@@ -124,8 +127,8 @@ def _limit_item(item: Object, path: str) -> list[FieldError]:
     for member in _AMOUNTS:
         for name in sorted(item.get(member) or {}):
             errors += resource_name(name, f"{path}.{member}[{name}]")
-    names = {name for member in _AMOUNTS for name in item.get(member) or {}}
-    for name in sorted(names):
+    known = {name for member in _AMOUNTS for name in item.get(member) or {}}
+    for name in sorted(known):
         errors += _bounds(item, name, path)
     return errors
 
@@ -149,11 +152,11 @@ def _bounds(item: Object, name: str, path: str) -> list[FieldError]:
     errors = []
     for low, high, blamed, shown, text in _BOUNDS:
         lower, upper = amounts.get(low), amounts.get(high)
-        if lower and upper and quantity.number(lower) > quantity.number(upper):
+        if lower and upper and quantity.parse(lower) > quantity.parse(upper):
             why = text.format(lower, upper)
             errors.append(fielderrors.invalid(f"{path}.{blamed}[{name}]", amounts[shown], why))
     ratio = amounts.get("maxLimitRequestRatio")
-    if ratio and quantity.number(ratio) < 1:
+    if ratio and quantity.parse(ratio) < quantity.Quantity(1):
         why = f"ratio {ratio} is less than 1"
         errors.append(fielderrors.invalid(f"{path}.maxLimitRequestRatio[{name}]", ratio, why))
     return errors

@@ -8,11 +8,11 @@ from typing import Any
 
 import orjson
 
-from inkube.schemas import fielderrors
-from inkube.schemas.builtin import quantity
+from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin.behaviours import leases, poddefaults, podvalidation
 from inkube.schemas.builtin.behaviours.base import Behaviour, same
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.quantity import Quantity
 
 Object = dict[str, Any]
 _TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -83,24 +83,24 @@ def _tolerate(spec: Object) -> None:
 
 def qos_class(spec: Object) -> str:
     """Guaranteed, Burstable or BestEffort (component-helpers qos.go ComputePodQOS)."""
-    requests: dict[str, Any] = {}
-    limits: dict[str, Any] = {}
+    requests: dict[str, Quantity] = {}
+    limits: dict[str, Quantity] = {}
     guaranteed = True
     for container in [*(spec.get("containers") or []), *(spec.get("initContainers") or [])]:
         resources = container.get("resources") or {}
         asked, bound = (_computed(resources.get(member) or {}) for member in ("requests", "limits"))
         for total, amounts in ((requests, asked), (limits, bound)):
             for name, amount in amounts.items():
-                total[name] = total.get(name, 0) + amount
+                total[name] = total[name].add(amount) if name in total else amount
         guaranteed = guaranteed and bound.keys() == {"cpu", "memory"}
     if not requests and not limits:
         return "BestEffort"
     return "Guaranteed" if guaranteed and requests == limits else "Burstable"
 
 
-def _computed(amounts: dict[str, str]) -> dict[str, Any]:
-    found = {name: quantity.number(amounts[name]) for name in ("cpu", "memory") if name in amounts}
-    return {name: amount for name, amount in found.items() if amount > 0}
+def _computed(amounts: dict[str, str]) -> dict[str, Quantity]:
+    found = {name: quantity.parse(amounts[name]) for name in ("cpu", "memory") if name in amounts}
+    return {name: amount for name, amount in found.items() if amount.sign > 0}
 
 
 def _deadline(value: int | None, before: Object) -> list[FieldError]:

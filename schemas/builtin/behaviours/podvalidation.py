@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from inkube.schemas import fielderrors
+from inkube.schemas import fielderrors, names
 from inkube.schemas.builtin.behaviours import checks, containers, metadata, naming, volumes
 from inkube.schemas.fielderrors import FieldError
 
@@ -63,7 +63,7 @@ def _toleration(toleration: Object, path: str) -> list[FieldError]:
     errors = []
     key, operator = toleration.get("key", ""), toleration.get("operator", "")
     if key:
-        errors += checks.named(key, f"{path}.key", naming.qualified)
+        errors += checks.named(key, f"{path}.key", names.label_key)
     elif operator != "Exists":
         why = (
             "operator must be Exists when `key` is empty, which means "
@@ -86,9 +86,7 @@ def _toleration(toleration: Object, path: str) -> list[FieldError]:
 
 def template(given: Object, path: str) -> list[FieldError]:
     """ValidatePodTemplateSpec."""
-    meta = given.get("metadata") or {}
-    errors = metadata.labels(meta.get("labels") or {}, f"{path}.metadata.labels")
-    errors += metadata.annotations(meta.get("annotations") or {}, f"{path}.metadata.annotations")
+    errors = metadata.template(given.get("metadata") or {}, f"{path}.metadata")
     errors += pod_spec(given.get("spec") or {}, f"{path}.spec")
     if (given.get("spec") or {}).get("ephemeralContainers"):
         why = "ephemeral containers not allowed in pod template"

@@ -5,7 +5,7 @@ Follows pkg/apis/rbac/validation and pkg/apis/rbac/v1/defaults.go. Escalation is
 
 from typing import Any
 
-from inkube.schemas import fielderrors
+from inkube.schemas import fielderrors, names
 from inkube.schemas.builtin.behaviours import checks, naming
 from inkube.schemas.builtin.behaviours.base import Behaviour
 from inkube.schemas.fielderrors import FieldError
@@ -92,7 +92,7 @@ class Bindings(Behaviour):
         if not reference.get("name"):
             errors.append(fielderrors.required("roleRef.name"))
         else:
-            errors += checks.named(reference["name"], "roleRef.name", naming.path_segment)
+            errors += checks.named(reference["name"], "roleRef.name", names.path_segment)
         for index, subject in enumerate(obj.get("subjects") or []):
             errors += _subject(subject, f"subjects[{index}]", namespaced=self.resource.namespaced)
         return errors

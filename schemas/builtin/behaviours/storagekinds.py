@@ -5,8 +5,8 @@ Follows core validation ValidatePersistentVolume(Claim) and pkg/apis/storage.
 
 from typing import Any
 
-from inkube.schemas import fielderrors
-from inkube.schemas.builtin.behaviours import checks, naming, poddefaults
+from inkube.schemas import fielderrors, names
+from inkube.schemas.builtin.behaviours import checks, poddefaults
 from inkube.schemas.builtin.behaviours.base import Behaviour, same
 from inkube.schemas.fielderrors import FieldError
 
@@ -122,7 +122,7 @@ class StorageClasses(Behaviour):
         if not provisioner:
             errors = [fielderrors.required("provisioner")]
         else:
-            errors = checks.named(provisioner.lower(), "provisioner", naming.qualified)
+            errors = checks.named(provisioner.lower(), "provisioner", names.label_key)
         errors += checks.one_of(obj.get("reclaimPolicy"), "reclaimPolicy", ("Delete", "Retain"))
         modes = ("Immediate", "WaitForFirstConsumer")
         return errors + checks.one_of(obj.get("volumeBindingMode"), "volumeBindingMode", modes)

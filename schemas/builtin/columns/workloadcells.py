@@ -3,8 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from inkube.schemas import durations
-from inkube.schemas.builtin import gotime
+from inkube.schemas import durations, gotimes
 from inkube.schemas.builtin.columns.common import (
     NONE,
     UNKNOWN,
@@ -113,8 +112,8 @@ def _duration(status: Object, now: datetime) -> str:
     start, end = status.get("startTime"), status.get("completionTime")
     if not start:
         return ""
-    finish = gotime.parse(end) if end else now
-    return durations.human((finish - gotime.parse(start)).total_seconds())
+    finish = gotimes.parse(end) if end else now
+    return durations.human((finish - gotimes.parse(start)).total_seconds())
 
 
 def cron_job(obj: Object, now: datetime) -> list[Any]:
