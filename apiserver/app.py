@@ -235,7 +235,4 @@ def method_not_allowed(call: Call) -> status.StatusError:
     if call.resource.builtin:
         message = "the server does not allow this method on the requested resource"
         return status.method_not_allowed(message, {})
-    resource = status.qualified(call.resource.group, call.resource.plural)
-    details: Object = {"group": call.resource.group, "kind": call.resource.plural}
-    message = f'{call.verb} is not supported on resources of kind "{resource}"'
-    return status.method_not_allowed(message, details)
+    return status.method_not_allowed_on(call.resource.group, call.resource.plural, call.verb)

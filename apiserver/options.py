@@ -13,7 +13,7 @@ from inkube.schemas.fielderrors import FieldError
 
 MAX_MANAGER = 128
 VALIDATIONS = ("", "Ignore", "Strict", "Warn")
-PROPAGATION = ("", "Background", "Foreground", "Orphan")
+PROPAGATION = ("", "Foreground", "Background", "Orphan")
 DRY_RUN_TRUE = 'dryRun "true" was read as "All"; other API servers refuse it'
 
 

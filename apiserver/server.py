@@ -119,6 +119,7 @@ class APIServer:
                 allow_private_hosts=options.allow_private_hosts,
                 local_path_prefixes=tuple(str(path) for path in options.local_path_prefixes),
                 github_api_url=options.github_api_url,
+                timeout=options.outside_timeout,
             ),
             client=self.client,
             store=StoredSecrets(self.store, options.data),
@@ -149,9 +150,10 @@ class APIServer:
     def _log(self) -> Log:
         if self.options.data is None:
             return MemoryLog()
-        from inkube.storage.sql import SQLiteLog
+        from inkube.storage.sqlite import SqliteOptions, sqlite_log
 
-        return SQLiteLog(self.options.data, durable=self.options.durable)
+        synchronous = "FULL" if self.options.durable else "NORMAL"
+        return sqlite_log(self.options.data, SqliteOptions(synchronous=synchronous))
 
     async def _serve(self) -> None:
         app = App(self._parts())

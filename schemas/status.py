@@ -179,6 +179,13 @@ def method_not_allowed(message: str, details: Object | None = None) -> StatusErr
     return StatusError(405, Reason.METHOD_NOT_ALLOWED, message, details=details)
 
 
+def method_not_allowed_on(group: str, resource: str, verb: str) -> StatusError:
+    """405 in the words of custom resources."""
+    details: Object = {"group": group, "kind": resource}
+    name = quote(qualified(group, resource))
+    return method_not_allowed(f"{verb} is not supported on resources of kind {name}", details)
+
+
 def not_acceptable(message: str) -> StatusError:
     """406: no media type the client accepts can be served."""
     return StatusError(406, Reason.NOT_ACCEPTABLE, message)
