@@ -152,8 +152,8 @@ class APIServer:
             return MemoryLog()
         from inkube.storage.sqlite import SqliteOptions, sqlite_log
 
-        synchronous = "FULL" if self.options.durable else "NORMAL"
-        return sqlite_log(self.options.data, SqliteOptions(synchronous=synchronous))
+        options = SqliteOptions(synchronous="FULL" if self.options.durable else "NORMAL")
+        return sqlite_log(self.options.data, options)
 
     async def _serve(self) -> None:
         app = App(self._parts())
