@@ -18,7 +18,7 @@ from typing import Any
 from aiohttp import web
 
 from inkube.apiserver import negotiation, requests, responses, tables, watch
-from inkube.apiserver.auth import Authenticator, Authorizer
+from inkube.apiserver.auth.access import Access
 from inkube.apiserver.calls import Call, User
 from inkube.apiserver.guards import Guard
 from inkube.apiserver.handlers import Exchange, Handlers
@@ -42,8 +42,7 @@ class Parts:
     registry: Registry
     resources: Resources
     handlers: Handlers
-    authenticator: Authenticator
-    authorizer: Authorizer
+    access: Access
     guard: Guard
     metrics: Metrics
     endpoints: dict[str, Endpoint]
@@ -109,8 +108,7 @@ class App:
 
     async def _serve(self, request: web.BaseRequest, info: RequestInfo) -> web.StreamResponse:
         parts = self._parts
-        user = await parts.authenticator.identify(request)
-        await parts.authorizer.check(user, info)
+        user = parts.access.admit(request, info)
         if info.is_resource:
             found = self._find(info)
             if found is not None:
