@@ -17,7 +17,7 @@ from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.options import DeleteOptions
 from inkube.apiserver.strategy import same
-from inkube.schemas import fielderrors, managedfields, status
+from inkube.schemas import fielderrors, gojson, managedfields, status
 from inkube.schemas.gotext import quote
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Codec, Entry
@@ -142,7 +142,7 @@ class Registry:
             call.warn(warning)
 
     def _stored(self, call: Call, obj: Object) -> Object:
-        stored = call.resource.strategy.to_storage(call.resource, obj)
+        stored = call.resource.strategy.to_storage(call.resource, gojson.settle_numbers(obj))
         if len(orjson.dumps(stored)) > MAX_OBJECT:
             raise status.unknown("etcdserver: request is too large")
         return stored
