@@ -21,7 +21,7 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
-from inkube.apiserver import auth, bodies, bootstrap, kubeconfig
+from inkube.apiserver import bodies, bootstrap, kubeconfig, security
 from inkube.apiserver.admission import Chain
 from inkube.apiserver.app import App, Parts
 from inkube.apiserver.client import InProcessClient
@@ -100,6 +100,7 @@ class APIServer:
     async def _start(self) -> None:
         codec = JSONCodec()
         self.store = await self._stack.enter_async_context(Store(self._log(), codec))
+        self.security = security.build(self.options, self.store, self.identity)
         modules = ModuleAdmission(lambda: self.environment)
         chain = Chain([NamespaceLifecycle(self.store), modules])
         self.registry = Registry(self.store, chain, self.identity, codec)
@@ -110,7 +111,7 @@ class APIServer:
         self.environment = self._environment(provisioning)
         for module in (*provisioning.modules, *self.options.kinds):
             self._add_kind(module, modules)
-        await bootstrap.first_objects(self.client)
+        await bootstrap.first_objects(self.client, roles=self.options.authorization_mode == "RBAC")
         crds.add(self.manager, Installer(self.resources, chain))
         await self._serve()
         await self._stack.enter_async_context(self.manager)
@@ -165,12 +166,13 @@ class APIServer:
         runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
         await runner.setup()
         self._stack.push_async_callback(runner.cleanup)
-        site = web.TCPSite(runner, self.options.host, self.options.port)
+        context = self.security.context()
+        site = web.TCPSite(runner, self.options.host, self.options.port, ssl_context=context)
         await site.start()
         host, port = runner.addresses[0][:2]
         self.port: int = port
         name = f"[{host}]" if ":" in host else host
-        self.url = f"http://{name}:{port}"
+        self.url = f"{'https' if context else 'http'}://{name}:{port}"
 
     def _parts(self) -> Parts:
         metrics = Metrics()
@@ -180,9 +182,8 @@ class APIServer:
             registry=self.registry,
             resources=self.resources,
             handlers=Handlers(self.registry, Renderer(self.identity)),
-            authenticator=auth.Open(),
-            authorizer=auth.AlwaysAllow(),
-            guard=Guard(loopback_only=True),
+            access=self.security.access,
+            guard=Guard(loopback_only=self.security.is_open),
             metrics=metrics,
             endpoints={
                 "/healthz/": endpoints.health,
@@ -198,7 +199,9 @@ class APIServer:
 
     def kubeconfig(self) -> str:
         """A kubeconfig for this server, as YAML text."""
-        return kubeconfig.render(kubeconfig.Access(self.url))
+        guards = self.security
+        authority = guards.certificate.authority if guards.certificate else b""
+        return kubeconfig.render(kubeconfig.Access(self.url, guards.token, authority))
 
     async def settled(self, within: float = 10.0) -> None:
         """Wait until every controller has seen the newest revision and has nothing to do."""
