@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from inkube.apiserver.configuration import Options
+from inkube.apiserver.validate import validate
 
 LOCAL = Path("inkube.db")
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -21,6 +22,9 @@ _PATH = click.Path(path_type=Path)
 @click.version_option(package_name="inkube")
 def main() -> None:
     """A Kubernetes-style API server that lives inside a Python process."""
+
+
+main.add_command(validate)
 
 
 @main.command()

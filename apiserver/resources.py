@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from inkube.schemas.cel.rules import RuleSet
 from inkube.schemas.compiled import CompiledSchema
 from inkube.schemas.definitions import Definition, Origin, Version
 from inkube.schemas.meta import GVK, GVR
@@ -17,6 +16,7 @@ from inkube.storage.entry import Entry
 
 if TYPE_CHECKING:
     from inkube.apiserver.strategy import Strategy
+    from inkube.schemas.cel.rules import RuleSet
 
 Object = dict[str, Any]
 
@@ -39,8 +39,12 @@ class Served:
         return CompiledSchema(self.version.schema)
 
     @cached_property
-    def rules(self) -> RuleSet:
-        """The schema's CEL rules."""
+    def rules(self) -> "RuleSet | None":
+        """The schema's CEL rules, None without any; the engine is loaded when one is needed."""
+        if not self.schema.node.holds("x-kubernetes-validations"):
+            return None
+        from inkube.schemas.cel.rules import RuleSet
+
         return RuleSet(self.version.schema)
 
     @cached_property
@@ -51,7 +55,7 @@ class Served:
 
 
 class Resource:
-    """A kind as it is served now. `since` is the revision from which stored bytes fit its schema."""
+    """A kind as it is served now; what was stored after `since` fits its schema."""
 
     def __init__(
         self, definition: Definition, strategy: "Strategy", *, prefix: str = "", since: int = 0

@@ -84,8 +84,10 @@ class Strategy:
         self, call: Call, obj: Object, old: Object | None, found: list[FieldError]
     ) -> list[FieldError]:
         rules = call.served.rules
-        if not rules:
+        if rules is None:
             return []
+        if rules.are_blocked(found):
+            return [rules.not_checked]
         errors, warnings = rules.validate(obj, old)
         for warning in warnings:
             call.warn(warning)

@@ -52,6 +52,13 @@ class RuleSet:
         """Whether there is any rule."""
         return self._plan is not None
 
+    not_checked: Final = NOT_CHECKED
+    """The error that says that rules were not run."""
+
+    def are_blocked(self, errors: Iterable[FieldError]) -> bool:
+        """Whether the schema's errors keep these rules from being run."""
+        return blocks_rules(errors)
+
     def validate(
         self, obj: Any, old: Any = None, *, path: str = "", budget: int = OBJECT_BUDGET
     ) -> tuple[list[FieldError], list[str]]:

@@ -1,9 +1,345 @@
-"""Texts of syntax errors, as the parser ANTLR generates from cel-go's grammar words them."""
+"""Texts of syntax errors, as the parser ANTLR generates from cel-go's grammar words them.
 
-from inkube.schemas.cel.lexer import Token
+A second parser, run only on texts that did not parse: it walks the grammar as ANTLR's generated
+code does, with its prediction, its repair of single tokens and its recovery
+(antlr4 DefaultErrorStrategy, ParserATNSimulator), and collects what is reported on the way.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+
+from inkube.schemas.cel.grammar import (
+    END,
+    RULES,
+    TOKENS,
+    Apply,
+    Choice,
+    Element,
+    Graph,
+    Loop,
+    Match,
+    Maybe,
+    Sequence,
+    State,
+)  # fmt: skip
+from inkube.schemas.cel.lexer import EOF, Token
 from inkube.schemas.cel.source import Issue
+
+_MOST_REPAIRS = 30
+"""cel-go's errorRecoveryLimit."""
+_RESERVED = frozenset({"true", "false", "null"})
+_SHOWN_BARE = frozenset(
+    {
+        EOF, "NUM_FLOAT", "NUM_INT", "NUM_UINT", "STRING", "BYTES", "IDENTIFIER",
+        "ESC_IDENTIFIER",
+    }
+)  # fmt: skip
 
 
 def issues(text: str, tokens: list[Token]) -> list[Issue]:
     """Every error ANTLR would report for tokens that fit no expression."""
-    return [Issue(tokens[-1].pos, "Syntax error: unreadable")]
+    walker = _Walker(text, tokens)
+    try:
+        walker.rule("start", 0)
+    except _GivenUp:
+        pass
+    except RecursionError:
+        walker.issues.append(Issue(0, "expression recursion limit exceeded: 250"))
+    return walker.issues
+
+
+@cache
+def _graph() -> Graph:
+    return Graph()
+
+
+class _GivenUp(Exception):
+    """Too many errors."""
+
+
+class _Mismatch(Exception):
+    """The rule cannot go on; `message` is what to report at `pos`."""
+
+    def __init__(self, pos: int, message: str) -> None:
+        super().__init__(message)
+        self.pos = pos
+        self.message = message
+
+
+class _Walker:
+    def __init__(self, text: str, tokens: list[Token]) -> None:
+        self.issues: list[Issue] = []
+        self._text = text
+        self._tokens = tokens
+        self._graph = _graph()
+        self._at = 0
+        self._state: State = 0
+        self._after: list[State] = []
+        """Where the rules above go on."""
+        self._is_recovering = False
+        self._repairs = 0
+        self._last_error = -1
+        self._error_states: set[State] = set()
+
+    def rule(self, name: str, precedence: int) -> None:
+        """A rule; its errors end here."""
+        try:
+            self._element(RULES[name], precedence)
+        except _Mismatch as error:
+            self._report(error.pos, error.message)
+            self._recover()
+
+    def _element(self, element: Element, precedence: int) -> None:
+        match element:
+            case Sequence():
+                for part in element.parts:
+                    self._element(part, precedence)
+            case Match():
+                self._match(element)
+            case Apply():
+                self._state = element.start
+                self._after.append(element.end)
+                self.rule(element.rule, element.precedence)
+                self._after.pop()
+            case Choice():
+                self._state = element.start
+                self._sync()
+                self._element(element.options[self._predict(element.options, None)], precedence)
+            case Maybe():
+                self._state = element.start
+                self._sync()
+                if self._ahead() in self._graph.following(element.part.start):
+                    self._element(element.part, precedence)
+            case Loop():
+                self._loop(element, precedence)
+
+    def _loop(self, element: Loop, precedence: int) -> None:
+        self._state = element.start
+        if element.is_plus:
+            self._element(element.options[0], precedence)
+            self._state = element.back
+        self._sync(is_back=element.is_plus)
+        while (chosen := self._turn(element, precedence)) is not None:
+            self._element(element.options[chosen], precedence)
+            self._state = element.back
+            self._sync(is_back=True)
+
+    def _turn(self, element: Loop, precedence: int) -> int | None:
+        """The option of the next turn, or None to leave the loop."""
+        bars = element.precedences or (0,) * len(element.options)
+        options = [
+            option
+            for option, bar in zip(element.options, bars, strict=True)
+            if not element.precedences or bar >= precedence
+        ]
+        if not options:
+            return None
+        chosen = self._predict(tuple(options), element)
+        return None if chosen == len(options) else element.options.index(options[chosen])
+
+    def _ahead(self, distance: int = 0) -> str:
+        return self._token(distance).kind
+
+    def _token(self, distance: int = 0) -> Token:
+        return self._tokens[min(self._at + distance, len(self._tokens) - 1)]
+
+    def _consume(self) -> None:
+        if self._ahead() != EOF:
+            self._at += 1
+
+    def _match(self, element: Match) -> None:
+        self._state = element.start
+        if self._ahead() in element.kinds:
+            self._is_recovering = False
+            self._consume()
+            return
+        self._count_repair()
+        if self._delete_token():
+            self._consume()
+        elif not self._insert_token(element):
+            raise self._mismatch()
+
+    def _mismatch(self) -> _Mismatch:
+        token = self._token()
+        message = f"mismatched input {_shown(token.text)} expecting {self._expected_text()}"
+        return _Mismatch(token.pos, message)
+
+    def _delete_token(self) -> bool:
+        """One token too many: the next would fit."""
+        if self._ahead(1) not in self._expected(self._state):
+            return False
+        if not self._is_recovering:
+            self._is_recovering = True
+            token = self._token()
+            expected = self._expected_text()
+            self._notify(token.pos, f"extraneous input {_shown(token.text)} expecting {expected}")
+        self._consume()
+        self._is_recovering = False
+        return True
+
+    def _insert_token(self, element: Match) -> bool:
+        """One token missing: the present one would fit behind it."""
+        if self._ahead() not in self._expected(element.end):
+            return False
+        if not self._is_recovering:
+            self._is_recovering = True
+            token = self._token()
+            self._notify(token.pos, f"missing {self._expected_text()} at {_shown(token.text)}")
+        return True
+
+    def _sync(self, *, is_back: bool = False) -> None:
+        """In front of a decision: drop a token, or whatever a loop cannot begin with."""
+        if self._is_recovering:
+            return
+        following = self._graph.following(self._state)
+        if END in following or self._ahead() in following:
+            return
+        if not is_back:
+            if not self._delete_token():
+                raise self._mismatch()
+            return
+        token = self._token()
+        expected = self._expected_text()
+        self._is_recovering = True
+        self._notify(token.pos, f"extraneous input {_shown(token.text)} expecting {expected}")
+        self._consume_until(self._expected(self._state) | self._recovery_set())
+
+    def _recover(self) -> None:
+        self._count_repair()
+        if self._last_error == self._at and self._state in self._error_states:
+            self._consume()
+        self._last_error = self._at
+        self._error_states.add(self._state)
+        self._consume_until(self._recovery_set())
+
+    def _count_repair(self) -> None:
+        if self._repairs == _MOST_REPAIRS:
+            message = f"error recovery attempt limit exceeded: {_MOST_REPAIRS}"
+            self._notify(self._token().pos, message)
+            raise _GivenUp
+        self._repairs += 1
+
+    def _consume_until(self, kinds: frozenset[str]) -> None:
+        while self._ahead() != EOF and self._ahead() not in kinds:
+            self._consume()
+
+    def _recovery_set(self) -> frozenset[str]:
+        found: frozenset[str] = frozenset()
+        for state in self._after:
+            found |= self._graph.following(state)
+        return found - {END}
+
+    def _expected(self, state: State) -> frozenset[str]:
+        """Tokens that may come next, in the rules above too where this one may end."""
+        found = self._graph.following(state)
+        for above in reversed(self._after):
+            if END not in found:
+                return found
+            found = (found - {END}) | self._graph.following(above)
+        return (found - {END}) | {EOF} if END in found else found
+
+    def _expected_text(self) -> str:
+        kinds = sorted(self._expected(self._state), key=TOKENS.index)
+        shown = [kind if kind in _SHOWN_BARE else f"'{kind}'" for kind in kinds]
+        return shown[0] if len(shown) == 1 else f"{{{', '.join(shown)}}}"
+
+    def _report(self, pos: int, message: str) -> None:
+        if not self._is_recovering:
+            self._is_recovering = True
+            self._notify(pos, message)
+
+    def _notify(self, pos: int, message: str) -> None:
+        self.issues.append(Issue(pos, f"Syntax error: {message}"))
+
+    def _predict(self, options: tuple[Element, ...], loop: Loop | None) -> int:
+        """Which option fits what comes; the number of options means to leave the loop."""
+        starts = [option.start for option in options]
+        if loop is not None:
+            starts.append(loop.end)
+        known = {
+            place: _Configuration.closure(self._graph, {(start, (), False)})
+            for place, start in enumerate(starts)
+        }
+        for distance in range(len(self._tokens) - self._at + 1):
+            kind = self._ahead(distance)
+            moved = {
+                place: found
+                for place, states in known.items()
+                if (found := _Configuration.moved(self._graph, states, kind))
+            }
+            if not moved:
+                return self._finished(known, distance)
+            if len(moved) == 1 or kind == EOF or _are_same(moved):
+                return min(moved)
+            known = moved
+        return min(known)
+
+    def _finished(self, known: dict[int, set["_Config"]], distance: int) -> int:
+        """The option that left the rule before the tokens stopped fitting."""
+        outside = [place for place, states in known.items() if any(config[2] for config in states)]
+        if outside:
+            return min(outside)
+        first, token = self._token(), self._token(distance)
+        text = EOF if first.kind == EOF else self._text[first.pos : token.pos + _width(token)]
+        if text.startswith(".") and text[1:] in _RESERVED:
+            raise _Mismatch(token.pos, f"mismatched input '{text[1:]}' expecting IDENTIFIER")
+        raise _Mismatch(token.pos, f"no viable alternative at input {_shown(text)}")
+
+
+def _width(token: Token) -> int:
+    return 0 if token.kind == EOF else len(token.text)
+
+
+def _shown(text: str) -> str:
+    escaped = text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    return f"'{escaped}'"
+
+
+_Config = tuple[State, tuple[State, ...], bool]
+"""A state, where rules entered since go on, and whether the rule of the decision was left."""
+
+
+def _are_same(known: dict[int, set[_Config]]) -> bool:
+    """Whether the options can no longer be told apart."""
+    first, *others = ({config[:2] for config in states} for states in known.values())
+    return all(states == first for states in others)
+
+
+class _Configuration:
+    """Steps of the simulation that looks ahead."""
+
+    @staticmethod
+    def closure(graph: Graph, configs: set[_Config]) -> set[_Config]:
+        """All that can be reached without reading a token."""
+        found: set[_Config] = set()
+        pending = list(configs)
+        while pending:
+            config = pending.pop()
+            if config not in found:
+                found.add(config)
+                pending.extend(_Configuration.steps(graph, config))
+        return found
+
+    @staticmethod
+    def steps(graph: Graph, config: _Config) -> Iterator[_Config]:
+        """One step without a token."""
+        state, stack, is_outside = config
+        for target in graph.free.get(state, ()):
+            yield target, stack, is_outside
+        if state in graph.calls:
+            name, after = graph.calls[state]
+            yield graph.first[name], (*stack, after), is_outside
+        if state in graph.last.values():
+            if stack:
+                yield stack[-1], stack[:-1], is_outside
+            else:
+                yield from ((after, (), True) for after in graph.callers(state))
+
+    @staticmethod
+    def moved(graph: Graph, configs: set[_Config], kind: str) -> set[_Config]:
+        """What is reached by reading a token."""
+        reached: set[_Config] = set()
+        for state, stack, is_outside in configs:
+            if state in graph.tokens and kind in graph.tokens[state][0]:
+                reached.add((graph.tokens[state][1], stack, is_outside))
+        return _Configuration.closure(graph, reached)

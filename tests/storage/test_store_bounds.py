@@ -182,6 +182,17 @@ async def test_ten_thousand_objects_of_a_kilobyte_cost_little(codec: Any):
     assert cost < 20 * 2**20
 
 
+async def test_of_decoded_objects_only_the_latest_are_kept(codec: Any):
+    async with Store(MemoryLog(), codec, StoreOptions(decoded=3_000)) as store:
+        entries = [await store.create(f"/r/{n}", {"v": "x" * 940}) for n in range(4)]
+        values = [entry.value for entry in entries]
+        assert entries[-1].value is values[-1]
+        assert entries[0].value is not values[0]
+        assert entries[0].value == values[0]
+        huge = await store.create("/r/huge", {"v": "x" * 5_000})
+        assert huge.value is huge.value
+
+
 def entry(key: str, revision: int = 1) -> Entry:
     return Entry(key, revision, 1, b"", lambda _: {})
 

@@ -92,6 +92,15 @@ async def test_pages_of_one_revision_make_one_list_while_others_write(past: Stor
     assert seen == [f"{n:03}" for n in range(25)]
 
 
+async def test_the_newest_change_of_a_prefix_may_be_a_deletion(store: Store):
+    a = await store.create("/r/a/x", {})
+    b = await store.create("/r/b/x", {})
+    assert (store.newest("/r/a/"), store.newest("/r/")) == (a.revision, b.revision)
+    gone = await store.delete("/r/a/x", a.revision)
+    assert store.newest("/r/a/") == gone.revision
+    assert store.newest("/other/") == 0
+
+
 async def test_the_future_cannot_be_read(store: Store):
     with pytest.raises(errors.FutureRevision) as refused:
         await store.list_at("/r/", store.revision + 1)
