@@ -98,8 +98,8 @@ class App:
             raise
         except Exception:
             logger.exception("unhandled error", extra={"request_id": request_id})
-            error = status.internal(f"unexpected error; see the log at request {request_id}")
-            response = responses.error(error, negotiation.PLAIN)
+            failure = status.internal(f"unexpected error; see the log at request {request_id}")
+            response = responses.error(failure, negotiation.PLAIN)
         if isinstance(response, web.Response) and not response.prepared:
             response.headers["Audit-Id"] = request_id
             encoding = request.headers.get("Accept-Encoding")

@@ -15,6 +15,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http_parser import RawRequestMessage
+from aiohttp.streams import StreamReader
+from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
 from inkube.apiserver import bodies, bootstrap, kubeconfig, security
@@ -156,12 +160,12 @@ class APIServer:
             return MemoryLog()
         from inkube.storage.sqlite import SqliteOptions, sqlite_log
 
-        synchronous = "FULL" if self.options.durable else "NORMAL"
-        return sqlite_log(self.options.data, SqliteOptions(synchronous=synchronous))
+        options = SqliteOptions(synchronous="FULL" if self.options.durable else "NORMAL")
+        return sqlite_log(self.options.data, options)
 
     async def _serve(self) -> None:
         app = App(self._parts())
-        server = web.Server(app, request_factory=_make_request, access_log=None)  # type: ignore[arg-type] # an object with __call__
+        server = web.Server(app, request_factory=_make_request, access_log=None)
         runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
         await runner.setup()
         self._stack.push_async_callback(runner.cleanup)
@@ -218,7 +222,15 @@ class APIServer:
             await self.manager.settled()
 
 
-def _make_request(*parts: Any) -> BaseRequest:
+def _make_request(
+    message: RawRequestMessage,
+    payload: StreamReader,
+    protocol: RequestHandler,
+    writer: AbstractStreamWriter,
+    task: asyncio.Task[None],
+) -> BaseRequest:
     """A request whose body may be as large as kube-apiserver's."""
     loop = asyncio.get_running_loop()
-    return BaseRequest(*parts, loop=loop, client_max_size=bodies.MAX_BODY)
+    return BaseRequest(
+        message, payload, protocol, writer, task, loop, client_max_size=bodies.MAX_BODY
+    )
