@@ -27,6 +27,7 @@ from inkube.apiserver.registry import Registry
 from inkube.apiserver.requests import RequestInfo
 from inkube.apiserver.resources import Resource, Resources, Served
 from inkube.schemas import status
+from inkube.schemas.gotext import quote
 
 logger = logging.getLogger("inkube.access")
 Object = dict[str, Any]
@@ -130,6 +131,8 @@ class App:
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
         endpoints = self._parts.endpoints
+        if "//" in info.path:
+            return responses.plain_not_found()
         handler = endpoints.get(info.path.rstrip("/") or "/")
         if handler is None:
             root = info.path.split("/", 2)[1] if info.path.startswith("/") else ""
@@ -154,6 +157,8 @@ class App:
             misplaced = _misplaced(info, resource)
             if misplaced is not None:
                 return misplaced
+            if info.name:
+                _check_name(info.name)
             accept = request.headers.get("Accept")
             form = negotiation.choose(accept, builtin=resource.builtin)
             if form.kind == "Table":
@@ -202,6 +207,17 @@ class App:
 
 def _watches(request: web.BaseRequest) -> bool:
     return request.rel_url.query.get("watch", "0").lower() not in ("", "0", "false")
+
+
+def _check_name(name: str) -> None:
+    """A name that cannot be a segment of a path (registry.NamespaceKeyFunc). Raises 400."""
+    if name in (".", ".."):
+        why = f"may not be '{name}'"
+    elif "%" in name:
+        why = "may not contain '%'"
+    else:
+        return
+    raise status.bad_request(f"Name parameter invalid: {quote(name)}: {why}")
 
 
 def _misplaced(info: RequestInfo, resource: Resource) -> web.StreamResponse | None:

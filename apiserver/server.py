@@ -179,7 +179,7 @@ class APIServer:
 
     def _parts(self) -> Parts:
         metrics = Metrics()
-        endpoints = Endpoints(metrics)
+        endpoints = Endpoints(metrics, self.resources)
         discovery = Discovery(self.resources)
         return Parts(
             registry=self.registry,
@@ -189,6 +189,7 @@ class APIServer:
             guard=Guard(loopback_only=self.security.is_open),
             metrics=metrics,
             endpoints={
+                "/": endpoints.root,
                 "/healthz/": endpoints.health,
                 "/livez/": endpoints.health,
                 "/readyz/": endpoints.health,
