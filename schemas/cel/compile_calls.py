@@ -34,7 +34,7 @@ _SCALARS = frozenset(
 )
 _PLAIN = frozenset({Kind.BOOL, Kind.INT, Kind.STRING, Kind.BYTES, Kind.TIMESTAMP, Kind.DURATION})
 """Types whose values Python compares as CEL does, also inside lists."""
-_DYNAMIC = frozenset({Kind.DYN, Kind.ERROR, Kind.PARAM})
+_DYNAMIC = frozenset({Kind.DYN, Kind.ERROR, Kind.PARAM, Kind.NULL})
 _SHORT = 10
 """Characters whose traversal costs 1."""
 
