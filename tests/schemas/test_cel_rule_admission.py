@@ -182,7 +182,8 @@ def test_old_values_cannot_be_used_where_they_do_not_correlate() -> None:
         (
             "properties[l].items.x-kubernetes-validations[0].rule",
             (
-                'Invalid value: "self > oldSelf": oldSelf cannot be used on the uncorrelatable portion'
+                'Invalid value: "self > oldSelf":'
+                " oldSelf cannot be used on the uncorrelatable portion"
                 " of the schema within at.properties[spec].properties[l]"
             ),
         )
