@@ -22,7 +22,7 @@ types: $(STAMP)
 	$(BIN)/mypy -p inkube
 
 conformance: $(STAMP)  ## the table: how much of kube-apiserver's recorded behaviour holds
-	$(BIN)/python -m benchmarks.conformance $(ARGS)
+	$(BIN)/python tests/conformance/table.py $(ARGS)
 
 bench: $(STAMP)  ## ratios measured in one run
 	$(BIN)/python -m benchmarks $(ARGS)

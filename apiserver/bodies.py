@@ -1,19 +1,21 @@
 """Reading request bodies: size, media type, patches, DeleteOptions."""
 
+from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
 from aiohttp import web
 
 from inkube.apiserver.calls import Call
 from inkube.schemas import decoding, status
 from inkube.schemas.gotext import quote
+from inkube.schemas.unmarshal import DecodeError
 
 Object = dict[str, Any]
 MAX_BODY = 3 * 1024 * 1024  # apiserver/pkg/server/config.go: MaxRequestBodyBytes
 JSON = "application/json"
 _MEDIA = {JSON: "json", "application/yaml": "yaml"}
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
+PROTOBUF = "protobuf"
 _UNKNOWN_FORMAT = (
     "the body of the request was in an unknown format - accepted media types include: "
 )
@@ -43,7 +45,7 @@ def media_type(request: web.BaseRequest) -> str:
     if media in _MEDIA:
         return _MEDIA[media]
     if media == _PROTOBUF:
-        return "protobuf"
+        return PROTOBUF
     accepted = f"{JSON}, application/yaml, {_PROTOBUF}"
     raise status.unsupported_media_type(_UNKNOWN_FORMAT + accepted)
 
@@ -65,29 +67,33 @@ def patch_kind(request: web.BaseRequest, *, builtin: bool) -> str:
     raise status.unsupported_media_type(_UNKNOWN_FORMAT + accepted)
 
 
-def decode_patch(kind: str, body: bytes) -> Any:
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A patch document, and the keys it repeats."""
+
+    value: Any
+    duplicates: list[str] = field(default_factory=list)
+
+
+def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:
     """The patch document. Raises StatusError 400 when it cannot be read."""
-    if kind == "apply":
-        return _decode_apply(body)
+    media: decoding.Media = "yaml" if kind == "apply" else "json"
     try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        pass
-    try:
-        decoded = decoding.decode(body, "json", want_duplicates=False)
-    except decoding.DecodeError as error:
-        raise status.bad_request(str(error)) from error
-    return decoded.value
-
-
-def _decode_apply(body: bytes) -> Object:
-    try:
-        value = decoding.decode(body, "yaml", want_duplicates=False).value
-    except decoding.DecodeError as error:
-        raise status.bad_request(f"error decoding YAML: {error}") from error
+        decoded = decoding.decode(body, media, want_duplicates=True)
+    except DecodeError as error:
+        what = "YAML: error converting YAML to JSON" if kind == "apply" else "patch"
+        raise status.bad_request(f"error decoding {what}: {error.text}") from error
+    if kind != "apply":
+        return Patch(decoded.value, decoded.duplicates)
+    if strict and decoded.duplicates:
+        text = decoding.yaml_error(decoded.duplicates)
+        raise status.bad_request(
+            f"error strict decoding YAML: error converting YAML to JSON: {text}"
+        )
+    value = {} if decoded.value is None else decoded.value
     if not isinstance(value, dict):
         raise status.bad_request("error decoding YAML: an object is expected")
-    return value
+    return Patch(value, decoded.duplicates)
 
 
 async def read_delete_options(request: web.BaseRequest, call: Call) -> Object | None:
@@ -98,14 +104,22 @@ async def read_delete_options(request: web.BaseRequest, call: Call) -> Object | 
     if not body:
         return None
     media = media_type(request)
-    try:
-        value = decoding.decode(body, media, want_duplicates=False).value
-    except decoding.DecodeError as error:
-        message = f"the object provided is unrecognized (must be of type DeleteOptions): {error}"
-        raise status.bad_request(message) from error
+    value = decode_kind(body, media, "DeleteOptions")
     kind = value.get("kind")
     if kind and kind != "DeleteOptions":
         raise status.bad_request(
             f"{kind} in version {quote(call.served.name)} cannot be handled as a DeleteOptions"
         )
+    return value
+
+
+def decode_kind(body: bytes, media: str, kind: str) -> Object:
+    """A body that must be an object of the kind, which it may leave unsaid. Raises 400 or 415."""
+    if media == PROTOBUF:
+        raise status.unsupported_media_type("protobuf is not supported; send JSON or YAML")
+    chosen: decoding.Media = "yaml" if media == "yaml" else "json"
+    decoded = decoding.decode_object(
+        body, chosen, kind=kind, want_duplicates=False, needs_kind=False
+    )
+    value: Object = decoded.value
     return value

@@ -12,8 +12,8 @@ from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.registry import Change
 from inkube.schemas import apply as apply_rules
-from inkube.schemas import status
 from inkube.schemas import patch as patches
+from inkube.schemas import status
 
 Object = dict[str, Any]
 
@@ -30,14 +30,15 @@ def put(call: Call, obj: Object) -> Change:
     return Change(transform, retry=unconditional, create=call.resource.strategy.create_on_update)
 
 
-def patch(call: Call, kind: str, body: Any) -> Change:
-    """A `json`, `merge` or `strategic` patch whose body is decoded already."""
+def patch(call: Call, kind: str, document: bodies.Patch) -> Change:
+    """A `json`, `merge` or `strategic` patch."""
+    body = document.value
 
     def transform(old: Object | None) -> Object:
-        assert old is not None, "patches never create"  # noqa: PT018
+        assert old is not None, "patches never create"
         new = patched(call, kind, old, body)
         _check_identity(call, new)
-        new = intake.admit(call, new, [], patched=True)
+        new = intake.admit_patched(call, new, document.duplicates)
         intake.check_namespace(call, new)
         intake.check_name(call, new)
         return new
@@ -78,29 +79,33 @@ def _check_identity(call: Call, new: Object) -> None:
 
 
 def apply(call: Call, body: Object, identity: Identity) -> Change:
-    """Server-side apply of a decoded body."""
+    """Server-side apply of a decoded body. Raises StatusError 400 when it names another object."""
+    if "apiVersion" not in body and "kind" not in body:
+        raise status.bad_request("invalid object type: /, Kind=")
+    body.setdefault("metadata", {})
+    # The namespace is not filled in: texts of errors show the configuration as it was sent.
+    intake.check_namespace(call, {"metadata": {**body["metadata"]}})
+    intake.check_name(call, body)
     force = call.options.force
 
     def transform(old: Object | None) -> Object:
         merged = apply_rules.apply(
             old,
-            orjson.loads(orjson.dumps(body)),
+            body,
             typed=call.served.typed,
             writer=ownership.writer(call, identity.now()),
             force=force,
             versions=ownership.versions(call.resource),
         )
-        merged = intake.admit(call, merged, [])
-        intake.check_namespace(call, merged)
-        return merged
+        return call.resource.strategy.settle_applied(call.served, merged)
 
-    names_version = bool((body.get("metadata") or {}).get("resourceVersion"))
-    return Change(transform, retry=not names_version, create=True, tracks=False)
+    names_version = bool(body["metadata"].get("resourceVersion"))
+    return Change(transform, retry=not names_version, create=not call.subresource, tracks=False)
 
 
 def read_patch(call: Call, kind: str, body: bytes, identity: Identity) -> Change:
     """The change a PATCH body asks for; decoding errors raise StatusError 400."""
-    decoded = bodies.decode_patch(kind, body)
+    document = bodies.decode_patch(kind, body, strict=call.options.validation == "Strict")
     if kind == "apply":
-        return apply(call, decoded, identity)
-    return patch(call, kind, decoded)
+        return apply(call, document.value, identity)
+    return patch(call, kind, document)

@@ -1,45 +1,86 @@
 """The command line: `inkube serve`, `inkube validate`, `inkube definitions export`."""
 
 import asyncio
+import contextlib
+import logging
 import signal
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 import click
 
 from inkube.apiserver.configuration import Options
+from inkube.apiserver.validate import validate
 
-LOCAL = "./inkube.db"
+LOCAL = Path("inkube.db")
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_PATH = click.Path(path_type=Path)
 
 
-@click.group()
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="inkube")
 def main() -> None:
     """A Kubernetes-style API server that lives inside a Python process."""
 
 
+main.add_command(validate)
+
+
 @main.command()
-@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8001, show_default=True, help="0 takes a free port.")
-@click.option("--data", type=click.Path(path_type=Path), help=f"SQLite file, {LOCAL} by default.")
+@click.option("--data", type=_FILE, help=f"SQLite file that keeps everything.  [default: {LOCAL}]")
 @click.option("--in-memory", is_flag=True, help="Keep nothing.")
-@click.option("--kubeconfig", type=click.Path(path_type=Path), help="Write a kubeconfig here.")
+@click.option("--no-fsync", is_flag=True, help="Faster writes that a power cut may lose.")
+@click.option("--definitions", type=_PATH, multiple=True, help="CRDs and objects to begin with.")
+@click.option("--kubeconfig", type=_FILE, help="Where to write the kubeconfig.")
+@click.option("--token-auth-file", type=_FILE, help="CSV: token,user,uid,groups.")
+@click.option("--client-ca-file", type=_FILE, help="Accept client certificates of this authority.")
+@click.option("--tls", is_flag=True, help="Serve TLS with a certificate made on the spot.")
+@click.option("--tls-cert-file", type=_FILE)
+@click.option("--tls-private-key-file", type=_FILE)
+@click.option(
+    "--authorization-mode", type=click.Choice(["AlwaysAllow", "RBAC"]), default="AlwaysAllow"
+)
+@click.option("--allow-origin", multiple=True, help="Origin of web pages that may ask (CORS).")
+@click.option("--offline", is_flag=True, help="Outside systems are those of the world's kinds.")
+@click.option("--recheck-healthy", default=300.0, show_default=True, help="Seconds.")
+@click.option("--recheck-unhealthy", default=60.0, show_default=True, help="Seconds.")
+@click.option("--allow-private-hosts", is_flag=True, help="Checks may reach private addresses.")
+@click.option("--local-path-prefix", type=_PATH, multiple=True, help="Where local paths may lie.")
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text")
+@click.option("-q", "--quiet", is_flag=True, help="Log warnings and errors only.")
 @click.option("-v", "--verbose", is_flag=True, help="Log bodies too, secrets left out.")
 def serve(**arguments: Any) -> None:
     """Serve until interrupted."""
     from inkube.apiserver import logs
 
-    logs.configure(style=arguments.pop("log_format"))
+    level = logging.WARNING if arguments.pop("quiet") else logging.INFO
+    logs.configure(style=arguments.pop("log_format"), level=level)
     target = arguments.pop("kubeconfig")
+    options = Options(**_named(arguments))
+    from inkube.storage.errors import StorageError
+
+    try:
+        _runner()(_serve(options, target))
+    except (StorageError, OSError, ValueError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _named(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Command-line names as `Options` has them."""
     in_memory, data = arguments.pop("in_memory"), arguments.pop("data")
     if in_memory and data:
         raise click.UsageError("--in-memory and --data exclude each other")
-    options = Options(data=None if in_memory else data or Path(LOCAL), **arguments)
-    _loop_factory()(_serve(options, target))
+    arguments["data"] = None if in_memory else data or LOCAL
+    arguments["durable"] = not arguments.pop("no_fsync")
+    arguments["allow_origins"] = arguments.pop("allow_origin")
+    arguments["local_path_prefixes"] = arguments.pop("local_path_prefix")
+    return arguments
 
 
-def _loop_factory() -> Any:
+def _runner() -> Callable[[Coroutine[Any, Any, None]], None]:
     """asyncio.run, on uvloop where it is installed."""
     try:
         import uvloop
@@ -54,12 +95,20 @@ async def _serve(options: Options, target: Path | None) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+        with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
+            loop.add_signal_handler(number, stop.set)
     async with APIServer(options) as server:
         path = target or Path("inkube.kubeconfig")
         path.write_text(server.kubeconfig())
+        path.chmod(0o600)
         click.echo(f"inkube serves on {server.url}")
         click.echo(f"kubeconfig: {path}")
-        click.echo(f"try: kubectl --kubeconfig {path} get namespaces")
+        click.echo("try next:")
+        click.echo(f"  kubectl --kubeconfig {path} get namespaces")
+        click.echo(f"  curl {server.url}/apis")
         await stop.wait()
         click.echo("stopping")
+
+
+if __name__ == "__main__":
+    main()

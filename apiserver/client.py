@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 
 from inkube.apiserver import changes, intake, listing
+from inkube.apiserver.bodies import Patch
 from inkube.apiserver.calls import Call, User, WriteOptions
 from inkube.apiserver.listing import ListOptions
 from inkube.apiserver.options import DeleteOptions, read_delete_options
@@ -106,7 +107,7 @@ class InProcessClient:
         if type == "apply":
             change = changes.apply(call, patch, self._registry.identity)
         else:
-            change = changes.patch(call, type, patch)
+            change = changes.patch(call, type, Patch(patch))
         return self._result(call, await self._registry.update(call, change))
 
     async def delete(

@@ -27,6 +27,8 @@ class Options:
     """Outside systems are those of the world's kinds only."""
     recheck_healthy: float = 300.0
     recheck_unhealthy: float = 60.0
+    outside_timeout: float = 10.0
+    """At most so long one question to an outside system may take."""
     retry_seconds: float = 10.0
     """At most so long one reconcile asks a failing outside service again before it reports it."""
     allow_private_hosts: bool = False

@@ -10,7 +10,7 @@ from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.resources import Resource, Resources, Served
 from inkube.apiserver.strategy import Strategy
-from inkube.schemas import crds, names, objectmeta
+from inkube.schemas import crds, objectmeta
 from inkube.schemas.definitions import Definition, Origin
 from inkube.schemas.fielderrors import FieldError
 from inkube.storage.entry import Entry
@@ -35,6 +35,9 @@ class CRDStrategy(Strategy):
         crds.default(decoded)
         return decoded
 
+    def settle_applied(self, served: Served, obj: Object) -> Object:
+        return self.decode(served, obj, None)
+
     def prepare_create(self, call: Call, obj: Object) -> None:
         crds.prepare_create(obj)
 
@@ -45,8 +48,7 @@ class CRDStrategy(Strategy):
             crds.prepare_update(obj, old)
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
-        errors = objectmeta.validate(obj["metadata"], namespaced=False, name_check=names.subdomain)
-        return errors + crds.validate_create(obj)
+        return crds.validate_create(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         errors = objectmeta.validate_changes(obj["metadata"], old["metadata"])
@@ -55,7 +57,7 @@ class CRDStrategy(Strategy):
         return errors + crds.validate_update(obj, old)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        return []
+        return crds.warnings(obj, old)
 
     def mark_deleted(self, obj: Object) -> bool:
         return crds.prepare_delete(obj, self._identity.timestamp())

@@ -20,15 +20,17 @@ FOREGROUND = "foregroundDeletion"
 def check_preconditions(call: Call, entry: Entry, options: DeleteOptions) -> None:
     """Refuse when uid or resourceVersion differ. Raises StatusError 409."""
     uid = entry.value["metadata"]["uid"]
+    resource = call.resource
+    name = resource.plural if resource.builtin else resource.kind
     if options.uid is not None and options.uid != uid:
         why = f"Precondition failed: UID in precondition: {options.uid}, UID in object meta: {uid}"
-        raise status.conflict(call.resource.group, call.resource.kind, call.name, why)
+        raise status.conflict(resource.group, name, call.name, why)
     if options.resource_version is not None and options.resource_version != str(entry.revision):
         why = (
             "Precondition failed: ResourceVersion in precondition: "
             f"{options.resource_version}, ResourceVersion in object meta: {entry.revision}"
         )
-        raise status.conflict(call.resource.group, call.resource.kind, call.name, why)
+        raise status.conflict(resource.group, name, call.name, why)
 
 
 def mark(call: Call, obj: Object, options: DeleteOptions, identity: Identity) -> Object | None:

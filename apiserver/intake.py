@@ -8,27 +8,42 @@ apiextensions-apiserver's schemaCoercingDecoder.
 
 from typing import Any
 
+from inkube.apiserver import bodies
 from inkube.apiserver.calls import Call
-from inkube.schemas import decoding, fielderrors, status
+from inkube.schemas import decoding, fielderrors, gotext, status
 from inkube.schemas.builtin import resources as builtin_resources
+from inkube.schemas.builtin.decoding import patch_refusal
 from inkube.schemas.gotext import quote
 from inkube.schemas.meta import split_api_version
+from inkube.schemas.unmarshal import DecodeError
 
 Object = dict[str, Any]
 
 
 def read(call: Call, body: bytes, media: str) -> Object:
-    """Decode the body of a create or update. Raises StatusError 400, 415 or 422."""
-    wants = call.options.validation != "Ignore"
-    try:
-        decoded = decoding.decode(body, media, want_duplicates=wants)
-    except decoding.DecodeError as error:
-        kind = call.served.kind
-        message = f"the object provided is unrecognized (must be of type {kind}): {error}"
-        raise status.bad_request(message) from error
-    obj = decoded.value
+    """Decode the body of a create or update. Raises StatusError 400 or 422."""
+    kind = call.served.kind
+    if media == bodies.PROTOBUF:
+        raise _no_protobuf(call, body)
+    decoded = decoding.decode_object(
+        body,
+        "yaml" if media == "yaml" else "json",
+        kind=kind,
+        want_duplicates=call.options.validation != "Ignore",
+        needs_kind=not call.resource.builtin,
+    )
+    obj: Object = decoded.value
     check_type(call, obj)
-    return admit(call, obj, decoded.duplicates)
+    strict = call.options.validation == "Strict"
+    return admit(call, obj, decoded.strict_texts() if strict else decoded.duplicates)
+
+
+def _no_protobuf(call: Call, body: bytes) -> status.StatusError:
+    """Bytes that say they are protobuf: the reference's words, or that it is not supported."""
+    if body.startswith(b"k8s\0"):
+        return status.unsupported_media_type("protobuf is not supported; send JSON or YAML")
+    text = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
+    return decoding.unrecognized(body, call.served.kind, text)
 
 
 def check_type(call: Call, obj: Object) -> None:
@@ -79,33 +94,43 @@ def _check_builtin_type(call: Call, obj: Object) -> None:
     )
 
 
-def admit(call: Call, obj: Object, duplicates: list[str], *, patched: bool = False) -> Object:
+def admit(call: Call, obj: Object, duplicates: list[str]) -> Object:
     """Type, prune and default an object, in place where that is possible; returns it.
 
-    `patched`: it came out of a patch, so that a strict failure is the patch's.
+    Raises StatusError 400 when a value cannot be what its field is, or on unknown and duplicate
+    fields under Strict.
     """
-    validation = call.options.validation
-    unknown: list[str] | None = None if validation == "Ignore" else []
-    obj = call.resource.strategy.decode(call.served, obj, unknown)
-    found = [*duplicates, *(unknown or ())]
-    if found and validation == "Strict":
-        raise _strict(call, found, obj if patched else None)
+    kind, api_version = call.served.kind, call.served.api_version
+    try:
+        obj, found = _decode(call, obj, duplicates)
+    except DecodeError as error:
+        raise decoding.cannot_handle(api_version, kind, kind, error.text) from error
+    if found and call.options.validation == "Strict":
+        text = decoding.strict_text(found)
+        raise decoding.cannot_handle(api_version, kind, kind, text)
     for text in found:
         call.warn(text)
     return obj
 
 
-def _strict(call: Call, found: list[str], patched: Object | None) -> status.StatusError:
-    """Strict decoding failed: 400 for a body, 422 with cause `patch` for a patch."""
-    text = "strict decoding error: " + ", ".join(found)
-    if patched is None:
-        served = call.served
-        return status.bad_request(
-            f"{served.kind} in version {quote(served.name)} cannot be handled as a "
-            f"{served.kind}: {text}"
-        )
-    error = fielderrors.invalid("patch", patched, text)
-    return status.invalid(call.resource.group, call.served.kind, call.name, [error])
+def admit_patched(call: Call, obj: Object, duplicates: list[str]) -> Object:
+    """The same for what a patch made; what is wrong then is wrong with the patch: 422."""
+    shown = gotext.compact_json(obj)
+    try:
+        obj, found = _decode(call, obj, duplicates)
+    except DecodeError as error:
+        raise patch_refusal(shown, error.text) from error
+    if found and call.options.validation == "Strict":
+        raise patch_refusal(shown, decoding.strict_text(found))
+    for text in found:
+        call.warn(text)
+    return obj
+
+
+def _decode(call: Call, obj: Object, duplicates: list[str]) -> tuple[Object, list[str]]:
+    unknown: list[str] | None = None if call.options.validation == "Ignore" else []
+    obj = call.resource.strategy.decode(call.served, obj, unknown)
+    return obj, [*duplicates, *(unknown or ())]
 
 
 def check_namespace(call: Call, obj: Object) -> None:

@@ -8,14 +8,10 @@ from typing import Any
 
 from inkube.apiserver.calls import Call
 from inkube.apiserver.resources import Resource
-from inkube.schemas import fieldsets, managedfields, meta
+from inkube.schemas import managedfields, meta, resetfields
 from inkube.schemas.typed import TypedSchema, Versions
 
 Object = dict[str, Any]
-
-_NOTHING: fieldsets.FieldSet = {}
-_STATUS = fieldsets.named("status")
-_SPEC = fieldsets.named("spec")
 
 
 class _LazySchemas(dict[str, TypedSchema]):
@@ -41,24 +37,29 @@ class _LazySchemas(dict[str, TypedSchema]):
         return self[api_version] if api_version in self._served else default
 
 
-def versions(resource: Resource) -> Versions | None:
-    """How entries of other versions are read; None where there is one version only."""
-    if len(resource.versions) < 2:
-        return None
-    return Versions(_LazySchemas(resource))
+def versions(resource: Resource) -> Versions:
+    """How entries of other versions are read; those of versions not served vanish."""
+    known = resource.field_versions
+    if known is None:
+        known = resource.field_versions = Versions(_LazySchemas(resource))
+    return known
 
 
-def writer(call: Call, now: datetime) -> managedfields.Writer:
-    """The manager this call writes as."""
-    ignored = _NOTHING
-    if call.served.version.status:
-        ignored = _SPEC if call.subresource == "status" else _STATUS
+def writer(call: Call, now: datetime, *, api_version: str = "") -> managedfields.Writer:
+    """The manager this call writes as; `api_version` where it writes another kind (a Scale)."""
+    has_status = call.served.version.status
+    if call.resource.builtin:
+        group, kind = call.resource.group, call.resource.kind
+        ignored = resetfields.of_builtin(group, kind, call.subresource, status=has_status)
+    else:
+        ignored = resetfields.of_custom(call.subresource, status=has_status)
     return managedfields.Writer(
         manager=call.manager,
-        api_version=call.served.api_version,
+        api_version=api_version or call.served.api_version,
         subresource=call.subresource,
         time=meta.format_time(now),
         ignored=ignored,
+        kind="Scale" if api_version else call.served.kind,
     )
 
 

@@ -17,7 +17,7 @@ from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.options import DeleteOptions
 from inkube.apiserver.strategy import same
-from inkube.schemas import fielderrors, status
+from inkube.schemas import fielderrors, gojson, managedfields, status
 from inkube.schemas.gotext import quote
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Codec, Entry
@@ -78,11 +78,14 @@ class Registry:
         attributes = Attributes("CREATE", call, obj, None, call.options.dry_run)
         meta = metadata(obj)
         self._name(call, meta)
-        await self.chain.mutate(attributes)
+        if call.resource.definition.terminating:
+            why = "create not allowed while custom resource definition is terminating"
+            raise status.forbidden(call.resource.group, call.resource.plural, call.name, why)
         ownership.track(call, None, obj, self.identity.now())
         return await self._create(call, obj, attributes)
 
     async def _create(self, call: Call, obj: Object, attributes: Attributes) -> Outcome:
+        await self._mutate(attributes)
         self._before_create(call, obj)
         await self.chain.validate(attributes)
         if metadata(obj).get("resourceVersion"):
@@ -139,7 +142,7 @@ class Registry:
             call.warn(warning)
 
     def _stored(self, call: Call, obj: Object) -> Object:
-        stored = call.resource.strategy.to_storage(call.resource, obj)
+        stored = call.resource.strategy.to_storage(call.resource, gojson.settle_numbers(obj))
         if len(orjson.dumps(stored)) > MAX_OBJECT:
             raise status.unknown("etcdserver: request is too large")
         return stored
@@ -169,7 +172,6 @@ class Registry:
         if not change.tracks:
             meta.pop("resourceVersion", None)
         attributes = Attributes("CREATE", call, obj, None, call.options.dry_run)
-        await self.chain.mutate(attributes)
         if change.tracks:
             ownership.track(call, None, obj, self.identity.now())
         return await self._create(call, obj, attributes)
@@ -178,13 +180,24 @@ class Registry:
         old = self.view(call, entry)
         obj = await _resolve(change.transform(self.copy(call, entry)))
         attributes = Attributes("UPDATE", call, obj, old, call.options.dry_run)
-        await self.chain.mutate(attributes)
         if change.tracks:
             ownership.track(call, old, obj, self.identity.now())
+        await self._mutate(attributes)
         self._check_version(call, obj, entry)
         self._before_update(call, obj, old)
         await self.chain.validate(attributes)
+        managedfields.keep_times(old, obj)
         return await self._store_changed(call, obj, entry)
+
+    async def _mutate(self, attributes: Attributes) -> None:
+        """Mutating admission; entries of managedFields it breaks are put back."""
+        obj = attributes.object
+        assert obj is not None, "only creates and updates come here"
+        sent = obj["metadata"].get("managedFields")
+        await self.chain.mutate(attributes)
+        warning = managedfields.admitted(sent, obj)
+        if warning:
+            attributes.call.warn(warning)
 
     async def _store_changed(self, call: Call, obj: Object, entry: Entry) -> Outcome:
         store = self._dry if call.options.dry_run else self.store
@@ -212,7 +225,7 @@ class Registry:
         uid = meta.get("uid")
         current = entry.value["metadata"]["uid"]
         if version == 0:
-            if not resource.strategy.unconditional_update and not call.subresource == "scale":
+            if not resource.strategy.unconditional_update and call.subresource != "scale":
                 error = fielderrors.invalid(
                     "metadata.resourceVersion", 0, "must be specified for an update"
                 )
@@ -220,7 +233,7 @@ class Registry:
             meta["resourceVersion"] = str(entry.revision)
         elif version != entry.revision:
             raise status.conflict(resource.group, resource.plural, call.name)
-        if uid and uid != current and call.verb == "update":
+        if uid and uid != current and (call.verb == "update" or call.subresource == "scale"):
             raise self._wrong_uid(call, uid, current)
 
     def _wrong_uid(self, call: Call, uid: str, current: str) -> status.StatusError:
@@ -234,11 +247,12 @@ class Registry:
     def _before_update(self, call: Call, obj: Object, old: Object) -> None:
         """rest.BeforeUpdate: what the server owns is kept, then every validation."""
         meta, before = obj["metadata"], old["metadata"]
-        for member in ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
-            if member in before:
-                meta[member] = before[member]
-            else:
-                meta.pop(member, None)
+        meta["creationTimestamp"] = before["creationTimestamp"]
+        if "deletionTimestamp" in before:
+            meta["deletionTimestamp"] = before["deletionTimestamp"]
+        grace = before.get("deletionGracePeriodSeconds")
+        if grace is not None and meta.get("deletionGracePeriodSeconds") is None:
+            meta["deletionGracePeriodSeconds"] = grace
         meta.pop("selfLink", None)
         meta.setdefault("uid", before["uid"])
         if not meta["uid"]:
@@ -295,10 +309,10 @@ class Registry:
 
 def metadata(obj: Object) -> Object:
     """The object's metadata, made when it is missing."""
-    meta = obj.get("metadata")
+    meta: Object | None = obj.get("metadata")
     if meta is None:
         meta = obj["metadata"] = {}
-    return meta  # type: ignore[no-any-return] # decoding made sure that it is an object
+    return meta
 
 
 def parse_version(text: Any) -> int:

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from inkube.schemas.cel.rules import RuleSet
 from inkube.schemas.compiled import CompiledSchema
 from inkube.schemas.definitions import Definition, Origin, Version
 from inkube.schemas.meta import GVK, GVR
-from inkube.schemas.typed import TypedSchema
+from inkube.schemas.typed import TypedSchema, Versions
 from inkube.storage.entry import Entry
 
 if TYPE_CHECKING:
     from inkube.apiserver.strategy import Strategy
+    from inkube.schemas.cel.rules import RuleSet
 
 Object = dict[str, Any]
 
@@ -39,8 +39,12 @@ class Served:
         return CompiledSchema(self.version.schema)
 
     @cached_property
-    def rules(self) -> RuleSet:
-        """The schema's CEL rules."""
+    def rules(self) -> "RuleSet | None":
+        """The schema's CEL rules, None without any; the engine is loaded when one is needed."""
+        if not self.schema.node.holds("x-kubernetes-validations"):
+            return None
+        from inkube.schemas.cel.rules import RuleSet
+
         return RuleSet(self.version.schema)
 
     @cached_property
@@ -51,7 +55,7 @@ class Served:
 
 
 class Resource:
-    """A kind as it is served now. `since` is the revision from which stored bytes fit its schema."""
+    """A kind as it is served now; what was stored after `since` fits its schema."""
 
     def __init__(
         self, definition: Definition, strategy: "Strategy", *, prefix: str = "", since: int = 0
@@ -69,7 +73,9 @@ class Resource:
         }
         self.storage = self.versions[definition.storage_version.name]
         self.prefix = prefix or storage_prefix(definition)
-        self._renewed: dict[str, tuple[int, Object]] = {}
+        self.field_versions: Versions | None = None
+        """How `ownership` reads managedFields of other versions; made on first use."""
+        self._renewed: dict[str, tuple[Object, Object]] = {}
 
     def served(self, version: str) -> Served | None:
         """That version, if clients may use it."""
@@ -82,17 +88,18 @@ class Resource:
 
     def current(self, entry: Entry) -> Object:
         """The stored object under today's schema: defaults on read. Shared; do not change it."""
-        if entry.revision > self.since:
+        if not entry.revision or entry.revision > self.since:
             return entry.value
         known = self._renewed.get(entry.key)
-        if known is None or known[0] != entry.revision:
-            known = (entry.revision, self.strategy.renew(self, entry))
+        # by identity: what a dry run would store has the revision of what is stored
+        if known is None or known[0] is not entry.value:
+            known = (entry.value, self.strategy.renew(self, entry))
             self._renewed[entry.key] = known
         return known[1]
 
     def is_current(self, entry: Entry) -> bool:
         """Whether the stored bytes are what a reader of the storage version gets."""
-        return entry.revision > self.since or self.current(entry) is entry.value
+        return self.current(entry) is entry.value
 
 
 def storage_prefix(definition: Definition) -> str:

@@ -21,10 +21,19 @@ _JSON_HEADERS = CIMultiDict({"Content-Type": JSON, "Cache-Control": "no-cache, p
 
 def data(body: bytes, *, code: int = 200, warnings: Iterable[str] = ()) -> web.Response:
     """JSON bytes as they are."""
+    return web.Response(body=body, status=code, headers=_headers(warnings))
+
+
+def stream(warnings: Iterable[str] = ()) -> web.StreamResponse:
+    """The start of a stream of JSON documents."""
+    return web.StreamResponse(headers=_headers(warnings))
+
+
+def _headers(warnings: Iterable[str]) -> CIMultiDict[str]:
     headers = _JSON_HEADERS.copy()
     for warning in warnings:
         headers.add("Warning", f"299 - {_quoted(warning)}")
-    return web.Response(body=body, status=code, headers=headers)
+    return headers
 
 
 def render(

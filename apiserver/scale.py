@@ -1,23 +1,45 @@
-"""The scale subresource: an autoscaling/v1 Scale seen through a custom resource's paths.
+"""The scale subresource: an autoscaling/v1 Scale seen through an object's paths.
 
-Follows apiextensions-apiserver/pkg/registry/customresource/etcd.go (ScaleREST).
+A write is a change of the object: the Scale is made, changed, checked and its replicas, its
+precondition and its ownership are carried back. Follows
+apiextensions-apiserver/pkg/registry/customresource/etcd.go (ScaleREST).
 """
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
+import orjson
 from aiohttp import web
 
-from inkube.apiserver import bodies, changes, intake, responses
+from inkube.apiserver import bodies, changes, intake, ownership, responses
 from inkube.apiserver.calls import Call
 from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.options import manager_name, read_write_options
 from inkube.apiserver.registry import Change, Outcome, Registry
-from inkube.schemas import decoding, fielderrors, status
+from inkube.apiserver.resources import Resource
+from inkube.schemas import apply as apply_rules
+from inkube.schemas import fielderrors, gotext, managedfields, scalefields, status
+from inkube.schemas.builtin import decoding as builtin_decoding
+from inkube.schemas.builtin import types
 from inkube.schemas.definitions import Scale
+from inkube.schemas.meta import GVK
+from inkube.schemas.selectors import format_selector
+from inkube.schemas.typed import TypedSchema
 
 Object = dict[str, Any]
-MAX_REPLICAS = 2**31 - 1
+SCALE = GVK("autoscaling", "v1", "Scale")
+_UNREGISTERED = (
+    "no kind is registered for the type v1.Scale in scheme "
+    '"k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go:781"'
+)
+
+
+@cache
+def _typed() -> TypedSchema:
+    """How fields of a Scale are owned."""
+    return TypedSchema(types.schema(SCALE), custom=False)
 
 
 class ScaleHandler:
@@ -40,46 +62,61 @@ class ScaleHandler:
             return await self._put(exchange)
         if call.verb == "patch":
             return await self._patch(exchange)
-        from inkube.apiserver.app import method_not_allowed
-
-        raise method_not_allowed(call)
+        raise status.method_not_allowed_on(call.resource.group, call.resource.plural, call.verb)
 
     async def _put(self, exchange: Exchange) -> web.StreamResponse:
         call = exchange.call
         self._options(exchange, "UpdateOptions")
         body = await bodies.read(exchange.request)
-        try:
-            decoded = decoding.decode(
-                body, bodies.media_type(exchange.request), want_duplicates=False
-            ).value
-        except decoding.DecodeError as error:
-            message = f"the object provided is unrecognized (must be of type Scale): {error}"
-            raise status.bad_request(message) from error
-        intake.check_namespace(call, decoded)
-        intake.check_name(call, decoded)
-        outcome = await self._registry.update(call, self._change(call, lambda scale: decoded))
-        return self._result(exchange, outcome)
+        scale = bodies.decode_kind(body, bodies.media_type(exchange.request), "Scale")
+        if (scale.get("apiVersion"), scale.get("kind")) not in (
+            (SCALE.api_version, SCALE.kind),
+            (None, None),
+        ):
+            raise status.bad_request(_UNREGISTERED)
+        intake.check_namespace(call, scale)
+        intake.check_name(call, scale)
+        change = self._change(call, lambda old: _decoded(scale))
+        return self._result(exchange, await self._registry.update(call, change))
 
     async def _patch(self, exchange: Exchange) -> web.StreamResponse:
         call = exchange.call
         kind = bodies.patch_kind(exchange.request, builtin=call.resource.builtin)
         self._options(exchange, "PatchOptions", apply=kind == "apply")
-        document = bodies.decode_patch(kind, await bodies.read(exchange.request))
-        patched = lambda scale: changes.patched(call, kind, scale, document)  # noqa: E731
-        outcome = await self._registry.update(call, self._change(call, patched))
-        return self._result(exchange, outcome)
+        document = bodies.decode_patch(kind, await bodies.read(exchange.request)).value
+        if kind == "apply":
+            change = self._change(call, lambda old: self._applied(call, old, document), own=False)
+        else:
+            change = self._change(call, lambda old: _patched(call, kind, old, document))
+        return self._result(exchange, await self._registry.update(call, change))
 
-    def _change(self, call: Call, make: Any) -> Change:
-        """An update of the object's replicas by a new Scale."""
+    def _change(self, call: Call, make: Callable[[Object], Object], *, own: bool = True) -> Change:
+        """An update of the object's replicas by what `make` makes of the object.
+
+        `own` says whether ownership still has to be tracked on the Scale.
+        """
 
         def transform(old: Object | None) -> Object:
-            assert old is not None, "a scale never creates"  # noqa: PT018
-            scale = make(to_scale(call, old))
+            assert old is not None, "a scale never creates"
+            scale = make(old)
             _check(call, scale)
-            _write(call, old, scale)
-            return old
+            if own:
+                self._track(call, old, scale)
+            return _carried_back(call, old, scale)
 
-        return Change(transform, retry=True)
+        return Change(transform, retry=True, tracks=False)
+
+    def _track(self, call: Call, old: Object, scale: Object) -> None:
+        writer = ownership.writer(call, self._identity.now(), api_version=SCALE.api_version)
+        before = to_scale(call, old, lenient=True, owned=True)
+        scale.setdefault("metadata", {}).pop("managedFields", None)
+        managedfields.track_update(before, scale, typed=_typed(), writer=writer)
+
+    def _applied(self, call: Call, old: Object, body: Object) -> Object:
+        writer = ownership.writer(call, self._identity.now(), api_version=SCALE.api_version)
+        before = to_scale(call, old, lenient=True, owned=True)
+        force = call.options.force
+        return apply_rules.apply(before, body, typed=_typed(), writer=writer, force=force)
 
     def _options(self, exchange: Exchange, kind: str, *, apply: bool = False) -> None:
         call = exchange.call
@@ -91,62 +128,117 @@ class ScaleHandler:
 
     def _answer(self, exchange: Exchange, obj: Object) -> web.StreamResponse:
         call = exchange.call
-        return responses.render(to_scale(call, obj), exchange.form, warnings=call.warnings)
+        scale = to_scale(call, obj, owned=True)
+        return responses.render(scale, exchange.form, warnings=call.warnings)
 
 
-def to_scale(call: Call, obj: Object) -> Object:
-    """The Scale of an object. Raises StatusError 500 when it has no replicas."""
+def to_scale(call: Call, obj: Object, *, lenient: bool = False, owned: bool = False) -> Object:
+    """The Scale of an object. Raises StatusError 500 when it has no replicas, unless `lenient`.
+
+    `owned` adds the entries of managedFields that concern the replicas.
+    """
     paths = _paths(call)
     replicas = _read(obj, paths.spec_replicas)
-    if replicas is None and not call.resource.builtin:
-        raise status.internal(
-            f'Internal error occurred: the spec replicas field "{paths.spec_replicas}" does not exist'
-        )
+    if replicas is None and not call.resource.builtin and not lenient:
+        why = f'the spec replicas field "{paths.spec_replicas}" does not exist'
+        error = status.internal(f"Internal error occurred: {why}")
+        error.details = {"causes": [{"message": why}]}
+        raise error
     meta = obj["metadata"]
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     scale: Object = {
-        "kind": "Scale",
-        "apiVersion": "autoscaling/v1",
+        "kind": SCALE.kind,
+        "apiVersion": SCALE.api_version,
         "metadata": {key: meta[key] for key in kept if key in meta},
         "spec": {"replicas": replicas} if replicas else {},
         "status": {"replicas": _read(obj, paths.status_replicas) or 0},
     }
-    selector = _read(obj, paths.label_selector) if paths.label_selector else None
+    selector = _selector(call, obj, paths)
     if selector:
         scale["status"]["selector"] = selector
+    if owned:
+        entries = scalefields.of_scale(meta.get("managedFields"), _all_paths(call.resource))
+        if entries:
+            scale["metadata"]["managedFields"] = entries
     return scale
+
+
+def _selector(call: Call, obj: Object, paths: Scale) -> str:
+    if call.resource.builtin:
+        selector = (obj.get("spec") or {}).get("selector") or {}
+        if call.resource.plural == "replicationcontrollers":
+            selector = {"matchLabels": selector}
+        return format_selector(selector)
+    found = _read(obj, paths.label_selector) if paths.label_selector else None
+    return found if isinstance(found, str) else ""
 
 
 def _paths(call: Call) -> Scale:
     paths = call.served.version.scale
-    assert paths is not None, "checked by the handler"  # noqa: PT018
+    assert paths is not None, "checked by the handler"
     return paths
 
 
+def _all_paths(resource: Resource) -> dict[str, str]:
+    """Where each served version keeps its replicas."""
+    return {
+        served.api_version: served.version.scale.spec_replicas if served.version.scale else ""
+        for served in resource.versions.values()
+        if served.version.served
+    }
+
+
+def _patched(call: Call, kind: str, old: Object, document: Any) -> Object:
+    new = changes.patched(call, kind, to_scale(call, old, owned=True), document)
+    try:
+        return builtin_decoding.decode(new, SCALE).object
+    except builtin_decoding.DecodeError as error:
+        raise builtin_decoding.patch_refusal(gotext.compact_json(new), error) from error
+
+
+def _decoded(scale: Object) -> Object:
+    try:
+        return builtin_decoding.decode(scale, SCALE).object
+    except builtin_decoding.DecodeError as error:
+        raise builtin_decoding.refusal(SCALE, error) from error
+
+
 def _check(call: Call, scale: Object) -> None:
+    """No negative replicas. Raises StatusError 422."""
     replicas = (scale.get("spec") or {}).get("replicas", 0)
-    meta = scale.get("metadata") or {}
-    if not isinstance(replicas, int) or isinstance(replicas, bool):
-        raise status.bad_request(
-            'Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal '
-            f"{type(replicas).__name__} into Go struct field ScaleSpec.spec.replicas of type int32"
-        )
-    if replicas < 0:
-        error = fielderrors.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
-        raise status.invalid("autoscaling", "Scale", meta.get("name", ""), [error])
+    if replicas >= 0:
+        return
+    if call.resource.builtin:
+        detail = "must be greater than or equal to 0"
+        error = fielderrors.invalid("spec.replicas", replicas, detail)
+        raise status.invalid(SCALE.group, SCALE.kind, call.name, [error])
+    path = _paths(call).spec_replicas
+    error = fielderrors.invalid(path, replicas, "should be a non-negative integer")
+    raise status.invalid(call.resource.group, call.resource.kind, call.name, [error])
 
 
-def _write(call: Call, obj: Object, scale: Object) -> None:
-    """Put the Scale's replicas, and its precondition, into the object."""
-    path = _paths(call).spec_replicas.lstrip(".").split(".")
+def _carried_back(call: Call, old: Object, scale: Object) -> Object:
+    """The object with the Scale's replicas, precondition and owners."""
+    obj: Object = orjson.loads(orjson.dumps(old))
+    path = _paths(call).spec_replicas
+    *parents, leaf = path.lstrip(".").split(".")
     target = obj
-    for part in path[:-1]:
+    for part in parents:
         target = target.setdefault(part, {})
-    target[path[-1]] = (scale.get("spec") or {}).get("replicas", 0)
+    target[leaf] = (scale.get("spec") or {}).get("replicas", 0)
     meta = scale.get("metadata") or {}
     for member in ("resourceVersion", "uid"):
         if meta.get(member):
             obj["metadata"][member] = meta[member]
+    if not meta.get("resourceVersion"):
+        obj["metadata"].pop("resourceVersion", None)
+    obj["metadata"]["managedFields"] = scalefields.of_parent(
+        old["metadata"].get("managedFields"),
+        meta.get("managedFields"),
+        paths=_all_paths(call.resource),
+        version=call.served.api_version,
+    )
+    return obj
 
 
 def _read(obj: Object, path: str) -> Any:

@@ -11,11 +11,10 @@ import orjson
 
 from inkube.apiserver.calls import Call
 from inkube.apiserver.resources import Resource, Served
-from inkube.schemas import names, objectmeta, status
+from inkube.schemas import decoding, names, objectmeta
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin.behaviours import Behaviour
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.gotext import quote
 from inkube.schemas.unmarshal import DecodeError
 from inkube.storage.entry import Entry
 
@@ -34,14 +33,17 @@ class Strategy:
     def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:
         """Give an incoming object its types: prune, default. Collects unknown fields if asked.
 
-        Raises StatusError 400 when a value cannot be what its field is.
+        Raises DecodeError when a value cannot be what its field is.
         """
-        try:
-            served.schema.prune_and_default(obj, unknown)
-        except DecodeError as error:
-            kind, version = served.kind, quote(served.name)
-            message = f"{kind} in version {version} cannot be handled as a {kind}: {error}"
-            raise status.bad_request(message) from error
+        paths: list[str] | None = None if unknown is None else []
+        served.schema.prune_and_default(obj, paths)
+        if unknown is not None and paths:
+            unknown.extend(decoding.unknown_fields(paths))
+        return obj
+
+    def settle_applied(self, served: Served, obj: Object) -> Object:
+        """Default what an apply merged. Its fields are known already, its nulls are meant."""
+        served.schema.default(obj)
         return obj
 
     def prepare_create(self, call: Call, obj: Object) -> None:
@@ -82,9 +84,9 @@ class Strategy:
         self, call: Call, obj: Object, old: Object | None, found: list[FieldError]
     ) -> list[FieldError]:
         rules = call.served.rules
-        if not rules:
+        if rules is None:
             return []
-        errors, warnings = rules.validate(obj, old)
+        errors, warnings = rules.judge(found, obj, old)
         for warning in warnings:
             call.warn(warning)
         return errors
@@ -172,11 +174,14 @@ class BuiltinStrategy(Strategy):
         try:
             decoded = builtin_decoding.decode(obj, served.gvk)
         except builtin_decoding.DecodeError as error:
-            raise builtin_decoding.refusal(served.gvk, error) from error
+            raise DecodeError(str(error)) from error
         if unknown is not None:
             unknown.extend(decoded.unknown)
         self.behaviour.default(decoded.object)
         return decoded.object
+
+    def settle_applied(self, served: Served, obj: Object) -> Object:
+        return self.decode(served, obj, None)
 
     def prepare_create(self, call: Call, obj: Object) -> None:
         self.behaviour.prepare_create(obj)

@@ -158,6 +158,8 @@ def cell(column: Column, obj: Object, now: datetime) -> Any:
         return None
     if not found or found[0] is None:
         return None
+    if column.counts:
+        return len(found[0]) if isinstance(found[0], list) else None
     return _CELLS[column.type](found[0], now) if column.type in _CELLS else None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from inkube.apiserver import listing
+from inkube.apiserver import listing, responses
 from inkube.apiserver.calls import Call
 from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.listing import ListOptions, Matcher
@@ -134,7 +134,7 @@ async def serve(registry: Registry, exchange: Exchange) -> web.StreamResponse:
     watcher = Watcher(registry, call, options)
     if options.resource_version not in ("", "0"):
         watch_version(options.resource_version)
-    response = web.StreamResponse(headers={"Content-Type": "application/json"})
+    response = responses.stream(call.warnings)
     response.enable_chunked_encoding()
     await response.prepare(exchange.request)
     try:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from inkube.controllers.client import Client
 from inkube.controllers.events import Recorder
 from inkube.controllers.informer import Informers
+from inkube.controllers.turns import Turns
 from inkube.schemas.clock import Clock
 
 T = TypeVar("T")
@@ -40,6 +41,8 @@ class Environment:
     recheck: Recheck = field(default_factory=Recheck)
     retry_seconds: float = 10.0
     """At most so long one reconcile asks a failing service again before it reports the failure."""
+    turns: Turns = field(default_factory=Turns)
+    """Taken before every larger step, so that many objects at once leave room for requests."""
 
 
 class Memo:

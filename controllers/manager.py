@@ -14,6 +14,7 @@ from typing import Self
 
 from inkube.controllers.client import Client, Selection
 from inkube.controllers.informer import Change, Informer, Informers, Key
+from inkube.controllers.turns import Turns
 from inkube.controllers.workqueue import Backoff, WorkQueue
 from inkube.schemas.clock import Clock
 from inkube.schemas.meta import GVR
@@ -63,8 +64,10 @@ class Controller:
 class _Running:
     """A controller at work: its queue, its workers and its subscriptions."""
 
-    def __init__(self, controller: Controller, informers: Informers, clock: Clock) -> None:
+    def __init__(self, controller: Controller, manager: "Manager") -> None:
         self.controller = controller
+        self._turns = manager.turns
+        informers, clock = manager.informers, manager.clock
         self.queue: WorkQueue[Key] = WorkQueue(clock, backoff=controller.backoff)
         self._watched = [
             (informers.of(watch.resource, watch.selection), self._subscriber(watch))
@@ -116,6 +119,7 @@ class _Running:
         while True:
             key = await self.queue.take()
             try:
+                await self._turns.next()
                 await self._reconcile(key)
             finally:
                 self.queue.done(key)
@@ -153,6 +157,7 @@ class Manager:
         self.client = client
         self.clock = clock
         self.informers = Informers(client, clock)
+        self.turns = Turns()
         self._running: dict[str, _Running] = {}
         self._is_started = False
 
@@ -160,7 +165,7 @@ class Manager:
         """Run it with the others; at once when they run already."""
         if controller.name in self._running:
             raise ValueError(f"a controller named {controller.name!r} runs already")
-        running = _Running(controller, self.informers, self.clock)
+        running = _Running(controller, self)
         self._running[controller.name] = running
         if self._is_started:
             running.start()

@@ -140,7 +140,7 @@ class SecureValues:
         namespace = obj["metadata"].get("namespace", "")
         for name in _names(obj):
             entry = self._staged.pop((namespace, name), None)
-            if entry is not None:
+            if entry is not None and await self._store.get(namespace, name) is None:
                 await self._store.put(entry)
 
     async def read(self, client: Client, key: Key, member: str, name: str) -> str | None:

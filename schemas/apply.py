@@ -8,6 +8,7 @@ validation and preconditions come after, in the registry.
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -67,9 +68,8 @@ def _empty(patch: Object) -> Object:
 
 
 def _check_request(patch: Object, live: Object | None, writer: Writer) -> None:
-    kind = patch.get("kind", "") if live is None else live.get("kind", "")
-    same_kind = patch.get("kind", "") == kind
-    if patch.get("apiVersion", "") != writer.api_version or not same_kind:
+    kind = writer.kind or (live or patch).get("kind", "")
+    if patch.get("apiVersion", "") != writer.api_version or patch.get("kind", "") != kind:
         raise status.bad_request(f"invalid object type: {_gvk(patch)}")
     metadata = patch.get("metadata")
     if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
@@ -101,13 +101,7 @@ class _Apply:
 
     def adopt(self, managed: Managed) -> None:
         """Give what nobody owns yet to a manager of its own, before the first apply."""
-        writer = Writer(
-            BEFORE_FIRST_APPLY,
-            self.writer.api_version,
-            self.writer.subresource,
-            self.writer.time,
-            self.writer.ignored,
-        )
+        writer = replace(self.writer, manager=BEFORE_FIRST_APPLY)
         objects = (_empty(self.live), self.live)
         with self._typed():
             managedfields.update(

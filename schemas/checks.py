@@ -64,7 +64,7 @@ class Compiler:
     def steps(self, node: Node, kind: type) -> list[Step]:
         """What a value of this type has to pass, in upstream's order."""
         if kind is NoneType:
-            return [*leafchecks.type_steps(node, kind), *leafchecks.enum_steps(node)]
+            return [*leafchecks.type_steps(node, kind), *leafchecks.enum_steps(node, kind)]
         steps = [*leafchecks.type_steps(node, kind), *combinators.steps(self, node)]
         if kind is str:
             steps += [*leafchecks.string_steps(node), *leafchecks.format_steps(node)]
@@ -72,7 +72,7 @@ class Compiler:
             steps += leafchecks.number_steps(node, kind)
         elif kind is list:
             steps += [*self._item_steps(node), *leafchecks.size_steps(node)]
-        steps += leafchecks.enum_steps(node)
+        steps += leafchecks.enum_steps(node, kind)
         if kind is dict:
             steps += self._object_steps(node)
         return steps

@@ -49,6 +49,10 @@ def _run(dispatch: Dispatch, value: Any, path: Path, errors: Sink) -> Sink:
 
 def _any_of(compiler: Compiler, branches: list[Branch]) -> Step:
     def check_any(value: Any, path: Path, errors: Sink) -> None:
+        kind = type(value)
+        for _, dispatch in branches:
+            if dispatch[kind] is None:
+                return
         failures = []
         for _, dispatch in branches:
             found = _run(dispatch, value, path, errors)

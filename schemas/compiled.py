@@ -14,7 +14,7 @@ from inkube.schemas.correlation import Correlation
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.findings import Sink
 from inkube.schemas.ratcheting import RatchetCompiler, RatchetSink
-from inkube.schemas.structural import Node, Schema, mentions
+from inkube.schemas.structural import Node, Schema
 
 Object = dict[str, Any]
 
@@ -40,7 +40,7 @@ class CompiledSchema:
         if self._root and "metadata" in obj:
             obj["metadata"] = metadecoding.decode(obj["metadata"], found, lenient=lenient)
         filling.settle(self.node, obj, None if unknown is None else found, root=self._root)
-        if self._has_embedded:
+        if self.node.holds(embedded.KEYWORD):
             embedded.coerce(self.node, obj, found, lenient=lenient)
         if unknown is not None:
             unknown.extend(found)
@@ -59,9 +59,9 @@ class CompiledSchema:
         With `old`, what was wrong there and has not changed is forgiven.
         """
         errors: list[FieldError] = self.schema_errors(obj, old)
-        if self._has_embedded:
+        if self.node.holds(embedded.KEYWORD):
             errors.extend(embedded.validate(self.node, obj))
-        if self._has_list_types and not (old is not None and self._repeats(old)):
+        if self.node.holds(listtypes.KEYWORD) and not (old is not None and self._repeats(old)):
             errors.extend(listtypes.validate(self.node, obj))
         return errors
 
@@ -93,14 +93,6 @@ class CompiledSchema:
     @cached_property
     def _ratchet_compiler(self) -> RatchetCompiler:
         return RatchetCompiler()
-
-    @cached_property
-    def _has_embedded(self) -> bool:
-        return mentions(self.schema, "x-kubernetes-embedded-resource")
-
-    @cached_property
-    def _has_list_types(self) -> bool:
-        return mentions(self.schema, "x-kubernetes-list-type")
 
 
 def _distinct(errors: Iterator[FieldError] | Sink) -> list[FieldError]:

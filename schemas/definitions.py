@@ -62,6 +62,8 @@ class Column:
     format: str = ""
     description: str = ""
     priority: int = 0
+    counts: bool = False
+    """Show how many items the list at the path has; only kinds declared in Python can say so."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,6 +12,8 @@ from inkube.schemas.fielderrors import FieldError, invalid, required
 from inkube.schemas.structural import Node
 from inkube.schemas.unmarshal import DecodeError
 
+KEYWORD = "x-kubernetes-embedded-resource"
+
 
 def coerce(node: Node, value: Any, unknown: list[str], *, lenient: bool = False) -> None:
     """Type the metadata of every embedded resource, in place.
@@ -66,14 +68,14 @@ def _embedded(node: Node, value: Any, path: str) -> Iterator[tuple[str, dict[str
             yield path, value
         children = node.children
         for name, item in list(value.items()):
-            child = children[name]
-            if child is None or type(item) not in {dict, list}:
+            child = children[name] if type(item) in {dict, list} else None
+            if child is None or not child.holds(KEYWORD):
                 continue
             if not children.declares(name):
                 yield from _embedded(child, item, f"{path}[{name}]")
             else:
                 yield from _embedded(child, item, f"{path}.{name}" if path else name)
-    elif type(value) is list and node.items is not None:
+    elif type(value) is list and node.items is not None and node.items.holds(KEYWORD):
         for index, item in enumerate(value):
             yield from _embedded(node.items, item, f"{path}[{index}]")
 

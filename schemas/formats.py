@@ -8,7 +8,7 @@ import ipaddress
 import re
 from collections.abc import Callable
 
-from inkube.schemas import mailaddress, patterns, requesturi
+from inkube.schemas import gourl, mailaddress, patterns, quantity
 
 Check = Callable[[str], bool]
 
@@ -85,6 +85,20 @@ _MAC = _matching(
     r"|[0-9a-f]{4}(?:(?:\.[0-9a-f]{4}){2}|(?:\.[0-9a-f]{4}){3}|(?:\.[0-9a-f]{4}){9})",
     re.IGNORECASE,
 )
+
+_plain_uri = _matching(r"https?://[A-Za-z0-9.-]+(?::[0-9]+)?(?:/[!$&-~]*)?")
+"""The usual sort; no escapes, nothing that needs a second look."""
+
+
+def _is_uri(text: str) -> bool:
+    if _plain_uri(text):
+        return True
+    try:
+        gourl.parse_request_uri(text)
+    except ValueError:
+        return False
+    return True
+
 
 # ------------------------------------------------------------------- names and codes
 
@@ -168,7 +182,14 @@ def _is_date(text: str) -> bool:
 _clock = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))\Z")
 
 
+_plain_time = _matching(
+    r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T[01]\d:[0-5]\d:[0-5]\d(?:\.\d+)?Z"
+)
+
+
 def _is_date_time(text: str) -> bool:
+    if _plain_time(text):
+        return True
     date, *rest = text.lower().split("t")
     if not rest or not _is_date(date):
         return False
@@ -200,13 +221,9 @@ def _is_base64(text: str) -> bool:
     return len(text) % 4 == 0 and _base64_shape(text)
 
 
-_quantity = _matching(
-    r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?",
-)
-
 _CHECKS: dict[str, Check] = {
     "bsonobjectid": _matching(r"[0-9a-fA-F]{24}"),
-    "uri": requesturi.is_request_uri,
+    "uri": _is_uri,
     "email": mailaddress.is_address,
     "hostname": _is_hostname,
     "ipv4": _is_ipv4_format,
@@ -232,7 +249,7 @@ _CHECKS: dict[str, Check] = {
     "date": _is_date,
     "duration": _is_duration,
     "datetime": _is_date_time,
-    "quantity": _quantity,
+    "quantity": quantity.is_valid,
     "k8sshortname": lambda text: len(text) <= 63 and _short_name(text),
     "k8slongname": lambda text: len(text) <= 253 and _long_name(text),
 }

@@ -27,7 +27,9 @@ _ESCAPE = re.compile(rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _HEX = re.compile(rb"[0-9a-fA-F]{0,4}")
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _LITERALS = {ord("t"): b"true", ord("f"): b"false", ord("n"): b"null"}
-_BIG = re.compile(rb"[0-9]{19}")
+_DIGITS = bytes(ord("0") if chr(byte).isdigit() and byte < 0x80 else byte for byte in range(256))
+_LONG = b"0" * 19
+"""Fewer digits always fit into an int64."""
 _INT64 = 2**63
 _EXACT = 2**53
 
@@ -38,7 +40,7 @@ def loads(body: bytes) -> Any:
         value = orjson.loads(body)
     except orjson.JSONDecodeError:
         value = _loads_slowly(body)
-    if _BIG.search(body):
+    if _LONG in body.translate(_DIGITS):
         value = _shortened(value)
     if body.count(b"{") + body.count(b"[") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
         raise DecodeError(syntax_error(body, depth=MAX_DEPTH))

@@ -4,6 +4,7 @@ Each function gives the steps a schema asks for, none where it asks nothing. The
 kube-openapi/pkg/validation/validate/{type,validator,values}.go.
 """
 
+from collections.abc import Callable
 from types import NoneType
 from typing import Any
 
@@ -79,7 +80,7 @@ def string_steps(node: Node) -> list[Step]:
     if least is None and most is None and not pattern:
         return []
     shortest, longest = least or 0, most if most is not None else 1 << 62
-    matches = _matcher(pattern) if pattern else None
+    matches = _matcher(pattern) if pattern else _anything
 
     def check_string(value: Any, path: Path, errors: Sink) -> None:
         size = len(value)
@@ -87,10 +88,39 @@ def string_steps(node: Node) -> list[Step]:
             errors.append(too_long(field(path), longest))
         elif size < shortest:
             add_invalid(path, value, f"should be at least {shortest} chars long", errors)
-        elif matches is not None and not matches(value):
+        elif not matches(value):
             add_invalid(path, value, f"should match '{pattern}'", errors)
 
-    return [check_string]
+    short = patterns.short_matcher(pattern) if pattern else None
+    if short is not None:
+        return [_unless_matched((shortest, min(longest, short[1])), short[0], check_string)]
+    return [check_string if pattern else _unless_sized((shortest, longest), check_string)]
+
+
+def _unless_sized(sizes: tuple[int, int], whole: Step) -> Step:
+    """The whole check only for a text of another size."""
+    shortest, longest = sizes
+
+    def check(value: Any, path: Path, errors: Sink) -> None:
+        if not shortest <= len(value) <= longest:
+            whole(value, path, errors)
+
+    return check
+
+
+def _unless_matched(sizes: tuple[int, int], search: Callable[[str], object], whole: Step) -> Step:
+    """The whole check only for a text of another size, or one that the search does not find."""
+    shortest, longest = sizes
+
+    def check(value: Any, path: Path, errors: Sink) -> None:
+        if not (shortest <= len(value) <= longest and search(value)):
+            whole(value, path, errors)
+
+    return check
+
+
+def _anything(_text: str) -> bool:
+    return True
 
 
 def _matcher(pattern: str) -> patterns.Matcher:
@@ -125,8 +155,12 @@ def number_steps(node: Node, kind: type) -> list[Step]:
     if always_fits and not bounds:
         return []
     range_text = numbers.range_problem("Checked", declared, form)
+    safe = kind is int or declared != "integer"
+    low, high = numbers.safe_range(node.raw, declared, form) if safe else (0, 0)
 
     def check_number(value: Any, path: Path, errors: Sink) -> None:
+        if low < value < high:
+            return
         if not always_fits and not numbers.fits(value, declared, form):
             errors.append(placeless(range_text + fieldpaths.text(path)))
         for bound in bounds:
@@ -142,22 +176,25 @@ def number_steps(node: Node, kind: type) -> list[Step]:
 # ------------------------------------------------------------------------------- enums
 
 
-def enum_steps(node: Node) -> list[Step]:
+def enum_steps(node: Node, kind: type) -> list[Step]:
     """One of the choices."""
     choices = node.enum
     if not choices:
         return []
-    texts = frozenset(choice for choice in choices if isinstance(choice, str))
 
     def check_enum(value: Any, path: Path, errors: Sink) -> None:
-        if type(value) is str:
-            if value in texts:
-                return
-        elif enums.is_choice(value, choices):
-            return
-        errors.append(not_supported(field(path), value, enums.choice_texts(choices)))
+        if not enums.is_choice(value, choices):
+            errors.append(not_supported(field(path), value, enums.choice_texts(choices)))
 
-    return [check_enum]
+    if kind is not str:
+        return [check_enum]
+    texts = frozenset(choice for choice in choices if isinstance(choice, str))
+
+    def check_text(value: Any, path: Path, errors: Sink) -> None:
+        if value not in texts:
+            check_enum(value, path, errors)
+
+    return [check_text]
 
 
 # ------------------------------------------------------------------------------- sizes

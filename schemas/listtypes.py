@@ -11,6 +11,7 @@ import orjson
 from inkube.schemas.fielderrors import FieldError, duplicate, invalid
 from inkube.schemas.structural import Node
 
+KEYWORD = "x-kubernetes-list-type"
 _UNSPECIFIED = object()
 """The key of an item that does not have the key field."""
 
@@ -20,8 +21,8 @@ def validate(node: Node, value: Any, path: str = "") -> Iterator[FieldError]:
     if type(value) is dict:
         children = node.children
         for name, item in value.items():
-            child = children[name]
-            if child is None or type(item) not in {dict, list}:
+            child = children[name] if type(item) in {dict, list} else None
+            if child is None or not child.holds(KEYWORD):
                 continue
             if not children.declares(name):
                 yield from validate(child, item, f"{path}[{name}]")
@@ -33,7 +34,7 @@ def validate(node: Node, value: Any, path: str = "") -> Iterator[FieldError]:
                 yield duplicate(f"{path}[{index}]", value[index])
         elif node.list_type == "map":
             yield from _validate_keys(node.list_map_keys, value, path)
-        if node.items is not None:
+        if node.items is not None and node.items.holds(KEYWORD):
             for index, item in enumerate(value):
                 if type(item) in {dict, list}:
                     yield from validate(node.items, item, f"{path}[{index}]")

@@ -1,6 +1,10 @@
 """What Go's mail.ParseAddress accepts: `jane@example.com`, `Jane <jane@example.com>`."""
 
-_SPECIALS = frozenset('()<>[]:;@\\,"')
+import re
+
+_ATEXT = re.compile(r'[^()<>\[\]:;@\\,"\x00-\x20\x7f]*')
+_QUOTED_TEXT = re.compile(r'[^"\\\x00-\x08\x0a-\x1f\x7f]*')
+_COMMENT_TEXT = re.compile(r"[^()\\]*")
 
 
 class _Malformed(Exception):
@@ -29,8 +33,8 @@ class _Parser:
         """Nothing is left."""
         return self._at >= len(self._text)
 
-    def mailbox(self) -> None:
-        """addr-spec, or a display name and `<addr-spec>`."""
+    def mailbox(self, *, or_group: bool = True) -> None:
+        """addr-spec, a display name and `<addr-spec>`, or a group of one."""
         self._spaces()
         start = self._at
         try:
@@ -43,7 +47,7 @@ class _Parser:
         if self._peek() != "<":
             self._phrase()
         self._spaces()
-        if self._take(":"):
+        if or_group and self._take(":"):
             self._group()
             return
         self._expect("<")
@@ -61,7 +65,7 @@ class _Parser:
         self.skip_comments()
         if self._peek() == ";":
             raise _Malformed  # a group of none
-        self.mailbox()
+        self.mailbox(or_group=False)
         self.skip_comments()
         self._expect(";")
 
@@ -97,36 +101,39 @@ class _Parser:
             raise _Malformed
 
     def _atom(self, *, strict: bool) -> None:
-        start = self._at
-        while not self.at_end() and _is_atext(self._text[self._at]):
-            self._at += 1
-        atom = self._text[start : self._at]
+        atom = self._skip(_ATEXT)
         if not atom or (strict and (atom[0] == "." or atom[-1] == "." or ".." in atom)):
             raise _Malformed
 
     def _quoted(self) -> str:
         self._expect('"')
         start = self._at
+        self._skip(_QUOTED_TEXT)
         while self._peek() != '"':
-            self._step_in_quotes()
+            self._expect("\\")
+            char = self._peek()
+            if not char or (char < " " and char != "\t") or char == "\x7f":
+                raise _Malformed
+            self._at += 1
+            self._skip(_QUOTED_TEXT)
         self._at += 1
         return self._text[start : self._at - 1]
-
-    def _step_in_quotes(self) -> None:
-        self._take("\\")
-        char = self._peek()
-        if not char or (char < " " and char != "\t") or char == "\x7f":
-            raise _Malformed
-        self._at += 1
 
     def _comment(self) -> None:
         depth = 1
         while depth:
-            if self.at_end():
+            self._skip(_COMMENT_TEXT)
+            char = self._peek()
+            if not char:
                 raise _Malformed
-            char = self._text[self._at]
             self._at += 2 if char == "\\" else 1
             depth += (char == "(") - (char == ")")
+
+    def _skip(self, pattern: "re.Pattern[str]") -> str:
+        found = pattern.match(self._text, self._at)
+        assert found is not None  # the patterns match nothing, too
+        self._at = found.end()
+        return found[0]
 
     def _domain_literal(self) -> None:
         end = self._text.find("]", self._at)
@@ -151,7 +158,3 @@ class _Parser:
     def _expect(self, char: str) -> None:
         if not self._take(char):
             raise _Malformed
-
-
-def _is_atext(char: str) -> bool:
-    return char not in _SPECIALS and ("!" <= char <= "~" or char >= "\x80")

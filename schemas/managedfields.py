@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from inkube.schemas import comparison, fieldsets
+from inkube.schemas import comparison, fieldsets, gotext
 from inkube.schemas.fieldsets import EMPTY, FieldSet
 from inkube.schemas.listitems import UntypableError
 from inkube.schemas.meta import format_time
@@ -24,6 +24,10 @@ APPLY = "Apply"
 UPDATE = "Update"
 MAX_UPDATE_MANAGERS = 10  # more are merged into one entry per version, as upstream does
 ANCIENT = "ancient-changes"
+_BROKEN_BY_ADMISSION = (
+    ".metadata.managedFields was in an invalid state after admission; this could be caused by an"
+    " outdated mutating admission controller; please fix your requests: "
+)
 STRIPPED = fieldsets.union(
     fieldsets.named("apiVersion", "kind", "metadata"),
     fieldsets.named(
@@ -39,7 +43,8 @@ STRIPPED = fieldsets.union(
 class Writer:
     """Who writes, through what, and when.
 
-    `time` is RFC 3339 in UTC, whole seconds. `ignored` are the fields that this subresource resets
+    `kind`, where given, is what an applied configuration must be of. `time` is RFC 3339 in UTC,
+    whole seconds. `ignored` are the fields that this subresource resets
     (`resetfields`), which the writer therefore never owns.
     """
 
@@ -48,6 +53,7 @@ class Writer:
     subresource: str = ""
     time: str = ""
     ignored: FieldSet = field(default_factory=dict)
+    kind: str = ""
 
     def identity(self, operation: str) -> Manager:
         """The manager this writer is when it updates or applies."""
@@ -73,11 +79,11 @@ def decode(entries: Iterable[Entry] | None, *, trusted: bool = False) -> Managed
     `trusted` entries were written by `encode`: their sets are canonical and used as they are.
     """
     managed = Managed({}, {})
-    for entry in entries or ():
+    for index, entry in enumerate(entries or ()):
         operation = entry.get("operation", "")
         api_version = entry.get("apiVersion", "")
         if not trusted:
-            _check(entry, operation, api_version)
+            _check(entry, index)
         fields = entry.get("fieldsV1") or {}
         applied = operation == APPLY
         manager = Manager(
@@ -95,13 +101,17 @@ def decode(entries: Iterable[Entry] | None, *, trusted: bool = False) -> Managed
     return managed
 
 
-def _check(entry: Entry, operation: Any, api_version: Any) -> None:
-    if operation not in (APPLY, UPDATE):
+def _check(entry: Entry, index: int) -> None:
+    if entry.get("operation") not in (APPLY, UPDATE):
         raise BrokenEntryError("operation must be `Apply` or `Update`")
-    if not api_version:
+    if not entry.get("apiVersion"):
         raise BrokenEntryError("apiVersion must not be empty")
-    if entry.get("fieldsType") != "FieldsV1":
-        raise BrokenEntryError("fieldsType must be FieldsV1")
+    kind = entry.get("fieldsType") or ""
+    if not kind:
+        raise BrokenEntryError(f"missing fieldsType in managed fields entry {index}")
+    if kind != "FieldsV1":
+        shown = gotext.quote(kind)
+        raise BrokenEntryError(f"invalid fieldsType {shown} in managed fields entry {index}")
 
 
 def _parsed(fields: Any) -> FieldSet:
@@ -274,6 +284,25 @@ def _cap(managed: Managed) -> None:
             del owners[manager]
         excess -= 1
         times[bucket] = times.get(manager, "")
+
+
+def admitted(sent: list[Entry] | None, obj: Object) -> str:
+    """Put back the entries `sent` to admission if it left broken ones; the warning then due.
+
+    Entries that admission changed become canonical (apiserver fieldmanager/admission.go).
+    """
+    metadata = obj.get("metadata") or {}
+    entries = metadata.get("managedFields")
+    if not entries or entries is sent or entries == sent:
+        return ""
+    try:
+        metadata["managedFields"] = encode(decode(entries))
+    except BrokenEntryError as error:
+        metadata.pop("managedFields")
+        if sent:
+            metadata["managedFields"] = sent
+        return _BROKEN_BY_ADMISSION + str(error)
+    return ""
 
 
 def keep_times(live: Object, new: Object) -> bool:

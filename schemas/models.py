@@ -185,7 +185,8 @@ def _crd_version(version: Version) -> Object:
     if subresources:
         found["subresources"] = subresources
     if version.columns:
-        found["additionalPrinterColumns"] = [_crd_column(column) for column in version.columns]
+        shown = [_crd_column(column) for column in version.columns if not column.counts]
+        found["additionalPrinterColumns"] = shown
     if version.selectable_fields:
         found["selectableFields"] = [{"jsonPath": path} for path in version.selectable_fields]
     return found

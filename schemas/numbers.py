@@ -4,7 +4,7 @@ Follows kube-openapi/pkg/validation/validate/{validator,values}.go and go-openap
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from inkube.schemas import gotext
 
@@ -50,6 +50,18 @@ def compile_bounds(
             exclusive = bool(schema.get(f"exclusive{keyword.capitalize()}"))
             checks.append(_guarded(maker(bound, exclusive), bound, (keyword, kind, format)))
     return checks
+
+
+def safe_range(schema: Mapping[str, Number | bool], kind: str, form: str) -> tuple[Number, Number]:
+    """Between these two every number is fine; nothing is where that cannot be said so simply."""
+    bounds = [schema.get("minimum"), schema.get("maximum")]
+    unfit = any(bound is not None and not fits(bound, kind, form) for bound in bounds)
+    if unfit or form == "float" or "multipleOf" in schema:
+        return 0, 0
+    reach = 1 << _BITS.get(form, 63)
+    low = -reach if bounds[0] is None else max(bounds[0], -reach)
+    high = reach if bounds[1] is None else min(bounds[1], reach)
+    return low, high
 
 
 _PREFIXES = {

@@ -196,30 +196,37 @@ class Updater:
             return merged
         claimed = typed.with_parents(last.fields)
         pruned = typed.remove(before, claimed)
-        pruned = self._with_owned(before, pruned, owners, last.api_version)
         held = typed.with_parents(typed.owned(before))
+        pruned = self._with_owned(_Seen(before, held, last.api_version), pruned, owners)
         kept = typed.with_parents(typed.owned(pruned))
         gone = fieldsets.intersection(fieldsets.difference(held, kept), claimed)
         _, result = self._at(typed.remove(before, gone), self.api_version)
         return result
 
-    def _with_owned(
-        self, merged: Object, pruned: Object, owners: Owners, api_version: str
-    ) -> Object:
-        """`pruned` with everything back that any manager owns, in the version `api_version`."""
-        claims: dict[str, FieldSet] = {api_version: EMPTY}
+    def _with_owned(self, merged: "_Seen", pruned: Object, owners: Owners) -> Object:
+        """`pruned` with everything back that any manager owns, in the version of `merged`."""
+        claims: dict[str, FieldSet] = {merged.api_version: EMPTY}
         for owned in owners.values():
             fields = claims.get(owned.api_version, EMPTY)
             claims[owned.api_version] = fieldsets.union(fields, owned.fields)
         for version, fields in claims.items():
             try:
-                typed, whole = self._at(merged, version)
+                typed, whole = self._at(merged.value, version)
             except Unserved:
                 continue
             _, rest = self._at(pruned, version)
-            held = typed.with_parents(typed.owned(whole))
+            same = whole is merged.value
+            held = merged.held if same else typed.with_parents(typed.owned(whole))
             kept = typed.with_parents(typed.owned(rest))
             kept = fieldsets.union(kept, typed.with_parents(fields))
             pruned = typed.remove(whole, fieldsets.difference(held, kept))
-        _, result = self._at(pruned, api_version)
+        _, result = self._at(pruned, merged.api_version)
         return result
+
+
+class _Seen(NamedTuple):
+    """An object in one version, and all it holds there."""
+
+    value: Object
+    held: FieldSet
+    api_version: str

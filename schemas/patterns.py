@@ -1,8 +1,9 @@
 """Regular expressions with RE2's syntax and meaning.
 
-RE2 decides what a pattern is and what it matches. Its Python wrapper is ten times slower than
-`re`, so patterns of a plain sort, proven below to mean the same in both and to need polynomial
-time at worst, run in `re` on short texts.
+RE2 decides what a pattern is and what it matches (`regexp`). A call of it is five times slower than
+`re`, so patterns of a plain sort, shown below to mean the same in both and to be harmless, run
+in `re` on short texts. A repeated group is harmless when every round starts with a character of
+its own and can match in one way only, like the dots in `(\\.[a-z]+)*`.
 """
 
 import re
@@ -12,55 +13,44 @@ from re import _constants as ops  # type: ignore[attr-defined]  # no public home
 from re import _parser  # type: ignore[attr-defined]  # no public home
 from typing import Any
 
-import re2
+from inkube.schemas import regexp
 
 Matcher = Callable[[str], bool]
-PatternError = re2.error
+PatternError = regexp.RegexError
 
-_SHORT = 300
-"""The longest text `re` is asked about; two unbounded repeats then cost at most 300² steps."""
-_MOST_REPEATS = 2
+_LONGEST, _SHORTEST = 300, 8
+"""The longest text `re` is asked about, and the least length that makes asking it worthwhile."""
+_MOST_STEPS = 2_000_000
+"""What a text made to hurt may cost: some ten milliseconds."""
 _ODD = re.compile(
     r"[^\x20-\x7e]|\\[^dw./\-+^$|?*(){}\[\]]|\(\?[^:]|\[\[:|[*+?}][+?]|\{,|&&|--|~~|\|\|"
 )
 """What RE2 and `re` may read differently: flags, \\b, \\s, classes of Unicode, lazy repeats…"""
 
 
-@lru_cache(maxsize=4096)
 def matcher(pattern: str) -> Matcher:
     """A function telling whether a text contains a match. Raises PatternError."""
-    options = re2.Options()
-    options.log_errors = False
-    expression = re2.compile(pattern, options=options)
-    search = expression.search
-
-    def match(text: str) -> bool:
-        return search(text) is not None
-
-    fast = _as_python(pattern)
-    if fast is None:
-        return match
-    python_search = fast.search
-
-    def match_short(text: str) -> bool:
-        return python_search(text) is not None if len(text) <= _SHORT else match(text)
-
-    return match_short
+    return regexp.compile(pattern).matches
 
 
-def _as_python(pattern: str) -> "re.Pattern[str] | None":
-    """The same pattern for `re`, or None where that is not certain."""
-    if _ODD.search(pattern) or len(pattern) > _SHORT:
+@lru_cache(maxsize=4096)
+def short_matcher(pattern: str) -> tuple[Callable[[str], object], int] | None:
+    """A faster search and the longest text it may be asked about; None where there is none."""
+    if _ODD.search(pattern) or len(pattern) > _LONGEST:
         return None
     try:
         tree = _parser.parse(pattern, re.ASCII)
     except (re.error, OverflowError, RecursionError):
         return None
+    repeats, options = _freedom(tree)
     anchored = len(tree) and tree[0] == (ops.AT, ops.AT_BEGINNING)
-    if _repeats(tree) + (not anchored) > _MOST_REPEATS:
+    tries = repeats + (not anchored)
+    steps = _MOST_STEPS >> min(options, 64)
+    longest = min(int(steps ** (1 / tries)) if tries else steps, _LONGEST)
+    if longest < _SHORTEST:
         return None
     # `$` is the very end in RE2; in `re` it also stands before a last newline
-    return re.compile(_end_anchored(pattern), re.ASCII)
+    return re.compile(_end_anchored(pattern), re.ASCII).search, longest
 
 
 def _end_anchored(pattern: str) -> str:
@@ -70,36 +60,69 @@ def _end_anchored(pattern: str) -> str:
     )
 
 
-_TOO_MANY = 99
+_WILD = (99, 99)
 
 
-def _repeats(tree: Any) -> int:
-    """How many unbounded repeats may take turns on one text; _TOO_MANY when they are nested.
-
-    A repeated group counts once when a character of its own sets every round apart, as the dot
-    in `(\\.[a-z]+)*` does.
-    """
-    total = 0
-    for op, value in tree:
+def _freedom(tree: Any) -> tuple[int, int]:
+    """How often `re` may try again: (unbounded repeats, choices), _WILD when they are nested."""
+    repeats = options = 0
+    for index, (op, value) in enumerate(tree):
+        more = (0, 0)
         if op is ops.SUBPATTERN:
-            total += _repeats(value[3])
+            more = _freedom(value[3])
         elif op is ops.BRANCH:
-            total += sum(_repeats(branch) for branch in value[1])
-        elif op in {ops.MAX_REPEAT, ops.MIN_REPEAT}:
-            total += _repeat(value)
+            found = [_freedom(branch) for branch in value[1]]
+            more = (
+                max(r for r, _ in found),
+                max(o for _, o in found) + (len(found) - 1).bit_length(),
+            )
+        elif op is ops.MAX_REPEAT:
+            more = _freedom_of_repeat(value)
         elif op not in {ops.LITERAL, ops.NOT_LITERAL, ops.IN, ops.AT, ops.ANY}:
-            return _TOO_MANY
-    return total
+            return _WILD
+        if _is_settled(tree, index):
+            more = (0, 0)
+        repeats, options = repeats + more[0], options + more[1]
+    return repeats, options
 
 
-def _repeat(value: Any) -> int:
+def _is_settled(tree: Any, index: int) -> bool:
+    """A repeated class whose end the next character decides, such as the digits in `[0-9]+m`."""
+    item = tree[index]
+    while item[0] is ops.SUBPATTERN and len(item[1][3]) == 1:
+        item = item[1][3][0]
+    if item[0] is not ops.MAX_REPEAT or not _single(item[1][2]) or index + 1 == len(tree):
+        return False
+    after, code = tree[index + 1]
+    return after is ops.LITERAL and not _can_match(item, code)
+
+
+def _freedom_of_repeat(value: Any) -> tuple[int, int]:
     least, most, body = value
     if _single(body):
-        return 1 if most - least > _MOST_REPEATS else 0
-    inner = _repeats(body)
+        return (int(most - least > 1), int(most - least == 1))
     if most <= 1:
-        return inner
-    return max(inner, 1) if _separated(body) else _TOO_MANY
+        repeats, options = _freedom(body)
+        return repeats, options + 1
+    return (1, 0) if _separated(body) and _one_way(body) else _WILD
+
+
+def _one_way(body: Any) -> bool:
+    """Only one part varies in length, so a given text can be matched in one way at most."""
+    while len(body) == 1 and body[0][0] is ops.SUBPATTERN:
+        body = body[0][1][3]
+    varying = [value for op, value in body if op is ops.MAX_REPEAT and value[0] != value[1]]
+    fixed = all(op in {ops.LITERAL, ops.NOT_LITERAL, ops.IN, ops.ANY, ops.MAX_REPEAT}
+                for op, _ in body)  # fmt: skip
+    if not fixed or len(varying) > 1:
+        return False
+    repeated = [value for op, value in body if op is ops.MAX_REPEAT]
+    return all(_single(value[2]) or _optional_one_way(value) for value in repeated)
+
+
+def _optional_one_way(value: Any) -> bool:
+    least, most, body = value
+    return bool((least, most) == (0, 1) and body.getwidth()[0] > 0 and _one_way(body))
 
 
 def _single(body: Any) -> bool:
@@ -125,7 +148,7 @@ def _can_match(item: Any, code: int) -> bool:
         return any(_can_match(inner, code) for inner in value[3])
     if op is ops.BRANCH:
         return any(_can_match(inner, code) for branch in value[1] for inner in branch)
-    if op in {ops.MAX_REPEAT, ops.MIN_REPEAT}:
+    if op is ops.MAX_REPEAT:
         return any(_can_match(inner, code) for inner in value[2])
     return op is not ops.AT
 

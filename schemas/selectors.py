@@ -201,7 +201,9 @@ def _split(text: str) -> list[str]:
     return re.findall(r"(?:\\.|[^\\,])+", text, re.DOTALL)
 
 
-def compile(*, labels: str, fields: str, resource: Definition, version: Version) -> Matcher | None:
+def compile(  # noqa: A001 # as re.compile
+    *, labels: str, fields: str, resource: Definition, version: Version
+) -> Matcher | None:
     """A predicate over objects, None when everything matches. Raises StatusError 400."""
     requirements = parse_labels(labels) if labels else ()
     terms = parse_fields(fields) if fields else ()
@@ -217,6 +219,21 @@ def compile(*, labels: str, fields: str, resource: Definition, version: Version)
         )
 
     return matches
+
+
+def format_selector(selector: Object) -> str:
+    """A LabelSelector as text: `app=web,tier in (a,b)` (metav1.FormatLabelSelector)."""
+    terms = [(key, f"{key}={value}") for key, value in (selector.get("matchLabels") or {}).items()]
+    for each in selector.get("matchExpressions") or ():
+        key, values = each["key"], ",".join(sorted(each.get("values") or ()))
+        texts = {
+            "In": f"{key} in ({values})",
+            "NotIn": f"{key} notin ({values})",
+            "Exists": key,
+            "DoesNotExist": f"!{key}",
+        }
+        terms.append((key, texts.get(each["operator"], key)))
+    return ",".join(text for _, text in sorted(terms))
 
 
 def selected_name(fields: str) -> str:

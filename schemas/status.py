@@ -155,13 +155,14 @@ def invalid(group: str, kind: str, name: str, errors: Iterable[FieldError]) -> S
 
 
 def forbidden(group: str, resource: str, name: str, why: str) -> StatusError:
-    """403: refused by authorisation, admission or a rule of the kind."""
-    subject = (
-        f"{qualified(group, resource)} {quote(name)} is forbidden: {why}"
-        if name
-        else (f"{qualified(group, resource)} is forbidden: {why}")
-    )
-    return StatusError(403, Reason.FORBIDDEN, subject, details=_details(group, resource, name))
+    """403: refused by authorisation, admission or a rule of the kind; `resource` "" is a path."""
+    subject = f"{qualified(group, resource)} " if resource else ""
+    if name and resource:
+        subject += f"{quote(name)} is "
+    elif resource:
+        subject += "is "
+    text = f"{subject}forbidden: {why}"
+    return StatusError(403, Reason.FORBIDDEN, text, details=_details(group, resource, name))
 
 
 def unauthorized() -> StatusError:
@@ -177,6 +178,13 @@ def bad_request(message: str) -> StatusError:
 def method_not_allowed(message: str, details: Object | None = None) -> StatusError:
     """405: the path exists, the verb does not."""
     return StatusError(405, Reason.METHOD_NOT_ALLOWED, message, details=details)
+
+
+def method_not_allowed_on(group: str, resource: str, verb: str) -> StatusError:
+    """405 in the words of custom resources."""
+    details: Object = {"group": group, "kind": resource}
+    name = quote(qualified(group, resource))
+    return method_not_allowed(f"{verb} is not supported on resources of kind {name}", details)
 
 
 def not_acceptable(message: str) -> StatusError:

@@ -109,6 +109,17 @@ class Node:
             found = self._branches[keyword] = [Node(raw) for raw in self.raw.get(keyword) or ()]
         return found
 
+    def holds(self, keyword: str) -> bool:
+        """Whether the keyword stands here or anywhere below, outside of combinators."""
+        found = self._held.get(keyword)
+        if found is None:
+            found = self._held[keyword] = _mentions(self.raw, keyword)
+        return found
+
+    @cached_property
+    def _held(self) -> dict[str, bool]:
+        return {}
+
     @cached_property
     def _branches(self) -> dict[str, list["Node"]]:
         return {}
@@ -161,8 +172,7 @@ NOTHING = Node({})
 """The empty schema below `additionalProperties: true`: it prunes what it meets, checks nothing."""
 
 
-def mentions(raw: Any, keyword: str) -> bool:
-    """Whether a keyword stands anywhere in a schema: a way past work that nothing asks for."""
+def _mentions(raw: Schema, keyword: str) -> bool:
     pending = [raw]
     while pending:
         schema = pending.pop()

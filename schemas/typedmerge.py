@@ -269,6 +269,8 @@ class Reconciliation:
     def _expand(self, path: fieldsets.Path) -> None:
         """A leaf that is granular by now owns what stands below it."""
         self.settled = False
+        if not _may_hold(self.live, path):
+            return
         node: FieldSet | None = self._held
         for element in path:
             node = node.get(element) if node else None
@@ -278,3 +280,12 @@ class Reconciliation:
             for element in reversed(path):
                 whole = {element: whole}
             self.added = fieldsets.union(self.added, whole)
+
+
+def _may_hold(value: Any, path: fieldsets.Path) -> bool:
+    """Whether something may stand below a path; a cheap look before a whole walk."""
+    for element in path:
+        if element[0] != "f":
+            return True
+        value = value.get(element[2:]) if value.__class__ is dict else None
+    return bool(value) and value.__class__ in (dict, list)

@@ -9,13 +9,12 @@ not both append a revision. What one database does differently from another is i
 
 import asyncio
 import warnings
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from inkube.storage.errors import Compacted, LogError, NewerSchema, Unavailable
@@ -27,6 +26,8 @@ SCHEMA = 1
 COMPACTION_STEP = 1_000
 
 T = TypeVar("T")
+Query = sa.Select[Any]
+Row = Sequence[Any]
 
 metadata = sa.MetaData()
 log = sa.Table(
@@ -57,19 +58,41 @@ class Dialect(Protocol):
         ...
 
     @property
-    def begin(self) -> str:
-        """The statement that begins a transaction and takes the write lock."""
+    def errors(self) -> tuple[type[Exception], ...]:
+        """What `translate` understands."""
         ...
 
     def engine(self) -> AsyncEngine:
         """An engine whose connections commit every statement outside of `begin`."""
         ...
 
-    async def prepare(self, connection: AsyncConnection) -> None:
-        """Set a new connection up. Raises NotOurs."""
+    async def connect(self, engine: AsyncEngine) -> AsyncConnection:
+        """A connection, set up; the file or database is known to be ours or new. Raises NotOurs."""
         ...
 
-    def translate(self, error: DBAPIError) -> LogError:
+    async def begin(self, connection: AsyncConnection) -> None:
+        """Begin a transaction and take the write lock."""
+        ...
+
+    async def commit(self, connection: AsyncConnection) -> None:
+        """Commit the transaction."""
+        ...
+
+    async def roll_back(self, connection: AsyncConnection) -> None:
+        """Undo the transaction."""
+        ...
+
+    async def fetch(
+        self, connection: AsyncConnection, query: Query, parameters: Mapping[str, Any] | None = None
+    ) -> Sequence[Row]:
+        """The rows a query finds."""
+        ...
+
+    async def insert(self, connection: AsyncConnection, records: Sequence[Record]) -> None:
+        """Add rows to the log."""
+        ...
+
+    def translate(self, error: Exception) -> LogError:
         """The error of the tree that a driver's error is."""
         ...
 
@@ -114,15 +137,16 @@ class SqlLog:
     async def begin(self) -> AsyncIterator[Transaction]:
         """See Log."""
         async with self._transaction() as connection:
-            yield _SqlTransaction(connection)
+            yield _SqlTransaction(self._dialect, connection)
 
     async def horizon(self) -> Horizon:
         """See Log."""
-        return await self._read(_horizon)
+        ((compacted, newest),) = await self._fetch(HORIZON)
+        return Horizon(compacted, max(compacted, newest or 0))
 
     async def missed(self, revision: int) -> Missed:
         """See Log."""
-        return await self._read(lambda connection: _missed(connection, revision))
+        return _missed(await self._fetch(MISSED, {"after": revision}))
 
     async def changes(
         self, prefix: str, after: int, limit: int
@@ -136,11 +160,10 @@ class SqlLog:
             .order_by(log.c.revision)
             .limit(limit)
         )
-        rows = await self._read(lambda connection: _exactly(connection, query, after))
         width = len(log.c)
         return [
             (_record(row[:width]), _record(row[width:]) if row[width] is not None else None)
-            for row in rows
+            for row in await self._fetch_exactly(query, after)
         ]
 
     async def at(self, keys: Range, revision: int) -> Sequence[Record]:
@@ -148,14 +171,13 @@ class SqlLog:
         query = _living(keys, revision).order_by(log.c.key)
         if keys.limit:
             query = query.limit(keys.limit)
-        rows = await self._read(lambda connection: _exactly(connection, query, revision))
-        return [_record(row) for row in rows]
+        return [_record(row) for row in await self._fetch_exactly(query, revision)]
 
     async def count_at(self, keys: Range, revision: int) -> int:
         """See Log."""
         query = sa.select(sa.func.count()).select_from(_living(keys, revision).subquery())
-        rows = await self._read(lambda connection: _exactly(connection, query, revision))
-        return int(rows[0][0])
+        ((count,),) = await self._fetch_exactly(query, revision)
+        return int(count)
 
     async def compact(self, revision: int) -> None:
         """See Log. In steps, each of which leaves an exact log behind."""
@@ -185,33 +207,46 @@ class SqlLog:
         async with self._lock:
             connection = await self._connect()
             with self._translated():
-                await connection.exec_driver_sql(self._dialect.begin)
+                await self._dialect.begin(connection)
                 try:
                     yield connection
-                    await connection.exec_driver_sql("COMMIT")
+                    await self._dialect.commit(connection)
                 except BaseException:
                     await self._roll_back(connection)
                     raise
 
     async def _roll_back(self, connection: AsyncConnection) -> None:
         try:
-            await connection.exec_driver_sql("ROLLBACK")
-        except DBAPIError:
+            await self._dialect.roll_back(connection)
+        except self._dialect.errors:
             # The database may have rolled back by itself; a new connection is sure to be clean.
             await self._disconnect()
 
-    async def _read(self, read: Callable[[AsyncConnection], Awaitable[T]]) -> T:
-        async def reading() -> T:
+    async def _fetch(
+        self, query: Query, parameters: Mapping[str, Any] | None = None
+    ) -> Sequence[Row]:
+        async def fetch() -> Sequence[Row]:
             async with self._lock:
                 connection = await self._connect()
                 with self._translated():
-                    return await read(connection)
+                    return await self._dialect.fetch(connection, query, parameters)
 
-        return await self._use(reading)
+        return await self._use(fetch)
+
+    async def _fetch_exactly(self, query: Query, revision: int) -> Sequence[Row]:
+        """What a query finds, if everything since `revision` is still there. Raises Compacted."""
+        rows = await self._fetch(query)
+        # Asked last: compaction only moves on, so what is not compacted now was not before.
+        compacted = (await self.horizon()).compacted
+        if revision < compacted:
+            raise Compacted(revision, compacted)
+        return rows
 
     async def _use(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Do work to its end, even when the caller is cancelled: SQLAlchemy gives up a connection
-        whose statement was interrupted, and this one is everybody's."""
+        """Do work to its end, even when the caller is cancelled.
+
+        SQLAlchemy gives up a connection whose statement was interrupted, and this is everybody's.
+        """
         return await asyncio.shield(asyncio.ensure_future(work()))
 
     async def _connect(self) -> AsyncConnection:
@@ -219,13 +254,7 @@ class SqlLog:
             if self._engine is None:
                 raise Unavailable(f"{self._dialect.name} is closed")
             with self._translated():
-                connection = await self._engine.connect()
-                try:
-                    await self._dialect.prepare(connection)
-                except BaseException:
-                    await connection.close()
-                    raise
-            self._connection = connection
+                self._connection = await self._dialect.connect(self._engine)
         return self._connection
 
     async def _disconnect(self) -> None:
@@ -252,35 +281,31 @@ class SqlLog:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except DBAPIError as error:
+        except self._dialect.errors as error:
             raise self._dialect.translate(error) from error
 
 
 class _SqlTransaction:
     """See Transaction."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
+    def __init__(self, dialect: Dialect, connection: AsyncConnection) -> None:
+        self._dialect = dialect
         self._connection = connection
 
     async def missed(self, revision: int) -> Missed:
         """See Transaction."""
-        return await _missed(self._connection, revision)
+        return _missed(await self._dialect.fetch(self._connection, MISSED, {"after": revision}))
 
     async def append(self, records: Sequence[Record]) -> None:
         """See Transaction."""
-        rows = [record._asdict() for record in records]
-        await self._connection.execute(sa.insert(log), rows)
+        await self._dialect.insert(self._connection, records)
 
 
 _compacted = sa.select(meta.c.value).where(meta.c.name == "compacted").scalar_subquery()
+HORIZON: Query = sa.select(_compacted, sa.func.max(log.c.revision))
 
-
-async def _horizon(connection: AsyncConnection) -> Horizon:
-    row = (await connection.execute(sa.select(_compacted, sa.func.max(log.c.revision)))).one()
-    return Horizon(row[0], max(row[0], row[1] or 0))
-
-
-_missed_query = (
+# One row at least: how far was compacted, beside nothing.
+MISSED: Query = (
     sa.select(meta.c.value, *log.c)
     .select_from(meta.outerjoin(log, log.c.revision > sa.bindparam("after")))
     .where(meta.c.name == "compacted")
@@ -288,25 +313,16 @@ _missed_query = (
 )
 
 
-async def _missed(connection: AsyncConnection, revision: int) -> Missed:
-    rows = (await connection.execute(_missed_query, {"after": revision})).all()
-    records = [_record(row[1:]) for row in rows if row[1] is not None]
-    return Missed(records, rows[0][0])
+def _missed(rows: Sequence[Row]) -> Missed:
+    return Missed([_record(row[1:]) for row in rows if row[1] is not None], rows[0][0])
 
 
-async def _exactly(
-    connection: AsyncConnection, query: sa.Select[Any], revision: int
-) -> Sequence[sa.Row[Any]]:
-    """What a query finds, if everything since `revision` is still there. Raises Compacted."""
-    rows: Sequence[sa.Row[Any]] = (await connection.execute(query)).all()
-    # Asked last: compaction only moves on, so what is not compacted now was not before.
-    compacted = (await connection.execute(sa.select(_compacted))).scalar_one()
-    if revision < compacted:
-        raise Compacted(revision, compacted)
-    return rows
+def _record(row: Row) -> Record:
+    revision, key, previous, created, deleted, data = row
+    return Record(revision, key, previous, created, bool(deleted), data)
 
 
-def _living(keys: Range, revision: int) -> sa.Select[Any]:
+def _living(keys: Range, revision: int) -> Query:
     newest = (
         sa.select(sa.func.max(log.c.revision).label("revision"))
         .where(log.c.revision <= revision, log.c.key > keys.after, *_within(log.c.key, keys.prefix))
@@ -315,10 +331,6 @@ def _living(keys: Range, revision: int) -> sa.Select[Any]:
     )
     living = log.join(newest, log.c.revision == newest.c.revision)
     return sa.select(log).select_from(living).where(~log.c.deleted)
-
-
-def _record(columns: sa.Row[Any] | Sequence[Any]) -> Record:
-    return Record(*columns)
 
 
 def _within(key: sa.Column[str], prefix: str) -> tuple[sa.ColumnElement[bool], ...]:

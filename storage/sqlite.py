@@ -1,25 +1,38 @@
 """What is SQLite's own about the SQL log: the connection, its pragmas, its locks, its errors.
 
 A file is in WAL mode and may be shared by several processes. The write lock is BEGIN IMMEDIATE.
+Statements are SQLAlchemy's, but go to aiosqlite directly: a group of writes then takes four trips
+to the driver's thread in place of thirteen, and a sequential write half the time.
 """
 
+import asyncio
+import sqlite3
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+import aiosqlite
+import sqlalchemy as sa
+from sqlalchemy.dialects.sqlite.aiosqlite import SQLiteDialect_aiosqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
+from sqlalchemy.sql.compiler import SQLCompiler
 
 from inkube.storage.errors import Locked, LogError, NotOurs, Unavailable
-from inkube.storage.sql import SqlLog
+from inkube.storage.log import Record
+from inkube.storage.sql import Query, Row, SqlLog, log
 
 # "inku" in the file's header, so that the database of something else is never written to.
 APPLICATION_ID = 0x696E6B75
 
 # A log of one transaction larger than this is cut back after its checkpoint.
 WAL_BYTES = 16 * 2**20
+
+WAL_RETRY = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +54,7 @@ def sqlite_log(path: Path | str, options: SqliteOptions | None = None) -> SqlLog
 class SqliteDialect:
     """See `sql.Dialect`."""
 
-    begin = "BEGIN IMMEDIATE"
+    errors = (DBAPIError, sqlite3.Error)
 
     def __init__(self, path: Path, options: SqliteOptions) -> None:
         # Absolute, so that no name has a meaning of its own to SQLite, as ":memory:" has.
@@ -53,17 +66,25 @@ class SqliteDialect:
         url = URL.create("sqlite+aiosqlite", database=self.name)
         return create_async_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
 
-    async def prepare(self, connection: AsyncConnection) -> None:
+    async def connect(self, engine: AsyncEngine) -> AsyncConnection:
         """See Dialect. Nothing is changed before the file is known to be ours or new."""
+        # aiosqlite leaves a thread behind when it cannot open a file: ask before it does.
+        sqlite3.connect(self.name).close()
+        connection = await engine.connect()
+        try:
+            await self._prepare(connection)
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+    async def _prepare(self, connection: AsyncConnection) -> None:
         timeout = int(self._options.lock_timeout * 1000)
         await connection.exec_driver_sql(f"PRAGMA busy_timeout = {timeout}")
         await self._claim(connection)
-        for pragma in (
-            "journal_mode = WAL",
-            f"synchronous = {self._options.synchronous}",
-            f"journal_size_limit = {WAL_BYTES}",
-        ):
-            await connection.exec_driver_sql(f"PRAGMA {pragma}")
+        await self._switch_to_wal(connection)
+        await connection.exec_driver_sql(f"PRAGMA synchronous = {self._options.synchronous}")
+        await connection.exec_driver_sql(f"PRAGMA journal_size_limit = {WAL_BYTES}")
 
     async def _claim(self, connection: AsyncConnection) -> None:
         owner = await connection.exec_driver_sql("PRAGMA application_id")
@@ -74,11 +95,76 @@ class SqliteDialect:
             raise NotOurs(f"{self.name} is the database of another application")
         await connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
 
-    def translate(self, error: DBAPIError) -> LogError:
+    async def _switch_to_wal(self, connection: AsyncConnection) -> None:
+        """Two processes that switch at once hinder each other; SQLite does not wait for that."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + self._options.lock_timeout
+        while True:
+            try:
+                await connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+                return
+            except DBAPIError as error:
+                if clock() > deadline or not isinstance(self.translate(error), Locked):
+                    raise
+            await asyncio.sleep(WAL_RETRY)
+
+    async def begin(self, connection: AsyncConnection) -> None:
         """See Dialect."""
-        code = getattr(error.orig, "sqlite_errorname", "") or ""
+        await _driver(connection).execute("BEGIN IMMEDIATE")
+
+    async def commit(self, connection: AsyncConnection) -> None:
+        """See Dialect."""
+        await _driver(connection).execute("COMMIT")
+
+    async def roll_back(self, connection: AsyncConnection) -> None:
+        """See Dialect."""
+        await _driver(connection).execute("ROLLBACK")
+
+    async def fetch(
+        self, connection: AsyncConnection, query: Query, parameters: Mapping[str, Any] | None = None
+    ) -> Sequence[Row]:
+        """See Dialect."""
+        statement = _compile(query)
+        values = statement.construct_params(parameters)
+        positions = statement.positiontup or ()
+        found = await _driver(connection).execute_fetchall(
+            str(statement), [values[name] for name in positions]
+        )
+        return list(found)
+
+    async def insert(self, connection: AsyncConnection, records: Sequence[Record]) -> None:
+        """See Dialect."""
+        await _driver(connection).executemany(str(_INSERT), records)
+
+    def translate(self, error: Exception) -> LogError:
+        """See Dialect."""
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        code = getattr(cause, "sqlite_errorname", "") or ""
         if code == "SQLITE_NOTADB":
             return NotOurs(f"{self.name} is not a database")
         if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             return Locked(f"{self.name} is locked by another process")
-        return Unavailable(f"{self.name}: {error.orig}")
+        return Unavailable(f"{self.name}: {cause}")
+
+
+def _driver(connection: AsyncConnection) -> aiosqlite.Connection:
+    assert connection.sync_connection is not None, "the log holds open connections only"
+    driver = connection.sync_connection.connection.driver_connection
+    assert isinstance(driver, aiosqlite.Connection), "the engine was made for aiosqlite"
+    return driver
+
+
+# Most queries are made for one call; the few constants are what this is for.
+@lru_cache(maxsize=16)
+def _compile(query: Query) -> SQLCompiler:
+    compiled = query.compile(dialect=_DIALECT)
+    assert isinstance(compiled, SQLCompiler), "a query compiles to SQL"
+    return compiled
+
+
+_DIALECT = SQLiteDialect_aiosqlite()
+_INSERT = (
+    sa.insert(log)
+    .values({name: sa.bindparam(name) for name in Record._fields})
+    .compile(dialect=_DIALECT)
+)

@@ -24,7 +24,7 @@ from typing import Self
 from inkube.storage import writes
 from inkube.storage.cache import Cache, CacheOptions
 from inkube.storage.compaction import CompactionOptions, Compactor
-from inkube.storage.entry import Change, Changes, ChangeType, Codec, Entries, Entry, Value
+from inkube.storage.entry import Change, Changes, ChangeType, Codec, Coder, Entries, Entry, Value
 from inkube.storage.errors import Closed, Compacted, FutureRevision
 from inkube.storage.log import Log, MemoryLog, Range, Record
 from inkube.storage.subscription import Deliver, Subscription
@@ -57,12 +57,13 @@ BACKLOG_PAGE = 500
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreOptions:
     """Everything that can be set; `poll` is after how many seconds at most the writes of other
-    processes on the same file are seen."""
+    processes on the same file are seen, `decoded` see `Coder`."""
 
     cache: CacheOptions = field(default_factory=CacheOptions)
     writer: WriterOptions = field(default_factory=WriterOptions)
     compaction: CompactionOptions = field(default_factory=CompactionOptions)
     poll: float = 0.1
+    decoded: int = 4 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +78,10 @@ class Page:
 class BaseStore(ABC):
     """What can be done to a store, for real or as a dry run."""
 
-    def __init__(self, log: Log, cache: Cache, codec: Codec, writer: Writer) -> None:
+    def __init__(self, log: Log, cache: Cache, coder: Coder, writer: Writer) -> None:
         self._log = log
         self._cache = cache
-        self._codec = codec
+        self._coder = coder
         self._writer = writer
 
     @property
@@ -158,7 +159,7 @@ class BaseStore(ABC):
         """
 
     def _entries(self, records: Sequence[Record]) -> Entries:
-        return [writes.entry(record, self._codec) for record in records]
+        return [writes.entry(record, self._coder) for record in records]
 
     async def _check_revision(self, revision: int) -> None:
         if revision < self.compacted:
@@ -182,7 +183,8 @@ class Store(BaseStore):
     ) -> None:
         self._options = options or StoreOptions()
         cache = Cache(self._options.cache)
-        super().__init__(log, cache, codec, Writer(log, cache, codec, self._options.writer))
+        coder = Coder(codec, self._options.decoded)
+        super().__init__(log, cache, coder, Writer(log, cache, coder, self._options.writer))
         self._clock = clock
         self._tasks: list[asyncio.Task[None]] = []
         self._open = False
@@ -219,9 +221,11 @@ class Store(BaseStore):
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self._writer.close()
-        self._cache.close()
-        await self._log.close()
+        try:
+            await self._writer.close()
+        finally:
+            self._cache.close()
+            await self._log.close()
 
     async def create(self, key: str, value: Value) -> Entry:
         """See BaseStore."""
@@ -274,7 +278,7 @@ class Store(BaseStore):
 
     def dry_run(self) -> "DryRunStore":
         """A store that checks what this one checks, and writes nothing."""
-        return DryRunStore(self._log, self._cache, self._codec, self._writer)
+        return DryRunStore(self._log, self._cache, self._coder, self._writer)
 
     async def _follow(self) -> None:
         """Publish what other processes write, until cancelled."""
@@ -289,7 +293,7 @@ class Store(BaseStore):
         """Some changes in (after, until], and whether these are all; the queue has what follows."""
         rows = await self._log.changes(prefix, after, BACKLOG_PAGE)
         changes = [
-            writes.change(row, writes.entry(before, self._codec) if before else None, self._codec)
+            writes.change(row, writes.entry(before, self._coder) if before else None, self._coder)
             for row, before in rows
             if row.revision <= until
         ]
@@ -317,4 +321,4 @@ class DryRunStore(BaseStore):
     async def _rehearse(self, write: writes.Write) -> Entry:
         await self._writer.catch_up()
         current = self._cache.get(write.key)
-        return write.change(current, current.revision if current else 0, self._codec).entry
+        return write.change(current, current.revision if current else 0, self._coder).entry

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from inkube.storage import writes
 from inkube.storage.cache import Cache
-from inkube.storage.entry import Change, Codec, Entry
+from inkube.storage.entry import Change, Coder, Entry
 from inkube.storage.errors import Closed, Compacted
 from inkube.storage.log import Log, Missed, Range
 
@@ -43,10 +43,10 @@ class _Behind(Exception):
 class Writer:
     """Appends to the log and keeps the cache equal to it."""
 
-    def __init__(self, log: Log, cache: Cache, codec: Codec, options: WriterOptions) -> None:
+    def __init__(self, log: Log, cache: Cache, coder: Coder, options: WriterOptions) -> None:
         self._log = log
         self._cache = cache
-        self._codec = codec
+        self._coder = coder
         self._group = min(options.group, TURN) if log.immediate else options.group
         self._queue: deque[_Pending] = deque()
         self._room = asyncio.Semaphore(options.pending)
@@ -172,7 +172,7 @@ class Writer:
             key = write.key
             current = changed[key] if key in changed else self._cache.get(key)
             try:
-                change = write.change(current, self._cache.revision + len(changes) + 1, self._codec)
+                change = write.change(current, self._cache.revision + len(changes) + 1, self._coder)
             except Exception as error:  # noqa: BLE001 - it is the answer to this one write
                 outcomes.append(error)
                 continue
@@ -192,7 +192,7 @@ class Writer:
         states: dict[str, Entry] = {}
         for record in missed.records:
             previous = states.get(record.key) or self._cache.get(record.key)
-            change = writes.change(record, previous, self._codec)
+            change = writes.change(record, previous, self._coder)
             changes.append(change)
             states[record.key] = change.entry
         self._cache.publish(changes)
@@ -204,6 +204,6 @@ class Writer:
                 records = await self._log.at(Range(prefix="/"), horizon.newest)
             except Compacted:
                 continue  # by another process, between the two reads
-            entries = (writes.entry(record, self._codec) for record in records)
+            entries = (writes.entry(record, self._coder) for record in records)
             self._cache.load(entries, horizon)
             return

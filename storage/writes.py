@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from inkube.storage.entry import Change, Codec, Entry, Value
+from inkube.storage.entry import Change, Coder, Entry, Value
 from inkube.storage.errors import AlreadyExists, Conflict, NotFound
 from inkube.storage.log import Record
 
@@ -16,7 +16,7 @@ class Write(Protocol):
         """What it is about."""
         ...
 
-    def change(self, current: Entry | None, revision: int, codec: Codec) -> Change:
+    def change(self, current: Entry | None, revision: int, coder: Coder) -> Change:
         """The change it makes at `revision`. Raises PreconditionError; changes nothing itself."""
         ...
 
@@ -28,12 +28,12 @@ class Create:
     key: str
     value: Value
 
-    def change(self, current: Entry | None, revision: int, codec: Codec) -> Change:
+    def change(self, current: Entry | None, revision: int, coder: Coder) -> Change:
         """See Write. Raises AlreadyExists."""
         if current is not None:
             raise AlreadyExists(self.key, current)
-        data = codec.encode(self.value, revision)
-        return Change("ADDED", Entry(self.key, revision, revision, data, codec.decode), None)
+        data = coder.encode(self.value, revision)
+        return Change("ADDED", coder.entry(self.key, revision, revision, data), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,11 @@ class Update:
     value: Value
     expected: int
 
-    def change(self, current: Entry | None, revision: int, codec: Codec) -> Change:
+    def change(self, current: Entry | None, revision: int, coder: Coder) -> Change:
         """See Write. Raises NotFound, Conflict."""
         current = _expect(self.key, self.expected, current)
-        data = codec.encode(self.value, revision)
-        entry = Entry(self.key, revision, current.created, data, codec.decode)
+        data = coder.encode(self.value, revision)
+        entry = coder.entry(self.key, revision, current.created, data)
         return Change("MODIFIED", entry, current)
 
 
@@ -60,13 +60,13 @@ class Delete:
     expected: int
     value: Value | None = None
 
-    def change(self, current: Entry | None, revision: int, codec: Codec) -> Change:
+    def change(self, current: Entry | None, revision: int, coder: Coder) -> Change:
         """See Write. Raises NotFound, Conflict."""
         current = _expect(self.key, self.expected, current)
         # Decoded anew: current.value is shared, and an encoder may stamp the revision in place.
-        value = codec.decode(current.data) if self.value is None else self.value
-        data = codec.encode(value, revision)
-        entry = Entry(self.key, revision, current.created, data, codec.decode)
+        value = coder.decode(current.data) if self.value is None else self.value
+        data = coder.encode(value, revision)
+        entry = coder.entry(self.key, revision, current.created, data)
         return Change("DELETED", entry, current)
 
 
@@ -87,15 +87,15 @@ def record(change: Change) -> Record:
     )
 
 
-def entry(record: Record, codec: Codec) -> Entry:
+def entry(record: Record, coder: Coder) -> Entry:
     """The state a row keeps."""
-    return Entry(record.key, record.revision, record.created, record.data, codec.decode)
+    return coder.entry(record.key, record.revision, record.created, record.data)
 
 
-def change(record: Record, previous: Entry | None, codec: Codec) -> Change:
+def change(record: Record, previous: Entry | None, coder: Coder) -> Change:
     """The change a row keeps, given the state before it."""
     if record.deleted:
-        return Change("DELETED", entry(record, codec), previous)
+        return Change("DELETED", entry(record, coder), previous)
     if record.previous == 0:
-        return Change("ADDED", entry(record, codec), None)
-    return Change("MODIFIED", entry(record, codec), previous)
+        return Change("ADDED", entry(record, coder), None)
+    return Change("MODIFIED", entry(record, coder), previous)

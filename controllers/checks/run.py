@@ -28,7 +28,7 @@ from inkube.schemas.fielderrors import OMITTED, FieldError
 logger = logging.getLogger(__name__)
 R = TypeVar("R", bound=models.Resource)
 
-SECRET = "secure"  # noqa: S105 - the member whose values are never shown
+SECRET = "secure"
 
 
 class Run(Generic[R]):
@@ -119,6 +119,7 @@ class CheckSet(Generic[R]):
         for earlier in before:
             if await earlier != []:
                 return None
+        await run.env.turns.next()
         field = check.field_of(run.object)
         return [
             problem.at(field, shown(run.raw, problem.field or field), check.name)

@@ -17,6 +17,7 @@ from inkube.controllers.provisioning.types import Connection, Repository
 from inkube.controllers.provisioning.world import GITHUB, GitHost, GitHubApp
 from inkube.controllers.secure import SecureValues
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.status import StatusError
 
 NAMED = 5
 """So many users of a connection are named when it must stay; the rest is counted."""
@@ -37,7 +38,9 @@ def module(secure: SecureValues) -> KindModule[Connection]:
 
 
 async def not_in_use(connection: Connection, env: Environment) -> AsyncIterator[Problem]:
-    """A connection stays as long as repositories log in with it."""
+    """A connection stays as long as repositories log in with it; a namespace may take all along."""
+    if await _is_terminating(env, connection.metadata.namespace):
+        return
     selection = Selection(namespace=connection.metadata.namespace)
     listed = await env.client.list(Repository.gvr, selection)
     users = _users(connection, listed.items)
@@ -45,6 +48,16 @@ async def not_in_use(connection: Connection, env: Environment) -> AsyncIterator[
         more = f" and {len(users) - NAMED} more" if len(users) > NAMED else ""
         names = ", ".join(users[:NAMED])
         yield Forbidden(f"connection is used by repositories: {names}{more}; change these first")
+
+
+async def _is_terminating(env: Environment, namespace: str) -> bool:
+    try:
+        found = await env.client.get("v1/namespaces", namespace)
+    except StatusError as error:
+        if error.code == 404:
+            return False
+        raise
+    return bool(found["metadata"].get("deletionTimestamp"))
 
 
 def _users(connection: Connection, repositories: Sequence[Object]) -> list[str]:

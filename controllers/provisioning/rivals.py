@@ -5,12 +5,12 @@ generation and no rival was found. Between two new ones the older has it. So a r
 a repository that works, and a dry run says the same as the controller will.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from inkube.controllers.client import Object
 from inkube.controllers.environment import Environment
-from inkube.controllers.informer import Change, Key
+from inkube.controllers.informer import Change, Index, Key
 from inkube.controllers.provisioning import urls
 from inkube.controllers.provisioning.types import Repository
 from inkube.schemas import models
@@ -28,15 +28,41 @@ class Rank(NamedTuple):
     name: str
 
 
-def places(obj: Object) -> Iterable[str]:
-    """Where an object's files lie, by namespace; for the index over all repositories."""
+class Site(NamedTuple):
+    """Where files lie: a repository (or the server's disk) of a namespace, and a path in it."""
+
+    where: str
+    path: tuple[str, ...]
+
+    def listed_under(self) -> Iterator[str]:
+        """Its own entry in the index, and one with everything it lies below."""
+        yield f"{self.where} at {'/'.join(self.path)}"
+        for depth in range(len(self.path)):
+            yield f"{self.where} below {'/'.join(self.path[:depth])}"
+
+    def looked_up_under(self) -> Iterator[str]:
+        """The entries of all sites that overlap it: at or above it, and below it."""
+        for depth in range(len(self.path) + 1):
+            yield f"{self.where} at {'/'.join(self.path[:depth])}"
+        yield f"{self.where} below {'/'.join(self.path)}"
+
+
+def _site(obj: Object) -> Site | None:
     spec = obj.get("spec") or {}
     kind = spec.get("type", "")
     block = spec.get(kind) or {}
     where = "local" if kind == "local" else urls.normalised(str(block.get("url", "")))
+    if not where:
+        return None
     if kind == "github":  # its paths are the same in any case
         where = where.lower()
-    return (f"{obj['metadata'].get('namespace', '')} {where}",) if where else ()
+    path = tuple(part for part in str(block.get("path", "")).split("/") if part)
+    return Site(f"{obj['metadata'].get('namespace', '')} {where}", path)
+
+
+def _listed(obj: Object) -> Iterable[str]:
+    site = _site(obj)
+    return site.listed_under() if site is not None else ()
 
 
 async def rival_of(
@@ -47,50 +73,50 @@ async def rival_of(
     for other in await _neighbours(repository, env):
         if other.metadata.name == repository.metadata.name or other.metadata.deletion_timestamp:
             continue
-        if _collide(repository, other, branch) and _rank(other, None) < own_rank:
+        if _same_branch(repository, other, branch) and _rank(other, None) < own_rank:
             return other.metadata.name
     return None
 
 
 def neighbours_of(change: Change, env: Environment) -> list[Key]:
     """Who must be checked again because a repository moved in or out of a place."""
-    old = set(places(change.old)) if change.old is not None else set()
-    new = set(places(change.new)) if change.new is not None else set()
-    if change.old is not None and change.new is not None and _same_spec(change.old, change.new):
+    old, new = change.old, change.new
+    if old is not None and new is not None and old.get("spec") == new.get("spec"):
         return []
-    index = env.informers.of(Repository.gvr).index(INDEX, places)
-    own = Key.of(change.object)
-    return [key for place in sorted(old | new) for key in index.keys(place) if key != own]
+    index = env.informers.of(Repository.gvr).index(INDEX, _listed)
+    found = {key for obj in (old, new) if obj is not None for key in _overlapping(index, obj)}
+    return sorted(found - {Key.of(change.object)})
 
 
-def _same_spec(old: Object, new: Object) -> bool:
-    return bool(old.get("spec") == new.get("spec"))
+def _overlapping(index: Index, obj: Object) -> set[Key]:
+    site = _site(obj)
+    if site is None:
+        return set()
+    return {key for entry in site.looked_up_under() for key in index.keys(entry)}
 
 
 async def _neighbours(repository: Repository, env: Environment) -> list[Repository]:
-    """Everybody at the same place, as of now."""
-    wanted = list(places(_plain(repository)))
-    if not wanted:
-        return []
+    """Everybody whose path overlaps, as of now."""
+    own = _plain(repository)
     informer = env.informers.of(Repository.gvr)
     if env.informers.is_running:
         await informer.caught_up()
-        keys = informer.index(INDEX, places).keys(wanted[0])
+        keys = sorted(_overlapping(informer.index(INDEX, _listed), own))
         found = [obj for key in keys if (obj := informer.get(key)) is not None]
     else:
-        listed = await env.client.list(Repository.gvr)
-        found = [obj for obj in listed.items if wanted[0] in places(obj)]
+        wanted = Index(_listed)
+        listed = {Key.of(obj): obj for obj in (await env.client.list(Repository.gvr)).items}
+        for obj in listed.values():
+            wanted.update(Change(None, obj))
+        found = [listed[key] for key in sorted(_overlapping(wanted, own))]
     return [models.parse(Repository, obj) for obj in found]
 
 
-def _collide(one: Repository, other: Repository, branch: str) -> bool:
-    if one.spec.type == "local" and one.spec.local and other.spec.local:
-        return urls.overlaps(one.spec.local.path, other.spec.local.path)
+def _same_branch(one: Repository, other: Repository, branch: str) -> bool:
     first, second = one.spec.remote, other.spec.remote
     if first is None or second is None:
-        return False
-    same_branch = (first.branch or branch) == (second.branch or branch)
-    return same_branch and urls.overlaps(first.path, second.path)
+        return first is second
+    return (first.branch or branch) == (second.branch or branch)
 
 
 def _rank(repository: Repository, old: Repository | None) -> Rank:

@@ -143,7 +143,7 @@ class Repository(
         Column("Title", "string", ".spec.title"),
         Column("Type", "string", ".spec.type"),
         Column("Healthy", "boolean", ".status.health.healthy"),
-        Column("Errors", "integer", ".status.fieldErrors"),
+        Column("Errors", "integer", ".status.fieldErrors", counts=True),
         Column("Age", "date", ".metadata.creationTimestamp"),
     ),
     selectable_fields=("spec.connection.name",),

@@ -12,23 +12,24 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from inkube.schemas import fielderrors, gotext, status
-from inkube.schemas.builtin import gotime, gotypes, quantity, types
+from inkube.schemas import fielderrors, gotext, gotimes, quantity, status
+from inkube.schemas.builtin import gotypes, microtimes, types
 from inkube.schemas.builtin.gotypes import GoField, GoType
 from inkube.schemas.meta import GVK
+from inkube.schemas.unmarshal import DecodeError
+
+__all__ = [
+    "DecodeError", "Decoded", "check_type", "coerce", "decode", "patch_refusal", "refusal", "zero",
+]  # fmt: skip
 
 Object = dict[str, Any]
 MAX_UNKNOWN = 100
 """How many strict errors the reference collects."""
-_INT_BITS = {"int32": 31, "int64": 63}
+_INT_BITS = {"int32": 31, "int64": 63, "intstr": 31}
 _NULLS = frozenset({"list", "map", "bytes", "time", "microtime", "raw", "union"})
 _ZEROS: dict[str, Any] = {
     "string": "", "bool": False, "int32": 0, "int64": 0, "float": 0, "quantity": "0", "intstr": 0,
 }  # fmt: skip
-
-
-class DecodeError(ValueError):
-    """The object does not fit its Go type; the text is Go's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,8 @@ def decode(obj: Object, gvk: GVK) -> Decoded:
     made = walk.struct(gotypes.of(name), obj, "")
     if walk.error:
         raise DecodeError(walk.error)
-    return Decoded(made, walk.unknown[:MAX_UNKNOWN])
+    head: Object = {member: made[member] for member in ("apiVersion", "kind") if member in made}
+    return Decoded({**head, **made}, walk.unknown[:MAX_UNKNOWN])
 
 
 def coerce(obj: Object, schema: Object, gvk: GVK, unknown: list[str] | None) -> None:
@@ -213,7 +215,7 @@ class _Walk:
             return given if isinstance(given, str) else self.mistyped(given, go, "")
         if kind == "bool":
             return given if isinstance(given, bool) else self.mistyped(given, go, zero=False)
-        if kind in _INT_BITS:
+        if kind in ("int32", "int64"):
             return self.integer(go, given)
         if kind == "float":
             is_number = isinstance(given, int | float) and not isinstance(given, bool)
@@ -223,7 +225,7 @@ class _Walk:
     def integer(self, go: GoType, given: Any) -> int:
         if isinstance(given, bool) or not isinstance(given, int | float):
             return int(self.mistyped(given, go, 0))
-        bound = 1 << _INT_BITS[go.kind]
+        bound = 1 << _INT_BITS.get(go.kind, 31)
         if isinstance(given, float) or not -bound <= given < bound:
             text = repr(given) if isinstance(given, float) else str(given)
             return int(self.mistyped(given, go, 0, word=f"number {text}"))
@@ -245,10 +247,7 @@ class _Walk:
         if not isinstance(given, str):
             kind = gotext.json_kind(given)
             raise DecodeError(f"json: cannot unmarshal {kind} into Go value of type string")
-        try:
-            return gotime.canonical(given, micro=go.kind == "microtime")
-        except ValueError as error:
-            raise DecodeError(str(error)) from error
+        return gotimes.rfc3339(given) if go.kind == "time" else microtimes.canonical(given)
 
     def mistyped(self, given: Any, go: GoType, zero: Any = None, *, word: str = "") -> Any:
         """Note the first type error as encoding/json words it; answers the zero."""
@@ -306,6 +305,6 @@ def _quantity(given: Any) -> str:
     if not text:
         return "0"
     try:
-        return quantity.canonical(text.strip())
+        return str(quantity.parse(text.strip()))
     except ValueError as error:
         raise DecodeError(str(error)) from error

@@ -44,9 +44,16 @@ def validate_rules(
 
 
 def run_on_default(schema: _Schema, default: Any, path: str) -> list[FieldError]:
-    """What a schema's rules say of a default value, which stands at `path`."""
-    errors, _ = RuleSet(schema, is_root=bool(schema.get(_EMBEDDED))).validate(default, path=path)
-    return errors
+    """What a schema's rules say of a default value, which stands at `path`.
+
+    Rules about a change are tried with the default on both sides, as defaulting/validation.go does.
+    """
+    rules = RuleSet(schema, is_root=bool(schema.get(_EMBEDDED)))
+    if not rules:
+        return []
+    staying, _ = rules.validate(default, default, path=path)
+    new, _ = rules.validate(default, path=path)
+    return [*staying, *(error for error in new if error not in staying)]
 
 
 RULE_CHECK: Final = rulechecks.RuleCheck(compile=validate_rules, run=run_on_default)

@@ -25,7 +25,7 @@ _NAMED_TYPES = {
     for known in (
         types.BOOL, types.INT, types.UINT, types.DOUBLE, types.STRING, types.BYTES, types.NULL,
         types.TIMESTAMP, types.DURATION, types.TYPE, types.optional_of(types.DYN),
-        types.LIST_DYN, types.map_of(types.DYN, types.DYN),
+        types.LIST_DYN, types.map_of(types.DYN, types.DYN), types.IP, types.CIDR,
     )
 }  # fmt: skip
 

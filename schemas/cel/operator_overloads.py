@@ -22,6 +22,7 @@ from inkube.schemas.cel.types import (
     BYTES,
     DOUBLE,
     DURATION,
+    FORMAT,
     INT,
     LIST_T,
     MAP_KV,
@@ -50,6 +51,8 @@ def _equality_estimate(args: tuple[Argument, ...]) -> CallEstimate:
     kind = args[0].type
     if kind == args[1].type and kind.name in _SMALL:
         return CallEstimate(ONE)
+    if kind == args[1].type == FORMAT:
+        return CallEstimate(Range(1, _FORMAT_NAME_MAX).times(STRING_FACTOR))
     return comparison_estimate(args)
 
 
@@ -104,6 +107,7 @@ def _equality() -> Iterator[Overload]:
         )  # fmt: skip
 
 
+_FORMAT_NAME_MAX = 64
 _SMALL = frozenset({"net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.Semver"})
 _SIZED = frozenset({STRING, BYTES})
 _ORDERED = (BOOL, INT, UINT, DOUBLE, STRING, BYTES, TIMESTAMP, DURATION)

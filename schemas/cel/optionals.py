@@ -57,6 +57,9 @@ def _has_value(optional: Optional) -> bool:
 
 
 def _unwrap(optionals: list[Optional]) -> list[Any]:
+    for optional in optionals:
+        if not isinstance(optional, Optional):
+            raise EvalError(f"value {optional} is not optional")
     return [optional.value for optional in optionals if optional.present]
 
 

@@ -17,11 +17,6 @@ Member = tuple[str, str, Printer]
 """Go name, JSON name, how to print the value; None stands for a missing one."""
 
 
-def rule(value: Object) -> GoType:
-    """A ValidationRule."""
-    return GoType(_rule(value))
-
-
 def schema(value: Object) -> GoType:
     """A JSONSchemaProps."""
     return GoType(_schema(value))

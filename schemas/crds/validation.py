@@ -21,20 +21,20 @@ from inkube.schemas.crds import (
     naming,
     schemachecks,
 )
-from inkube.schemas.crds.rulechecks import NO_RULES, RuleCheck
+from inkube.schemas.crds.rulechecks import RuleCheck, cel_rules
 from inkube.schemas.fielderrors import FieldError, invalid, required
 
 Object = dict[str, Any]
 
 
-def validate_create(crd: Object, rules: RuleCheck = NO_RULES) -> list[FieldError]:
+def validate_create(crd: Object) -> list[FieldError]:
     """Everything wrong with a new CRD, its metadata included."""
-    return [*_metadata(crd), *_validate(crd, None, rules)]
+    return [*_metadata(crd), *_validate(crd, None, cel_rules())]
 
 
-def validate_update(crd: Object, old: Object, rules: RuleCheck = NO_RULES) -> list[FieldError]:
+def validate_update(crd: Object, old: Object) -> list[FieldError]:
     """Everything wrong with a CRD that is to replace `old`, beside what its metadata may not do."""
-    return list(_validate(crd, old, rules))
+    return list(_validate(crd, old, cel_rules()))
 
 
 def validate_status_update(crd: Object, old: Object) -> list[FieldError]:

@@ -14,9 +14,6 @@ from inkube.controllers.clock import FakeClock
 from inkube.controllers.environment import Environment, Recheck
 from inkube.controllers.events import Recorder
 from inkube.controllers.manager import Manager
-from inkube.controllers.provisioning.options import Options
-from inkube.controllers.provisioning.provisioning import Provisioning
-from inkube.controllers.secure import MemorySecretStore
 from inkube.schemas import meta, status
 from inkube.schemas.meta import GVR
 
@@ -253,72 +250,3 @@ def _merge(target, patch):
         else:
             merged[name] = value
     return merged
-
-
-class Provisioned:
-    """A cluster with provisioning, and short words for what its tests do."""
-
-    def __init__(self, cluster, store):
-        self.cluster = cluster
-        self.client = cluster.client
-        self.clock = cluster.clock
-        self.store = store
-        self.settled = cluster.settled
-
-    async def create(self, obj):
-        return await self.client.create(obj)
-
-    async def dry_run(self, obj):
-        """The causes of a dry-run create; [] when it passes."""
-        try:
-            await self.client.create(obj, dry_run=True)
-        except status.StatusError as error:
-            return error.details["causes"] if error.code == 422 else [error.body()]
-        return []
-
-    async def get(self, kind, name="a"):
-        namespace = "" if kind in ("githosts", "githubapps") else "ns"
-        version = "world.inkube.dev/v1" if not namespace else "provisioning.grafana.app/v0alpha1"
-        return await self.client.get(f"{version}/{kind}", name, namespace)
-
-    async def errors(self, kind, name="a"):
-        """`status.fieldErrors` once everything is quiet."""
-        await self.settled()
-        return (await self.get(kind, name)).get("status", {}).get("fieldErrors")
-
-    async def edit(self, kind, name, **spec):
-        namespace = "" if kind in ("githosts", "githubapps") else "ns"
-        version = "world.inkube.dev/v1" if not namespace else "provisioning.grafana.app/v0alpha1"
-        return await self.client.patch(f"{version}/{kind}", name, namespace, patch={"spec": spec})
-
-    async def recheck(self, seconds=60):
-        """Let rechecks become due and finish."""
-        await self.settled()
-        self.clock.advance(seconds)
-        for _ in range(20):
-            await asyncio.sleep(0)
-        await self.settled()
-
-
-@pytest.fixture
-def provisioned():
-    """`async with provisioned(option=…) as server`: Repository, Connection and the world."""
-
-    @asynccontextmanager
-    async def run(**options):
-        clock = FakeClock(ticking=True)
-        client = MemoryClient(clock)
-        store = MemorySecretStore()
-        options = Options(**{"offline": True, **options})
-        async with Provisioning(options, client=client, store=store, clock=clock) as plugged:
-            cluster = Cluster(
-                clock,
-                plugged.modules,
-                services=plugged.services,
-                client=client,
-                retry_seconds=0.0,
-            )
-            async with cluster.manager:
-                yield Provisioned(cluster, store)
-
-    return run

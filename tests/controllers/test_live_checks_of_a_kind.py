@@ -170,6 +170,7 @@ async def test_a_change_outside_appears_at_the_next_recheck(cluster, shop, clock
         return (await stored(cluster))["status"]["fieldErrors"] != []
 
     await until(reported)
+    await cluster.settled()
     shop.colors.add("red")
     clock.advance(60)
 

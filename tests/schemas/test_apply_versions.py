@@ -6,6 +6,7 @@ import pytest
 
 from inkube.schemas import apply as rules
 from inkube.schemas import managedfields
+from inkube.schemas.conversionmemo import ConversionMemo, NeededError
 from inkube.schemas.managedfields import Writer
 from inkube.schemas.status import StatusError
 from inkube.schemas.typed import TypedSchema, Versions
@@ -121,3 +122,26 @@ def test_a_field_the_schema_lost_costs_the_entries() -> None:
     live = {**live, "spec": {"label": "x"}}
     managedfields.track_update(live, new, typed=_schema(), writer=Writer("hand", V1))
     assert "managedFields" not in new["metadata"]
+
+
+def test_conversions_that_must_be_awaited_are_asked_for_one_by_one() -> None:
+    live = _apply(None, V1, "one", {"size": 5, "label": "x"})
+    memo = ConversionMemo()
+    patch = {"apiVersion": V2, "kind": "Crate", "metadata": {"name": "c"}, "spec": {"label": "x"}}
+    asked = 0
+    while True:
+        versions = Versions(TYPED, memo.convert)
+        try:
+            new = rules.apply(
+                _convert(live, V2),
+                patch,
+                typed=TYPED[V2],
+                writer=Writer("one", V2),
+                versions=versions,
+            )
+            break
+        except NeededError as needed:
+            asked += 1
+            memo.put(needed, _convert(needed.object, needed.api_version))
+    assert asked > 1
+    assert new["spec"] == {"label": "x"}

@@ -236,3 +236,19 @@ def test_tracking_changes_nothing_but_the_new_objects_entries() -> None:
     new = _update(live, _writer("hand"), spec=spec)
     assert live == before
     assert new["spec"] == {"size": 2, "parts": [{"id": "x", "n": 2}]}
+
+
+def test_broken_entries_after_admission_are_put_back_with_a_warning() -> None:
+    obj = _create({"size": 1})
+    sent = obj["metadata"]["managedFields"]
+    obj["metadata"]["managedFields"] = [{**sent[0], "fieldsType": "FieldsV9"}]
+    warning = managedfields.admitted(sent, obj)
+    assert warning.endswith('invalid fieldsType "FieldsV9" in managed fields entry 0')
+    assert obj["metadata"]["managedFields"] == sent
+
+
+def test_admission_may_empty_the_entries() -> None:
+    obj = _create({"size": 1})
+    sent = obj["metadata"].pop("managedFields")
+    assert managedfields.admitted(sent, obj) == ""
+    assert "managedFields" not in obj["metadata"]

@@ -50,6 +50,10 @@ SCHEMA = {
     },
 }
 TYPED = TypedSchema(SCHEMA)
+NULL_MEMBER = "associative list without keys has an element that's an explicit null"
+TWO_PROBLEMS = """errors:
+  .spec.power: expected numeric (int or float), got string
+  .spec.on: expected boolean, got &{1}"""
 
 
 def _apply(live: Object | None, spec: Any, manager: str = "ann", *, force: bool = False) -> Object:
@@ -231,11 +235,7 @@ def test_what_nobody_owned_gets_an_owner_before_the_first_apply() -> None:
         ({"open": ["a"]}, ".spec.open: expected map, got &{[a]}"),
         ({"ports": {"a": 1}}, ".spec.ports: expected list, got &{map[a:1]}"),
         ({"tags": ["a", "a"]}, '.spec.tags: duplicate entries for key [="a"]'),
-        (
-            {"tags": [None]},
-            ".spec.tags: element 0: "
-            + "associative list without keys has an element that's an explicit null",
-        ),
+        ({"tags": [None]}, f".spec.tags: element 0: {NULL_MEMBER}"),
         (
             {"ports": [{"number": 1}, {"number": 1, "protocol": "TCP"}]},
             '.spec.ports: duplicate entries for key [number=1,protocol="TCP"]',
@@ -244,11 +244,7 @@ def test_what_nobody_owned_gets_an_owner_before_the_first_apply() -> None:
             {"ports": [1]},
             ".spec.ports: element 0: associative list with keys may not have non-map elements",
         ),
-        (
-            {"power": "x", "on": 1},
-            "errors:\n  .spec.power: expected numeric (int or float), got string\n"
-            + "  .spec.on: expected boolean, got &{1}",
-        ),
+        ({"power": "x", "on": 1}, TWO_PROBLEMS),
     ],
 )
 def test_a_patch_that_cannot_be_typed_is_a_plain_500(spec: Any, text: str) -> None:

@@ -1,6 +1,8 @@
 """Lists: in order, at a revision, in pages, and how far back, on every backend."""
 
 import asyncio
+import sqlite3
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +10,8 @@ import pytest
 from inkube.storage import errors
 from inkube.storage.cache import CacheOptions
 from inkube.storage.compaction import CompactionOptions, Compactor
-from inkube.storage.log import FIRST_REVISION
+from inkube.storage.log import FIRST_REVISION, MemoryLog
+from inkube.storage.sqlite import sqlite_log
 from inkube.storage.store import Entry, Store
 
 # With so little history, the past is read from the log.
@@ -89,6 +92,15 @@ async def test_pages_of_one_revision_make_one_list_while_others_write(past: Stor
     assert seen == [f"{n:03}" for n in range(25)]
 
 
+async def test_the_newest_change_of_a_prefix_may_be_a_deletion(store: Store):
+    a = await store.create("/r/a/x", {})
+    b = await store.create("/r/b/x", {})
+    assert (store.newest("/r/a/"), store.newest("/r/")) == (a.revision, b.revision)
+    gone = await store.delete("/r/a/x", a.revision)
+    assert store.newest("/r/a/") == gone.revision
+    assert store.newest("/other/") == 0
+
+
 async def test_the_future_cannot_be_read(store: Store):
     with pytest.raises(errors.FutureRevision) as refused:
         await store.list_at("/r/", store.revision + 1)
@@ -141,6 +153,23 @@ class TestCompaction:
         again = await backend.open()
         assert (again.revision, again.compacted) == (newest, newest)
         assert [entry.data for entry in again.list("/r/")] == [a.data]
+
+    async def test_what_cannot_be_seen_any_more_takes_no_room(self, tmp_path: Path, codec: Any):
+        path = tmp_path / "inkube.db"
+        memory = MemoryLog()
+        for log in (memory, sqlite_log(path)):
+            async with Store(log, codec) as store:
+                a, b = await store.create("/r/a", {}), await store.create("/r/b", {})
+                await store.update("/r/b", {}, b.revision)
+                await store.delete("/r/a", a.revision)
+                await store.compact(store.revision)
+        kept = [(FIRST_REVISION + 3, "/r/b")]
+        with sqlite3.connect(path) as file:
+            assert file.execute("SELECT revision, key FROM log").fetchall() == kept
+        file.close()
+        versions = [record for records in memory._versions.values() for record in records]
+        assert [(record.revision, record.key) for record in versions] == kept
+        assert (list(memory._versions), memory._records) == (["/r/b"], [])
 
     async def test_compacting_twice_or_backwards_changes_nothing(self, store: Store):
         a = await store.create("/r/a", {})

@@ -20,7 +20,7 @@ Object = dict[str, Any]
 
 
 class Behaviour:
-    """The base does what most kinds do: status apart from the rest, generation where there is one."""
+    """The base does what most kinds do: status apart from the rest, generation if there is one."""
 
     name_check = "subdomain"
     """How names look: `subdomain`, `label`, `label1035`, `path` (RBAC) or `any`."""
@@ -35,9 +35,13 @@ class Behaviour:
     status_keeps: tuple[str, ...] = ("metadata",)
     """Members a write to /status leaves as they are, beside spec; labels and such stay with it."""
 
+    internal_group: str | None = None
+    """The group 422s name, where one object has two APIs and this is not the stored one."""
+
     def __init__(self, resource: Resource) -> None:
         self.resource = resource
         self.gvk = GVK(resource.group, resource.stored, resource.kind)
+        self.error_group = resource.group if self.internal_group is None else self.internal_group
         self.has_status = any(sub.name == "status" for sub in resource.subresources)
 
     def default(self, obj: Object) -> None:

@@ -87,6 +87,7 @@ OVERLOADS: Final[tuple[Overload, ...]] = (
         types.IP,
         parse,
         cost=costs.per_size(),
+        estimate=costs.sized(),
         specialise=folded(parse),
     ),
     Overload(
@@ -105,6 +106,7 @@ OVERLOADS: Final[tuple[Overload, ...]] = (
         BOOL,
         is_canonical,
         cost=costs.per_size(2 * STRING_FACTOR),
+        estimate=costs.sized(2 * STRING_FACTOR),
     ),
     _question("isUnspecified", "ip_is_unspecified", lambda addr: addr.is_unspecified),
     _question("isLoopback", "ip_is_loopback", lambda addr: addr.is_loopback),
@@ -117,7 +119,16 @@ OVERLOADS: Final[tuple[Overload, ...]] = (
         "isLinkLocalUnicast", "ip_is_link_local_unicast", lambda addr: addr.is_link_local_unicast
     ),
     _question("isGlobalUnicast", "ip_is_global_unicast", lambda addr: addr.is_global_unicast),
-    Overload("isIP", "is_ip", (STRING,), BOOL, is_ip, cost=costs.per_size(), fails=False),
+    Overload(
+        "isIP",
+        "is_ip",
+        (STRING,),
+        BOOL,
+        is_ip,
+        cost=costs.per_size(),
+        estimate=costs.sized(),
+        fails=False,
+    ),
     Overload(
         "string",
         "ip_to_string",

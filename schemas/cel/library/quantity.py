@@ -89,6 +89,7 @@ OVERLOADS: Final[tuple[Overload, ...]] = (
         types.QUANTITY,
         parse,
         cost=costs.per_size(),
+        estimate=costs.sized(),
         specialise=folded(parse),
     ),
     Overload(
@@ -98,6 +99,7 @@ OVERLOADS: Final[tuple[Overload, ...]] = (
         BOOL,
         quantity.is_valid,
         cost=costs.per_size(),
+        estimate=costs.sized(),
         fails=False,
     ),
     Overload(

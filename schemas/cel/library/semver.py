@@ -73,6 +73,7 @@ OVERLOADS: Final[tuple[Overload, ...]] = (
         types.SEMVER,
         parse,
         cost=costs.per_size(),
+        estimate=costs.sized(),
         specialise=folded(parse),
     ),
     Overload(
@@ -82,6 +83,7 @@ OVERLOADS: Final[tuple[Overload, ...]] = (
         types.SEMVER,
         parse,
         cost=costs.per_size(),
+        estimate=costs.sized(),
         specialise=folded(parse, arity=2),
     ),
     Overload(
@@ -91,6 +93,7 @@ OVERLOADS: Final[tuple[Overload, ...]] = (
         BOOL,
         is_semver,
         cost=costs.per_size(),
+        estimate=costs.sized(),
         fails=False,
     ),
     Overload(
@@ -100,6 +103,7 @@ OVERLOADS: Final[tuple[Overload, ...]] = (
         BOOL,
         is_semver,
         cost=costs.per_size(),
+        estimate=costs.sized(),
         fails=False,
     ),
     _comparing("isGreaterThan", "semver_is_greater_than", BOOL, lambda order: order > 0),

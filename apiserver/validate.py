@@ -1,0 +1,81 @@
+"""`inkube validate`: what a server would say of files, without a server.
+
+Reads files, folders and standard input; the checks are `schemas.offline`.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from inkube.schemas import documents, offline
+from inkube.schemas.documents import Document
+from inkube.schemas.offline import Finding
+
+_SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE…")
+@click.option("-d", "--definitions", multiple=True, metavar="DIR", help="Files or folders of CRDs.")
+@click.option("--old", multiple=True, metavar="FILE", help="The objects as they are stored now.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
+def validate(
+    files: tuple[str, ...], definitions: tuple[str, ...], old: tuple[str, ...], output: str
+) -> None:
+    """Check objects and CRDs in files and folders; `-` is standard input.
+
+    Every error is shown with its file, line and field; the exit code is 1 when there are any.
+    """
+    kinds = offline.Kinds.builtin()
+    wanted = list(_read(files))
+    found = [
+        *kinds.remember(_read(old)),
+        *kinds.define(_read(definitions)),
+        *kinds.check(wanted),
+    ]
+    if output == "json":
+        _show_json(_distinct(found), len(wanted))
+    else:
+        _show_text(_distinct(found), len(wanted))
+    if found:
+        sys.exit(1)
+
+
+def _read(paths: Iterable[str]) -> Iterator[Document]:
+    for path in paths:
+        if path == "-":
+            yield from documents.split("<stdin>", sys.stdin.buffer.read())
+            continue
+        for file in _files(Path(path)):
+            yield from documents.split(str(file), file.read_bytes())
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        found = (file for file in path.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
+        return sorted(found)
+    if not path.exists():
+        raise click.FileError(str(path), "no such file or folder")
+    return [path]
+
+
+def _distinct(found: list[Finding]) -> list[Finding]:
+    """Each once: a CRD may be among the definitions and the files."""
+    return list(dict.fromkeys(found))
+
+
+def _show_text(found: list[Finding], count: int) -> None:
+    for finding in found:
+        click.echo(finding.text())
+    noun = "document" if count == 1 else "documents"
+    errors = "error" if len(found) == 1 else "errors"
+    click.echo(f"{count} {noun}, {len(found)} {errors}", err=True)
+
+
+def _show_json(found: list[Finding], count: int) -> None:
+    errors = [asdict(finding) for finding in found]
+    click.echo(json.dumps({"documents": count, "errors": errors}, indent=2, ensure_ascii=False))

@@ -1,0 +1,94 @@
+"""Defaults of what extends the API: webhook configurations, policies, classes.
+
+Their validation needs the server's rules for webhooks and expressions and is not here. Follows
+pkg/apis/admissionregistration/v1/defaults.go.
+"""
+
+from typing import Any
+
+from inkube.schemas import fielderrors
+from inkube.schemas.builtin.behaviours import checks, naming
+from inkube.schemas.builtin.behaviours.base import Behaviour
+from inkube.schemas.fielderrors import FieldError
+
+Object = dict[str, Any]
+
+
+def _matching(target: Object) -> None:
+    target.setdefault("matchPolicy", "Equivalent")
+    for member in ("namespaceSelector", "objectSelector"):
+        target.setdefault(member, {})
+
+
+class WebhookConfigurations(Behaviour):
+    """Validating and mutating ones."""
+
+    generation = ("webhooks",)
+    unconditional_update = False
+
+    def default(self, obj: Object) -> None:
+        for webhook in obj.get("webhooks") or []:
+            webhook.setdefault("failurePolicy", "Fail")
+            webhook.setdefault("timeoutSeconds", 10)
+            _matching(webhook)
+            if self.resource.plural.startswith("mutating"):
+                webhook.setdefault("reinvocationPolicy", "Never")
+            service = (webhook.get("clientConfig") or {}).get("service")
+            if service is not None:
+                service.setdefault("port", 443)
+            for rule in webhook.get("rules") or []:
+                rule.setdefault("scope", "*")
+
+
+class Policies(Behaviour):
+    """Validating and mutating admission policies."""
+
+    generation = ("spec",)
+    unconditional_update = False
+
+    def default(self, obj: Object) -> None:
+        spec = obj.setdefault("spec", {})
+        spec.setdefault("failurePolicy", "Fail")
+        constraints = spec.get("matchConstraints")
+        if constraints is not None:
+            _match_resources(constraints)
+
+
+class PolicyBindings(Behaviour):
+    """What binds a policy to parameters and resources."""
+
+    generation = ("spec",)
+    unconditional_update = False
+
+    def default(self, obj: Object) -> None:
+        resources = (obj.get("spec") or {}).get("matchResources")
+        if resources is not None:
+            _match_resources(resources)
+
+
+def _match_resources(target: Object) -> None:
+    _matching(target)
+    for member in ("resourceRules", "excludeResourceRules"):
+        for rule in target.get(member) or []:
+            rule.setdefault("scope", "*")
+
+
+class RuntimeClasses(Behaviour):
+    """The handler is for good."""
+
+    unconditional_update = False
+
+    def check(self, obj: Object) -> list[FieldError]:
+        handler = obj.get("handler", "")
+        if not handler:
+            return [fielderrors.required("handler")]
+        return checks.named(handler, "handler", naming.label)
+
+    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+        return checks.immutable(obj, old, "", "handler")
+
+
+class Counted(Behaviour):
+    """Kinds whose spec counts a generation, and no more."""
+
+    generation = ("spec",)

@@ -1,0 +1,162 @@
+"""Resource quotas and limit ranges.
+
+Follows pkg/apis/core/validation ValidateResourceQuota, ValidateLimitRange and
+pkg/apis/core/v1/defaults.go SetDefaults_LimitRangeItem.
+"""
+
+from typing import Any
+
+from inkube.schemas import fielderrors, names, quantity
+from inkube.schemas.builtin.behaviours import checks
+from inkube.schemas.builtin.behaviours.base import Behaviour
+from inkube.schemas.fielderrors import FieldError
+
+Object = dict[str, Any]
+_COUNTED = frozenset({
+    "pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps",
+    "persistentvolumeclaims", "services.nodeports", "services.loadbalancers",
+})  # fmt: skip
+_QUOTA = _COUNTED | {
+    "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.storage",
+    "requests.ephemeral-storage", "limits.cpu", "limits.memory", "limits.ephemeral-storage",
+}  # fmt: skip
+_STANDARD = _QUOTA | {"storage"}
+_SCOPES = frozenset({
+    "Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass",
+    "CrossNamespacePodAffinity", "VolumeAttributesClass",
+})  # fmt: skip
+_AMOUNTS = ("min", "max", "default", "defaultRequest", "maxLimitRequestRatio")
+_POD_ONLY = "may not be specified when `type` is 'Pod'"
+
+
+def _is_huge(name: str) -> bool:
+    return name.startswith(("hugepages-", "requests.hugepages-"))
+
+
+def resource_name(name: str, path: str) -> list[FieldError]:
+    """validateResourceName: standard, or with a domain."""
+    errors = checks.named(name, path, names.label_key)
+    if not errors and "/" not in name and name not in _STANDARD and not _is_huge(name):
+        why = "must be a standard resource type or fully qualified"
+        errors.append(fielderrors.invalid(path, name, why))
+    return errors
+
+
+class ResourceQuotas(Behaviour):
+    """Hard limits by resource; the status is the controller's."""
+
+    returns_deleted = True
+
+    def check(self, obj: Object) -> list[FieldError]:
+        spec = obj.get("spec") or {}
+        errors = []
+        for name, amount in sorted((spec.get("hard") or {}).items()):
+            errors += _quota_name(name, f"spec.hard[{name}]")
+            errors += _amount(name, amount, f"spec.hard[{name}]")
+        if not set(spec.get("scopes") or []) <= _SCOPES:
+            errors.append(fielderrors.invalid("spec.scopes", spec["scopes"], "unsupported scope"))
+        return errors
+
+    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+        errors = self.check(obj)
+        new, before = (sorted((o.get("spec") or {}).get("scopes") or []) for o in (obj, old))
+        if new != before:
+            errors.append(fielderrors.invalid("spec.scopes", new, checks.IMMUTABLE))
+        return errors
+
+
+def _quota_name(name: str, path: str) -> list[FieldError]:
+    errors = resource_name(name, path)
+    if "/" not in name and name not in _QUOTA and not _is_huge(name):
+        why = "must be a standard resource for quota"
+        errors.append(fielderrors.invalid(path, name, why))
+    return errors
+
+
+def _amount(name: str, amount: str, path: str) -> list[FieldError]:
+    errors = checks.quantity_not_negative(amount, path)
+    if name in _COUNTED and not _is_whole(quantity.parse(amount)):
+        errors.append(fielderrors.invalid(path, amount, "must be an integer"))
+    return errors
+
+
+def _is_whole(amount: quantity.Quantity) -> bool:
+    return amount.scale >= 0 or amount.value % 10**-amount.scale == 0
+
+
+class LimitRanges(Behaviour):
+    """Bounds and defaults per type; what is not said follows from what is."""
+
+    create_on_update = True
+
+    def default(self, obj: Object) -> None:
+        for item in (obj.get("spec") or {}).get("limits") or []:
+            if item.get("type") == "Container":
+                _fill(item)
+
+    def check(self, obj: Object) -> list[FieldError]:
+        items = (obj.get("spec") or {}).get("limits") or []
+        paths = [f"spec.limits[{index}]" for index in range(len(items))]
+        errors = checks.duplicates(
+            [item.get("type") for item in items], [f"{path}.type" for path in paths]
+        )
+        for item, path in zip(items, paths, strict=True):
+            errors += _limit_item(item, path)
+        return errors
+
+
+def _fill(item: Object) -> None:
+    limits = {**(item.get("max") or {}), **(item.get("default") or {})}
+    requests = {**(item.get("min") or {}), **limits, **(item.get("defaultRequest") or {})}
+    for member, values in (("default", limits), ("defaultRequest", requests)):
+        if values:
+            item[member] = values
+
+
+def _limit_item(item: Object, path: str) -> list[FieldError]:
+    kind = item.get("type", "")
+    errors = []
+    if kind not in ("Container", "Pod", "PersistentVolumeClaim"):
+        errors += checks.named(kind, f"{path}.type", names.label_key)
+    if kind == "Pod":
+        errors += [
+            fielderrors.forbidden(f"{path}.{member}", _POD_ONLY)
+            for member in ("default", "defaultRequest")
+            if item.get(member)
+        ]
+    for member in _AMOUNTS:
+        for name in sorted(item.get(member) or {}):
+            errors += resource_name(name, f"{path}.{member}[{name}]")
+    known = {name for member in _AMOUNTS for name in item.get(member) or {}}
+    for name in sorted(known):
+        errors += _bounds(item, name, path)
+    return errors
+
+
+_BOUNDS = (
+    ("min", "max", "min", "min", "min value {} is greater than max value {}"),
+    ("min", "defaultRequest", "defaultRequest", "defaultRequest",
+     "min value {} is greater than default request value {}"),
+    ("defaultRequest", "max", "defaultRequest", "defaultRequest",
+     "default request value {} is greater than max value {}"),
+    ("defaultRequest", "default", "defaultRequest", "defaultRequest",
+     "default request value {} is greater than default limit value {}"),
+    ("min", "default", "default", "min", "min value {} is greater than default value {}"),
+    ("default", "max", "default", "max", "default value {} is greater than max value {}"),
+)  # fmt: skip
+"""Lower bound, upper bound, the field blamed, the value shown, the text."""
+
+
+def _bounds(item: Object, name: str, path: str) -> list[FieldError]:
+    amounts = {member: (item.get(member) or {}).get(name) for member in _AMOUNTS}
+    errors = []
+    for low, high, blamed, shown, text in _BOUNDS:
+        lower, upper = amounts.get(low), amounts.get(high)
+        if lower and upper and quantity.parse(lower) > quantity.parse(upper):
+            why = text.format(lower, upper)
+            errors.append(fielderrors.invalid(f"{path}.{blamed}[{name}]", amounts[shown], why))
+    ratio = amounts.get("maxLimitRequestRatio")
+    if ratio and quantity.parse(ratio) < quantity.Quantity(1):
+        why = f"ratio {ratio} is less than 1"
+        errors.append(fielderrors.invalid(f"{path}.maxLimitRequestRatio[{name}]", ratio, why))
+    return errors

@@ -1,0 +1,58 @@
+"""Namespaces: the label of the name, the finalizer, the phase.
+
+Follows pkg/registry/core/namespace/strategy.go and ValidateNamespace of core validation.
+"""
+
+from typing import Any
+
+from inkube.schemas import fielderrors
+from inkube.schemas.builtin.behaviours import metadata
+from inkube.schemas.builtin.behaviours.base import Behaviour, keep
+from inkube.schemas.fielderrors import FieldError
+
+Object = dict[str, Any]
+NAME_LABEL = "kubernetes.io/metadata.name"
+FINALIZER = "kubernetes"
+UNDELETABLE = frozenset({"default", "kube-system", "kube-public"})
+"""Those that the lifecycle admission keeps."""
+
+
+class Namespaces(Behaviour):
+    """`spec.finalizers` changes through /finalize only, the status through /status."""
+
+    name_check = "label"
+
+    def default(self, obj: Object) -> None:
+        meta = obj["metadata"]
+        if meta.get("name"):
+            meta["labels"] = {**(meta.get("labels") or {}), NAME_LABEL: meta["name"]}
+
+    def prepare_create(self, obj: Object) -> None:
+        self.default(obj)
+        obj["status"] = {"phase": "Active"}
+        spec = obj.setdefault("spec", {})
+        finalizers = spec.get("finalizers") or []
+        if FINALIZER not in finalizers:
+            spec["finalizers"] = [*finalizers, FINALIZER]
+
+    def prepare_update(self, obj: Object, old: Object) -> None:
+        keep(obj, old, "spec")
+        keep(obj, old, "status")
+
+    def prepare_finalize(self, obj: Object, old: Object) -> None:
+        """A write to /finalize changes the spec alone."""
+        keep(obj, old, "status")
+
+    def check(self, obj: Object) -> list[FieldError]:
+        finalizers = (obj.get("spec") or {}).get("finalizers") or []
+        return metadata.finalizers(finalizers, "spec.finalizers")
+
+    def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
+        phase = (obj.get("status") or {}).get("phase", "")
+        deleted = bool(obj["metadata"].get("deletionTimestamp"))
+        wanted = "Terminating" if deleted else "Active"
+        if phase == wanted:
+            return []
+        negation = "not " if deleted else ""
+        why = f"may only be '{wanted}' if `deletionTimestamp` is {negation}empty"
+        return [fielderrors.invalid("status.Phase", phase, why)]

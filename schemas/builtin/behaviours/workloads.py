@@ -1,0 +1,234 @@
+"""Deployments, ReplicaSets, StatefulSets, DaemonSets, ReplicationControllers, as stored objects.
+
+Follows pkg/apis/apps/v1/defaults.go, pkg/apis/apps/validation and pkg/registry/apps.
+"""
+
+from typing import Any
+
+from inkube.schemas import fielderrors
+from inkube.schemas.builtin.behaviours import checks, poddefaults, podvalidation
+from inkube.schemas.builtin.behaviours.base import Behaviour, same
+from inkube.schemas.fielderrors import FieldError
+
+Object = dict[str, Any]
+_QUARTER = "25%"
+
+
+def _template(obj: Object) -> Object:
+    template: Object = obj["spec"].setdefault("template", {})
+    poddefaults.pod_spec(template.setdefault("spec", {}))
+    return template
+
+
+class _Workload(Behaviour):
+    """What they share: a template, a selector for good, counts that are not negative."""
+
+    generation = ("spec",)
+    word = ""
+    """What the message about an empty selector calls the kind."""
+    counts: tuple[str, ...] = ("replicas", "minReadySeconds", "revisionHistoryLimit")
+
+    def check(self, obj: Object) -> list[FieldError]:
+        spec = obj.get("spec") or {}
+        errors = checks.not_negative(spec, "spec", *self.counts)
+        template = spec.get("template") or {}
+        errors += podvalidation.selector_and_template(
+            spec.get("selector"), template, "spec", self.word
+        )
+        errors += podvalidation.template(template, "spec.template")
+        return errors + podvalidation.always_restarting(template, "spec.template", "ReplicaSet")
+
+    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+        errors = self.check(obj)
+        if not same(obj["spec"].get("selector"), old["spec"].get("selector")):
+            value = obj["spec"].get("selector")
+            errors.append(fielderrors.invalid("spec.selector", value, checks.IMMUTABLE))
+        return errors
+
+
+class Deployments(_Workload):
+    """Rolling updates by default; annotations count the generation too."""
+
+    word = "deployment"
+    counts = ("replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
+
+    def default(self, obj: Object) -> None:
+        spec = obj.setdefault("spec", {})
+        _template(obj)
+        poddefaults.fill(
+            spec, {"replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600}
+        )
+        strategy = spec.setdefault("strategy", {})
+        poddefaults.fill(strategy, {"type": "RollingUpdate"})
+        if strategy["type"] == "RollingUpdate":
+            rolling = strategy.get("rollingUpdate") or {}
+            poddefaults.fill(rolling, {"maxUnavailable": _QUARTER, "maxSurge": _QUARTER})
+            strategy["rollingUpdate"] = rolling
+
+    def prepare_update(self, obj: Object, old: Object) -> None:
+        super().prepare_update(obj, old)
+        meta, before = obj["metadata"], old["metadata"]
+        if same(obj.get("spec"), old.get("spec")) and not same(
+            meta.get("annotations"), before.get("annotations")
+        ):
+            meta["generation"] = before.get("generation", 0) + 1
+
+    def check(self, obj: Object) -> list[FieldError]:
+        errors = super().check(obj)
+        spec = obj.get("spec") or {}
+        errors += _strategy(spec.get("strategy") or {}, "spec.strategy")
+        deadline = spec.get("progressDeadlineSeconds", 600)
+        if deadline <= spec.get("minReadySeconds", 0):
+            why = "must be greater than minReadySeconds"
+            errors.append(fielderrors.invalid("spec.progressDeadlineSeconds", deadline, why))
+        return errors
+
+
+def _strategy(strategy: Object, path: str) -> list[FieldError]:
+    kind, rolling = strategy.get("type", ""), strategy.get("rollingUpdate")
+    if kind == "Recreate":
+        if rolling is None:
+            return []
+        why = "may not be specified when strategy `type` is 'Recreate'"
+        return [fielderrors.forbidden(f"{path}.rollingUpdate", why)]
+    if kind != "RollingUpdate":
+        return [fielderrors.not_supported(f"{path}.type", kind, ("Recreate", "RollingUpdate"))]
+    errors = []
+    for member in ("maxUnavailable", "maxSurge"):
+        errors += checks.count_or_percent(
+            (rolling or {}).get(member), f"{path}.rollingUpdate.{member}"
+        )
+    unavailable = (rolling or {}).get("maxUnavailable")
+    if unavailable in (0, "0%") and (rolling or {}).get("maxSurge") in (0, "0%"):
+        why = "may not be 0 when `maxSurge` is 0"
+        errors.append(fielderrors.invalid(f"{path}.rollingUpdate.maxUnavailable", unavailable, why))
+    return errors + checks.at_most_all(unavailable, f"{path}.rollingUpdate.maxUnavailable")
+
+
+class ReplicaSets(_Workload):
+    """Labels and selector come from the template where they are not given."""
+
+    word = "replicaset"
+
+    def default(self, obj: Object) -> None:
+        spec = obj.setdefault("spec", {})
+        labels = (_template(obj).get("metadata") or {}).get("labels")
+        if labels and not obj["metadata"].get("labels"):
+            obj["metadata"]["labels"] = dict(labels)
+        poddefaults.fill(spec, {"replicas": 1})
+
+
+class ReplicationControllers(Behaviour):
+    """The old kind, whose selector is a plain map."""
+
+    generation = ("spec",)
+
+    def default(self, obj: Object) -> None:
+        spec = obj.setdefault("spec", {})
+        if spec.get("template") is not None:
+            labels = (_template(obj).get("metadata") or {}).get("labels")
+            if labels and not spec.get("selector"):
+                spec["selector"] = dict(labels)
+            if labels and not obj["metadata"].get("labels"):
+                obj["metadata"]["labels"] = dict(labels)
+        poddefaults.fill(spec, {"replicas": 1})
+
+    def check(self, obj: Object) -> list[FieldError]:
+        spec = obj.get("spec") or {}
+        errors = checks.not_negative(spec, "spec", "replicas", "minReadySeconds")
+        if not spec.get("selector"):
+            errors.append(fielderrors.required("spec.selector"))
+        template = spec.get("template")
+        if template is None:
+            return [*errors, fielderrors.required("spec.template")]
+        labels = (template.get("metadata") or {}).get("labels") or {}
+        if not checks.selects({"matchLabels": spec.get("selector") or {}}, labels):
+            why = "`selector` does not match template `labels`"
+            errors.append(fielderrors.invalid("spec.template.metadata.labels", labels, why))
+        errors += podvalidation.template(template, "spec.template")
+        return errors + podvalidation.always_restarting(template, "spec.template", "ReplicaSet")
+
+
+class DaemonSets(_Workload):
+    """One pod per node."""
+
+    word = "daemonset"
+    counts = ("minReadySeconds", "revisionHistoryLimit")
+
+    def default(self, obj: Object) -> None:
+        spec = obj.setdefault("spec", {})
+        _template(obj)
+        poddefaults.fill(spec, {"revisionHistoryLimit": 10})
+        strategy = spec.setdefault("updateStrategy", {})
+        poddefaults.fill(strategy, {"type": "RollingUpdate"})
+        if strategy["type"] == "RollingUpdate":
+            rolling = strategy.get("rollingUpdate") or {}
+            poddefaults.fill(rolling, {"maxUnavailable": 1, "maxSurge": 0})
+            strategy["rollingUpdate"] = rolling
+
+    def prepare_create(self, obj: Object) -> None:
+        super().prepare_create(obj)
+        annotations = obj["metadata"].get("annotations") or {}
+        key = "deprecated.daemonset.template.generation"
+        obj["metadata"]["annotations"] = {**annotations, key: annotations.get(key, "1")}
+
+    def check(self, obj: Object) -> list[FieldError]:
+        errors = super().check(obj)
+        kind = ((obj.get("spec") or {}).get("updateStrategy") or {}).get("type", "")
+        choices = ("RollingUpdate", "OnDelete")
+        return errors + checks.one_of(kind, "spec.updateStrategy.type", choices)
+
+
+class StatefulSets(_Workload):
+    """Ordered pods with claims of their own."""
+
+    word = "statefulset"
+    _MAY_CHANGE = frozenset({
+        "replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit",
+        "persistentVolumeClaimRetentionPolicy", "minReadySeconds",
+    })  # fmt: skip
+
+    def default(self, obj: Object) -> None:
+        spec = obj.setdefault("spec", {})
+        _template(obj)
+        poddefaults.fill(
+            spec,
+            {"podManagementPolicy": "OrderedReady", "replicas": 1, "revisionHistoryLimit": 10},
+        )
+        strategy = spec.setdefault("updateStrategy", {})
+        poddefaults.fill(strategy, {"type": "RollingUpdate"})
+        if strategy["type"] == "RollingUpdate":
+            rolling = strategy.get("rollingUpdate") or {}
+            rolling.setdefault("partition", 0)
+            strategy["rollingUpdate"] = rolling
+        retention = spec.get("persistentVolumeClaimRetentionPolicy") or {}
+        poddefaults.fill(retention, {"whenDeleted": "Retain", "whenScaled": "Retain"})
+        spec["persistentVolumeClaimRetentionPolicy"] = retention
+        for claim in spec.get("volumeClaimTemplates") or []:
+            claim.update({"apiVersion": "v1", "kind": "PersistentVolumeClaim"})
+            claim.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
+            poddefaults.fill(claim.setdefault("status", {}), {"phase": "Pending"})
+
+    def check(self, obj: Object) -> list[FieldError]:
+        errors = super().check(obj)
+        spec = obj.get("spec") or {}
+        policies = ("OrderedReady", "Parallel")
+        policy = spec.get("podManagementPolicy", "")
+        if policy not in policies:
+            why = f"must be '{policies[0]}' or '{policies[1]}'"
+            errors.append(fielderrors.invalid("spec.podManagementPolicy", policy, why))
+        return errors
+
+    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+        errors = self.check(obj)
+        spec, before = (
+            {k: v for k, v in o["spec"].items() if k not in self._MAY_CHANGE} for o in (obj, old)
+        )
+        if not same(spec, before):
+            why = (
+                "updates to statefulset spec for fields other than 'replicas', 'ordinals', "
+                "'template', 'updateStrategy', 'revisionHistoryLimit', "
+                "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+            )
+            errors.append(fielderrors.forbidden("spec", why))
+        return errors

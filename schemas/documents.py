@@ -1,0 +1,106 @@
+"""Files of many documents: where each begins, and on which line a field stands.
+
+`decoding` reads one document as the server would; this module is for what has files, the offline
+validation. Nothing is read from disk here.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import yaml
+
+_SEPARATOR = re.compile(rb"^---(?=\s|$)", re.MULTILINE)
+_NOTHING = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\n|[ \t]*#[^\n]*$|%[^\n]*(?:\n|$)|\s+)*")
+_INDEX = re.compile(r"\[(\d+)\](.*)", re.DOTALL)
+_KEY = re.compile(r"\.?\[([^\]]*)\](.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Document:
+    """One document of a file; `number` and `line` count from 1."""
+
+    file: str
+    number: int
+    line: int
+    body: bytes
+    media: Literal["json", "yaml"]
+
+    def line_of(self, path: str) -> int:
+        """The line of a field (`spec.items[0].name`), or of what should hold it."""
+        return self.line + (_find(self._root, path, 0) if self._root is not None else 0)
+
+    @cached_property
+    def _root(self) -> "yaml.Node | None":
+        """JSON is YAML as well; what cannot be read has no lines."""
+        try:
+            root: yaml.Node | None = yaml.compose(self.body, Loader=yaml.CSafeLoader)
+        except yaml.YAMLError:
+            return None
+        return root
+
+
+def split(file: str, body: bytes) -> list[Document]:
+    """The documents of a file, YAML or JSON, empty ones left out."""
+    found = _split_json(body) if body.lstrip()[:1] == b"{" else None
+    media: Literal["json", "yaml"] = "yaml" if found is None else "json"
+    parts = found or _split_yaml(body)
+    return [
+        Document(file, number, line, part, media) for number, (line, part) in enumerate(parts, 1)
+    ]
+
+
+def _split_json(body: bytes) -> list[tuple[int, bytes]] | None:
+    """JSON values one after the other; None when it is no JSON, flow YAML perhaps."""
+    try:
+        text = body.decode()
+        decoder, position, found = json.JSONDecoder(), 0, []
+        while (start := len(text) - len(text[position:].lstrip())) < len(text):
+            _, position = decoder.raw_decode(text, start)
+            found.append((text.count("\n", 0, start) + 1, text[start:position].encode()))
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
+def _split_yaml(body: bytes) -> list[tuple[int, bytes]]:
+    """Cut at `---`; what follows on its line belongs to the document."""
+    starts = [0, *(match.start() for match in _SEPARATOR.finditer(body))]
+    found = []
+    for start, end in zip(starts, [*starts[1:], len(body)], strict=True):
+        part = _SEPARATOR.sub(b"   ", body[start:end], count=1)
+        if not _NOTHING.fullmatch(part):
+            found.append((body.count(b"\n", 0, start) + 1, part))
+    return found
+
+
+def _find(node: "yaml.Node", path: str, line: int) -> int:
+    """How many lines after the document's first the path's last existing part begins."""
+    step = next(_steps(node, path), None) if path else None
+    if step is None:
+        return line
+    below, rest, line = step
+    return _find(below, rest, line)
+
+
+def _steps(node: "yaml.Node", path: str) -> Iterator[tuple["yaml.Node", str, int]]:
+    """The child that the path leads to first, what is left of the path, the child's line."""
+    if isinstance(node, yaml.SequenceNode):
+        match = _INDEX.fullmatch(path)
+        if match and int(match[1]) < len(node.value):
+            item = node.value[int(match[1])]
+            yield item, match[2], item.start_mark.line
+    elif isinstance(node, yaml.MappingNode):
+        keys = {key.value: (key, value) for key, value in node.value}
+        plain = path.removeprefix(".")
+        for name in sorted((k for k in keys if isinstance(k, str)), key=len, reverse=True):
+            if name and plain.startswith(name) and plain[len(name) :][:1] in ("", ".", "["):
+                key, value = keys[name]
+                yield value, plain[len(name) :], key.start_mark.line
+        match = _KEY.fullmatch(path)
+        if match and match[1] in keys:
+            key, value = keys[match[1]]
+            yield value, match[2], key.start_mark.line

@@ -1,0 +1,277 @@
+"""Validation without a server: the checks that a create, or an update, would meet.
+
+CRDs are checked as such and define the kinds of the other objects. Pure: files are read by the
+caller, `apiserver.validate`.
+"""
+
+import copy
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from inkube.schemas import builtin, crds, decoding, names, objectmeta
+from inkube.schemas.builtin import behaviours
+from inkube.schemas.builtin import decoding as builtin_decoding
+from inkube.schemas.cel.rules import NOT_CHECKED, RuleSet, blocks_rules
+from inkube.schemas.compiled import CompiledSchema
+from inkube.schemas.definitions import Definition, Origin
+from inkube.schemas.documents import Document
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.meta import GVK, split_api_version
+from inkube.schemas.status import StatusError
+from inkube.schemas.unmarshal import DecodeError
+
+Object = dict[str, Any]
+CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
+UNREADABLE = "BadRequest"
+"""The type of what is wrong before any field can be looked at."""
+UNKNOWN_KIND = "NotFound"
+_LINE = re.compile(r"\bline (\d+)")
+_INTERNAL_PATHS = (
+    ("spec.validation", "spec.versions[0].schema"),
+    ("spec.subresources", "spec.versions[0].subresources"),
+    ("spec.additionalPrinterColumns", "spec.versions[0].additionalPrinterColumns"),
+    ("spec.selectableFields", "spec.versions[0].selectableFields"),
+    ("spec.version.", "spec.versions[0].name"),
+    ("spec.conversion.webhookClientConfig", "spec.conversion.webhook.clientConfig"),
+    (
+        "spec.conversion.conversionReviewVersions",
+        "spec.conversion.webhook.conversionReviewVersions",
+    ),
+)
+"""Errors of CRDs name fields of the internal version; files have those of v1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing wrong: where it stands, in which object, in which field."""
+
+    file: str
+    document: int
+    line: int
+    subject: str
+    field: str
+    type: str
+    message: str
+
+    def text(self) -> str:
+        """One line for people."""
+        where = f"{self.file}:{self.line}"
+        return ": ".join(part for part in (where, self.subject, self.field, self.message) if part)
+
+
+@dataclass(slots=True)
+class _Read:
+    """An object of a document; `path` leads to it inside of a List."""
+
+    document: Document
+    value: Object
+    path: str = ""
+
+    @property
+    def group_kind(self) -> tuple[str, str]:
+        return split_api_version(self.value.get("apiVersion") or "")[0], self.value["kind"]
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        metadata = self.value.get("metadata")
+        metadata = metadata if isinstance(metadata, dict) else {}
+        return (*self.group_kind, metadata.get("namespace") or "", metadata.get("name") or "")
+
+
+@dataclass(slots=True)
+class Kinds:
+    """The kinds that objects are checked against, and the objects as they were before."""
+
+    definitions: dict[tuple[str, str], Definition] = field(default_factory=dict)
+    old: dict[tuple[str, str, str, str], Object] = field(default_factory=dict)
+    schemas: dict[GVK, tuple[CompiledSchema, RuleSet]] = field(default_factory=dict)
+
+    @classmethod
+    def builtin(cls) -> "Kinds":
+        """The built-in kinds."""
+        known = builtin.definitions()
+        return cls({(found.group, found.names.kind): found for found in known})
+
+    def define(self, documents: Iterable[Document]) -> Iterator[Finding]:
+        """Learn the kinds that CRDs among the documents define; what is wrong with them."""
+        for read in _objects(documents):
+            if isinstance(read, Finding):
+                yield read
+            elif read.group_kind == CRD:
+                yield from self._define(read)
+
+    def remember(self, documents: Iterable[Document]) -> Iterator[Finding]:
+        """Take these objects as what is stored: the others are updates of them."""
+        for read in _objects(documents):
+            if isinstance(read, Finding):
+                yield read
+            else:
+                self.old[read.key] = read.value
+
+    def check(self, documents: Iterable[Document]) -> Iterator[Finding]:
+        """Everything wrong with the objects; CRDs among them are learned first."""
+        found = list(_objects(documents))
+        for read in found:
+            if isinstance(read, _Read) and read.group_kind == CRD:
+                yield from self._define(read)
+        for read in found:
+            if isinstance(read, Finding):
+                yield read
+            elif read.group_kind != CRD:
+                yield from self._check(read)
+
+    def _define(self, read: _Read) -> Iterator[Finding]:
+        old = self.old.get(read.key)
+        try:
+            crd, strict = crds.decode(read.value)
+        except StatusError as refused:
+            yield _finding(read, UNREADABLE, refused.message)
+            return
+        yield from _strict(read, strict)
+        crds.default(crd)
+        if old is None:
+            crds.prepare_create(crd)
+            errors = crds.validate_create(crd)
+        else:
+            before, _ = crds.decode(old)
+            crds.default(before)
+            crds.prepare_update(crd, before)
+            errors = crds.validate_update(crd, before)
+        yield from (_from_error(read, error, _in_file(error.field)) for error in errors)
+        if not errors:
+            definition = crds.to_definition(crd)
+            self.definitions[definition.group, definition.names.kind] = definition
+
+    def _check(self, read: _Read) -> Iterator[Finding]:
+        gvk = GVK.of(read.value.get("apiVersion") or "", read.value["kind"])
+        definition = self.definitions.get((gvk.group, gvk.kind))
+        version = definition.version(gvk.version) if definition is not None else None
+        if definition is None or version is None:
+            text = f'no matches for kind "{gvk.kind}" in version "{gvk.api_version}"'
+            yield _finding(read, UNKNOWN_KIND, text)
+        elif definition.origin is Origin.BUILTIN:
+            yield from _check_builtin(read, definition, gvk)
+        else:
+            if gvk not in self.schemas:
+                self.schemas[gvk] = CompiledSchema(version.schema), RuleSet(version.schema)
+            yield from self._check_custom(read, definition, *self.schemas[gvk])
+
+    def _check_custom(
+        self, read: _Read, definition: Definition, schema: CompiledSchema, rules: RuleSet
+    ) -> Iterator[Finding]:
+        obj, unknown = copy.deepcopy(read.value), list[str]()
+        obj.setdefault("metadata", {})
+        try:
+            schema.prune_and_default(obj, unknown)
+        except DecodeError as error:
+            yield _finding(read, UNREADABLE, error.text)
+            return
+        old = copy.deepcopy(self.old.get(read.key))
+        if old is not None:
+            old.setdefault("metadata", {})
+            schema.prune_and_default(old, None, lenient=True)
+        yield from _strict(read, decoding.unknown_fields(unknown))
+        _place(obj, namespaced=definition.namespaced)
+        errors = objectmeta.validate(
+            obj["metadata"], namespaced=definition.namespaced, name_check=names.subdomain
+        )
+        errors += schema.validate(obj, old)
+        if rules and blocks_rules(errors):
+            errors.append(NOT_CHECKED)
+        elif rules:
+            errors += rules.validate(obj, old)[0]
+        yield from (_from_error(read, error) for error in errors)
+
+
+def _objects(documents: Iterable[Document]) -> Iterator["_Read | Finding"]:
+    """The objects in the documents, Lists taken apart, or why a document holds none."""
+    for document in documents:
+        read = _Read(document, {})
+        try:
+            decoded = decoding.decode(document.body, document.media, want_duplicates=True)
+        except DecodeError as error:
+            yield _finding(read, UNREADABLE, error.text)
+            continue
+        if decoded.value is None:
+            continue
+        for text in decoded.duplicates:
+            yield _finding(read, UNREADABLE, text)
+        yield from _unpacked(document, decoded.value, "")
+
+
+def _unpacked(document: Document, value: Any, path: str) -> Iterator["_Read | Finding"]:
+    if not isinstance(value, dict) or not isinstance(value.get("kind"), str) or not value["kind"]:
+        yield _finding(_Read(document, {}, path), UNREADABLE, "Object 'Kind' is missing")
+    elif isinstance(value.get("items"), list) and value["kind"].endswith("List"):
+        for index, item in enumerate(value["items"]):
+            yield from _unpacked(document, item, f"{path}items[{index}].")
+    else:
+        yield _Read(document, value, path)
+
+
+def _place(obj: Object, *, namespaced: bool) -> None:
+    """Objects without a namespace go where clients put them, into the default one."""
+    metadata = obj.setdefault("metadata", {})
+    if namespaced:
+        metadata.setdefault("namespace", "default")
+    else:
+        metadata.pop("namespace", None)
+
+
+def _check_builtin(read: _Read, definition: Definition, gvk: GVK) -> Iterator[Finding]:
+    try:
+        decoded = builtin_decoding.decode(read.value, gvk)
+    except builtin_decoding.DecodeError as error:
+        yield _finding(read, UNREADABLE, str(error))
+        return
+    yield from _strict(read, decoded.unknown)
+    obj, behaviour = decoded.object, behaviours.of(gvk.group, definition.names.plural)
+    _place(obj, namespaced=definition.namespaced)
+    behaviour.default(obj)
+    behaviour.prepare_create(obj)
+    yield from (_from_error(read, error) for error in behaviour.validate(obj))
+
+
+def _in_file(path: str) -> str:
+    """The v1 field of an error that names one of the internal version."""
+    if path == "spec.version":
+        return "spec.versions[0].name"
+    for internal, written in _INTERNAL_PATHS:
+        if path.startswith(internal):
+            path = written + path.removeprefix(internal)
+            break
+    return path.replace(".JSONPath", ".jsonPath")
+
+
+def _from_error(read: _Read, error: FieldError, written: str | None = None) -> Finding:
+    path = "" if error.field == "<nil>" else error.field
+    return _finding(read, str(error.type), error.message(), path, written)
+
+
+_UNKNOWN = re.compile(r'unknown field "(.*)"', re.DOTALL)
+
+
+def _strict(read: _Read, texts: Iterable[str]) -> Iterator[Finding]:
+    for text in texts:
+        match = _UNKNOWN.fullmatch(text)
+        yield _finding(read, UNREADABLE, text, match[1] if match else "")
+
+
+def _finding(
+    read: _Read, type: str, message: str, path: str = "", written: str | None = None
+) -> Finding:
+    """`written` is the path as it stands in the file, where it differs from the error's."""
+    document = read.document
+    line = document.line_of(read.path + (path if written is None else written))
+    if type == UNREADABLE and (named := _LINE.search(message)):
+        line = document.line + int(named[1]) - 1
+    return Finding(document.file, document.number, line, _subject(read), path, type, message)
+
+
+def _subject(read: _Read) -> str:
+    if not read.value:
+        return ""
+    _, kind, namespace, name = read.key
+    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}".rstrip()

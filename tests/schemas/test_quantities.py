@@ -1,0 +1,88 @@
+"""Quantities: what is one, its canonical form, its arithmetic."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inkube.schemas import quantity
+from inkube.schemas.quantity import Quantity
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("0", "0"),
+        ("1000m", "1"),
+        ("1500m", "1500m"),
+        ("0.5", "500m"),
+        ("1.5Gi", "1536Mi"),
+        ("1024Ki", "1Mi"),
+        ("0.5Ki", "512"),
+        ("1000k", "1M"),
+        ("12e3", "12e3"),
+        ("1E", "1E"),
+        ("0.0000000001", "1n"),
+        ("-4Ki", "-4Ki"),
+        ("100000000000000000000Ki", "9223372036854775807"),
+        ("+", "0"),
+    ],
+)
+def test_the_canonical_form(text: str, canonical: str):
+    assert str(quantity.parse(text)) == canonical
+
+
+@pytest.mark.parametrize("text", ["", "4 Ki", "1.2.3", "1e3x", "١", "0x10"])
+def test_what_is_no_number_names_the_pattern(text: str):
+    with pytest.raises(ValueError, match="quantities must match the regular expression"):
+        quantity.parse(text)
+
+
+@pytest.mark.parametrize("text", ["1e", "1iK", "1KiB", "1kk", "1-", "1e99999999999999999999"])
+def test_what_is_no_suffix_says_so(text: str):
+    with pytest.raises(ValueError, match="quantit"):
+        quantity.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "integer"),
+    [("50k", 50_000), ("1Mi", 1 << 20), ("1.0", None), ("1000m", None), ("1.5Gi", None)],
+)
+def test_only_whole_small_numbers_are_integers(text: str, integer: int | None):
+    assert quantity.parse(text).as_int64() == integer
+
+
+def test_quantities_compare_by_amount():
+    assert quantity.parse("200M") == quantity.parse("0.2G")
+    assert hash(quantity.parse("200M")) == hash(quantity.parse("0.2G"))
+    assert quantity.parse("50M") < quantity.parse("50Mi")
+    assert quantity.parse("-1e2000000000") < quantity.parse("1e2000000000")
+
+
+def test_a_sum_has_the_format_of_the_first_that_is_not_zero():
+    assert str(quantity.parse("1Ki").add(quantity.parse("1k"))) == "2024"
+    assert str(quantity.parse("0").add(quantity.parse("1Mi"))) == "1Mi"
+    assert str(quantity.parse("50k").subtract(quantity.parse("20"))) == "49980"
+
+
+def test_amounts_too_far_apart_are_not_added():
+    with pytest.raises(ValueError, match="too far apart"):
+        quantity.parse("1e2000000000").add(quantity.parse("1"))
+
+
+_TEXTS = st.from_regex(
+    r"[+-]?[0-9]{1,25}(\.[0-9]{1,12})?(n|u|m|k|Ki|Mi|Gi|E|e-?[0-9]{1,2})?", fullmatch=True
+)
+
+
+@given(_TEXTS)
+def test_the_canonical_form_is_a_fixed_point_of_the_same_amount(text: str):
+    parsed = quantity.parse(text)
+    again = quantity.parse(str(parsed))
+    assert again == parsed
+    assert str(again) == str(parsed)
+
+
+@given(st.integers(-(2**70), 2**70), st.integers(-9, 20), st.integers(-(2**70), 2**70))
+def test_subtraction_undoes_addition(value: int, scale: int, other: int):
+    first, second = Quantity(value, scale, big=True), Quantity(other, big=True)
+    assert first.add(second).subtract(second) == first

@@ -1,0 +1,177 @@
+"""Two stores on one file, as two server processes would be: one order of writes for both."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inkube.storage import errors
+from inkube.storage.cache import CacheOptions
+from inkube.storage.log import FIRST_REVISION
+from inkube.storage.store import Store
+
+SOON = 0.01
+
+
+@pytest.fixture
+async def pair(shared: Any) -> tuple[Store, Store]:
+    return await shared.open(poll=SOON), await shared.open(poll=SOON)
+
+
+async def test_each_sees_what_the_other_wrote(pair: tuple[Store, Store]):
+    here, there = pair
+    entry = await here.create("/r/a", {"v": 1})
+    await there.reached(entry.revision)
+    seen = there.get("/r/a")
+    assert seen is not None
+    assert (seen.revision, seen.data) == (entry.revision, entry.data)
+    gone = await there.delete("/r/a", seen.revision)
+    await here.reached(gone.revision)
+    assert here.get("/r/a") is None
+
+
+async def test_preconditions_hold_against_what_the_other_has_just_written(shared: Any):
+    here, there = await shared.open(poll=1_000), await shared.open(poll=1_000)
+    entry = await here.create("/r/a", {"v": 1})
+    with pytest.raises(errors.AlreadyExists):
+        await there.create("/r/a", {})
+    await there.update("/r/a", {"v": 2}, entry.revision)
+    with pytest.raises(errors.Conflict) as refused:
+        await here.update("/r/a", {"v": 3}, entry.revision)
+    assert refused.value.current.value["v"] == 2
+
+
+async def test_a_dry_run_looks_at_what_the_other_has_written(shared: Any):
+    here, there = await shared.open(poll=1_000), await shared.open(poll=1_000)
+    await here.create("/r/a", {})
+    with pytest.raises(errors.AlreadyExists):
+        await there.dry_run().create("/r/a", {})
+
+
+async def test_a_revision_of_the_other_can_be_read_at_once(shared: Any):
+    here, there = await shared.open(poll=1_000), await shared.open(poll=1_000)
+    entry = await here.create("/r/a", {})
+    assert [e.data for e in await there.list_at("/r/", entry.revision)] == [entry.data]
+
+
+async def test_concurrent_writers_of_both_get_revisions_without_holes_or_doubles(
+    pair: tuple[Store, Store],
+):
+    here, there = pair
+    entries = await asyncio.gather(
+        *(here.create(f"/r/here{n}", {}) for n in range(150)),
+        *(there.create(f"/r/there{n}", {}) for n in range(150)),
+    )
+    revisions = sorted(entry.revision for entry in entries)
+    assert revisions == list(range(FIRST_REVISION + 1, FIRST_REVISION + 301))
+    await asyncio.gather(here.reached(revisions[-1]), there.reached(revisions[-1]))
+    assert [e.data for e in here.list("/r/")] == [e.data for e in there.list("/r/")]
+
+
+async def test_of_creates_of_one_key_on_both_one_wins(pair: tuple[Store, Store]):
+    outcomes = await asyncio.gather(
+        *(store.create(f"/r/{n}", {}) for n in range(20) for store in pair), return_exceptions=True
+    )
+    assert sum(isinstance(outcome, errors.AlreadyExists) for outcome in outcomes) == 20
+
+
+async def test_a_watch_tells_the_changes_of_both_in_one_order(pair: tuple[Store, Store]):
+    here, there = pair
+    with here.subscribe("/r/") as one, there.subscribe("/r/") as other:
+        for n in range(10):
+            await pair[n % 2].create(f"/r/{n}", {})
+        told: list[list[int]] = []
+        for subscription in (one, other):
+            revisions: list[int] = []
+            while len(revisions) < 10:
+                revisions += [change.revision for change in await subscription.next_batch()]
+            told.append(revisions)
+    assert told[0] == told[1] == list(range(FIRST_REVISION + 1, FIRST_REVISION + 11))
+
+
+async def test_changes_of_the_other_have_their_previous_state(shared: Any):
+    here, there = await shared.open(poll=SOON), await shared.open(poll=1_000)
+    with here.subscribe("/r/") as subscription:
+        first = await there.create("/r/a", {"v": 1})
+        second = await there.update("/r/a", {"v": 2}, first.revision)
+        await there.delete("/r/a", second.revision)
+        await there.create("/r/a", {"v": 3})
+        await here.reached(there.revision)
+        told = await subscription.waiting()
+    assert [change.type for change in told] == ["ADDED", "MODIFIED", "DELETED", "ADDED"]
+    previous = [change.previous and change.previous.revision for change in told]
+    assert previous == [None, first.revision, second.revision, None]
+
+
+async def test_compaction_by_the_other_is_noticed(pair: tuple[Store, Store]):
+    here, there = pair
+    entry = await here.create("/r/a", {})
+    await here.create("/r/b", {})
+    await there.reached(here.revision)
+    await here.compact(here.revision)
+    last = await here.create("/r/c", {})
+    await there.reached(last.revision)
+    assert there.compacted == here.compacted
+    with pytest.raises(errors.Compacted):
+        await there.list_at("/r/", entry.revision)
+
+
+async def test_who_slept_through_a_compaction_loads_anew_and_ends_its_watches(shared: Any):
+    awake, asleep = await shared.open(poll=1_000), await shared.open(poll=1_000)
+    subscription = asleep.subscribe("/r/")
+    a = await awake.create("/r/a", {})
+    await awake.create("/r/b", {})
+    await awake.delete("/r/a", a.revision)
+    await awake.compact(awake.revision)
+    entry = await asleep.create("/r/c", {})
+    assert entry.revision == awake.revision + 1
+    assert [e.key for e in asleep.list("/r/")] == ["/r/b", "/r/c"]
+    with pytest.raises(errors.Compacted):
+        await subscription.next_batch()
+
+
+async def test_a_backlog_may_come_from_before_this_store_was_opened(shared: Any):
+    here = await shared.open()
+    for n in range(1_200):
+        await here.create(f"/r/{n:04}", {}) if n % 400 == 0 else None
+    there = await shared.open(cache=CacheOptions(history=1))
+    with there.subscribe("/r/", FIRST_REVISION) as subscription:
+        told = await subscription.waiting()
+    assert [change.type for change in told] == ["ADDED"] * 3
+
+
+OPENER = """
+import asyncio, json, sys
+from inkube.storage.sqlite import sqlite_log
+from inkube.storage.store import Store
+
+class Codec:
+    def encode(self, value, revision):
+        return json.dumps(value).encode()
+    decode = staticmethod(json.loads)
+
+async def main(path, name):
+    async with Store(sqlite_log(path), Codec()) as store:
+        await asyncio.gather(*(store.create(f"/r/{name}/{n}", {}) for n in range(50)))
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+def open_in_processes(path: Path, count: int) -> list[bytes]:
+    """What processes that open a file at the same time complain of."""
+    command = [sys.executable, "-c", OPENER, str(path)]
+    processes = [
+        subprocess.Popen([*command, f"p{n}"], stderr=subprocess.PIPE) for n in range(count)
+    ]
+    return [process.communicate(timeout=60)[1] for process in processes]
+
+
+async def test_processes_that_make_one_file_at_once_share_it(shared: Any, tmp_path: Path):
+    assert await asyncio.to_thread(open_in_processes, tmp_path / "inkube.db", 3) == [b""] * 3
+    store = await shared.open()
+    assert store.count("/r/") == 150
+    assert store.revision == FIRST_REVISION + 150
