@@ -18,7 +18,7 @@ from typing import Any
 from aiohttp import web
 
 from inkube.apiserver import negotiation, requests, responses, tables, watch
-from inkube.apiserver.auth import Authenticator, Authorizer
+from inkube.apiserver.auth.access import Access
 from inkube.apiserver.calls import Call, User
 from inkube.apiserver.guards import Guard
 from inkube.apiserver.handlers import Exchange, Handlers
@@ -42,8 +42,7 @@ class Parts:
     registry: Registry
     resources: Resources
     handlers: Handlers
-    authenticator: Authenticator
-    authorizer: Authorizer
+    access: Access
     guard: Guard
     metrics: Metrics
     endpoints: dict[str, Endpoint]
@@ -98,8 +97,8 @@ class App:
             raise
         except Exception:
             logger.exception("unhandled error", extra={"request_id": request_id})
-            error = status.internal(f"unexpected error; see the log at request {request_id}")
-            response = responses.error(error, negotiation.PLAIN)
+            failure = status.internal(f"unexpected error; see the log at request {request_id}")
+            response = responses.error(failure, negotiation.PLAIN)
         if isinstance(response, web.Response) and not response.prepared:
             response.headers["Audit-Id"] = request_id
             encoding = request.headers.get("Accept-Encoding")
@@ -109,8 +108,7 @@ class App:
 
     async def _serve(self, request: web.BaseRequest, info: RequestInfo) -> web.StreamResponse:
         parts = self._parts
-        user = await parts.authenticator.identify(request)
-        await parts.authorizer.check(user, info)
+        user = parts.access.admit(request, info)
         if info.is_resource:
             found = self._find(info)
             if found is not None:
@@ -171,7 +169,7 @@ class App:
         call = exchange.call
         if call.subresource and call.subresource != "status":
             return await self._subresource(exchange)
-        if call.subresource == "status" and not call.served.version.status or info.rest:
+        if (call.subresource == "status" and not call.served.version.status) or info.rest:
             raise self._no_subresource(call)
         if call.subresource and call.verb not in ("get", "update", "patch"):
             raise method_not_allowed(call)

@@ -20,6 +20,7 @@ from inkube.schemas.builtin import resources as builtin
 
 Object = dict[str, Any]
 _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
 _STAGES = {None: 2, "beta": 1, "alpha": 0}
 
 
@@ -97,7 +98,7 @@ class Discovery:
         body, digest = self._documents[key]
         etag = f'"{digest}"'
         headers = {
-            "Content-Type": f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList",
+            "Content-Type": AGGREGATED.format(version=version),
             "ETag": etag,
             "Vary": "Accept",
             "Cache-Control": "public",
@@ -189,8 +190,7 @@ def _api_resources(resource: Resource, version: str) -> Any:
     if "list" in resource.definition.verbs:
         item["storageVersionHash"] = storage_hash(resource)
     yield item
-    for sub in subresources(resource, version):
-        yield sub
+    yield from subresources(resource, version)
 
 
 def storage_hash(resource: Resource) -> str:
@@ -204,7 +204,7 @@ def storage_hash(resource: Resource) -> str:
 def subresources(resource: Resource, version: str) -> list[Object]:
     """The subresources as an APIResourceList shows them."""
     served = resource.served(version)
-    assert served is not None, "asked for served versions only"  # noqa: PT018
+    assert served is not None, "asked for served versions only"
     found: list[Object] = []
     if resource.builtin:
         known = builtin.by_name().get((resource.group, resource.plural))

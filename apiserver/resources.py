@@ -55,7 +55,7 @@ class Served:
 
 
 class Resource:
-    """A kind as it is served now. `since` is the revision from which stored bytes fit its schema."""
+    """A kind as it is served now; what was stored after `since` fits its schema."""
 
     def __init__(
         self, definition: Definition, strategy: "Strategy", *, prefix: str = "", since: int = 0

@@ -15,9 +15,13 @@ from types import TracebackType
 from typing import Any, Self
 
 from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http_parser import RawRequestMessage
+from aiohttp.streams import StreamReader
+from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
-from inkube.apiserver import auth, bodies, bootstrap, kubeconfig
+from inkube.apiserver import bodies, bootstrap, kubeconfig, security
 from inkube.apiserver.admission import Chain
 from inkube.apiserver.app import App, Parts
 from inkube.apiserver.client import InProcessClient
@@ -31,14 +35,14 @@ from inkube.apiserver.handlers import Handlers
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.lifecycle import NamespaceLifecycle
 from inkube.apiserver.metrics import Metrics
+from inkube.apiserver.modules import ModuleAdmission, ModuleStrategy
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.rendering import Renderer
-from inkube.apiserver.modules import ModuleAdmission, ModuleStrategy
 from inkube.apiserver.resources import Resource, Resources
 from inkube.apiserver.scale import ScaleHandler
 from inkube.apiserver.secrets import StoredSecrets
-from inkube.controllers.clock import SystemClock
 from inkube.controllers import crds
+from inkube.controllers.clock import SystemClock
 from inkube.controllers.environment import Environment, Recheck
 from inkube.controllers.events import Recorder
 from inkube.controllers.kinds import KindModule
@@ -96,6 +100,7 @@ class APIServer:
     async def _start(self) -> None:
         codec = JSONCodec()
         self.store = await self._stack.enter_async_context(Store(self._log(), codec))
+        self.security = security.build(self.options, self.store, self.identity)
         modules = ModuleAdmission(lambda: self.environment)
         chain = Chain([NamespaceLifecycle(self.store), modules])
         self.registry = Registry(self.store, chain, self.identity, codec)
@@ -106,7 +111,7 @@ class APIServer:
         self.environment = self._environment(provisioning)
         for module in (*provisioning.modules, *self.options.kinds):
             self._add_kind(module, modules)
-        await bootstrap.first_objects(self.client)
+        await bootstrap.first_objects(self.client, roles=self.options.authorization_mode == "RBAC")
         crds.add(self.manager, Installer(self.resources, chain))
         await self._serve()
         await self._stack.enter_async_context(self.manager)
@@ -152,21 +157,22 @@ class APIServer:
             return MemoryLog()
         from inkube.storage.sqlite import SqliteOptions, sqlite_log
 
-        synchronous = "FULL" if self.options.durable else "NORMAL"
-        return sqlite_log(self.options.data, SqliteOptions(synchronous=synchronous))
+        options = SqliteOptions(synchronous="FULL" if self.options.durable else "NORMAL")
+        return sqlite_log(self.options.data, options)
 
     async def _serve(self) -> None:
         app = App(self._parts())
-        server = web.Server(app, request_factory=_make_request, access_log=None)  # type: ignore[arg-type] # an object with __call__
+        server = web.Server(app, request_factory=_make_request, access_log=None)
         runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
         await runner.setup()
         self._stack.push_async_callback(runner.cleanup)
-        site = web.TCPSite(runner, self.options.host, self.options.port)
+        context = self.security.context()
+        site = web.TCPSite(runner, self.options.host, self.options.port, ssl_context=context)
         await site.start()
         host, port = runner.addresses[0][:2]
         self.port: int = port
         name = f"[{host}]" if ":" in host else host
-        self.url = f"http://{name}:{port}"
+        self.url = f"{'https' if context else 'http'}://{name}:{port}"
 
     def _parts(self) -> Parts:
         metrics = Metrics()
@@ -176,9 +182,8 @@ class APIServer:
             registry=self.registry,
             resources=self.resources,
             handlers=Handlers(self.registry, Renderer(self.identity)),
-            authenticator=auth.Open(),
-            authorizer=auth.AlwaysAllow(),
-            guard=Guard(loopback_only=True),
+            access=self.security.access,
+            guard=Guard(loopback_only=self.security.is_open),
             metrics=metrics,
             endpoints={
                 "/healthz/": endpoints.health,
@@ -194,7 +199,9 @@ class APIServer:
 
     def kubeconfig(self) -> str:
         """A kubeconfig for this server, as YAML text."""
-        return kubeconfig.render(kubeconfig.Access(self.url))
+        guards = self.security
+        authority = guards.certificate.authority if guards.certificate else b""
+        return kubeconfig.render(kubeconfig.Access(self.url, guards.token, authority))
 
     async def settled(self, within: float = 10.0) -> None:
         """Wait until every controller has seen the newest revision and has nothing to do."""
@@ -202,7 +209,15 @@ class APIServer:
             await self.manager.settled()
 
 
-def _make_request(*parts: Any) -> BaseRequest:
+def _make_request(
+    message: RawRequestMessage,
+    payload: StreamReader,
+    protocol: RequestHandler,
+    writer: AbstractStreamWriter,
+    task: asyncio.Task[None],
+) -> BaseRequest:
     """A request whose body may be as large as kube-apiserver's."""
     loop = asyncio.get_running_loop()
-    return BaseRequest(*parts, loop=loop, client_max_size=bodies.MAX_BODY)
+    return BaseRequest(
+        message, payload, protocol, writer, task, loop, client_max_size=bodies.MAX_BODY
+    )

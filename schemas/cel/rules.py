@@ -52,13 +52,6 @@ class RuleSet:
         """Whether there is any rule."""
         return self._plan is not None
 
-    not_checked: Final = NOT_CHECKED
-    """The error that says that rules were not run."""
-
-    def are_blocked(self, errors: Iterable[FieldError]) -> bool:
-        """Whether the schema's errors keep these rules from being run."""
-        return blocks_rules(errors)
-
     def judge(
         self, errors: Iterable[FieldError], obj: Any, old: Any = None
     ) -> tuple[list[FieldError], list[str]]:

@@ -27,10 +27,11 @@ def _matcher(constants: Mapping[int, Any]) -> Impl | None:
         compiled = patterns.matcher(constants[1])
     except patterns.PatternError as error:
         raise EvalError(str(error)) from None
-    quick = patterns.short_matcher(constants[1])
-    if quick is None:
+    short = patterns.short_matcher(constants[1])
+    if short is None:
         return lambda text, _: compiled(text)
-    return lambda text, _: bool(quick(text)) if len(text) <= patterns.SHORT else compiled(text)
+    quick, longest = short
+    return lambda text, _: bool(quick(text)) if len(text) <= longest else compiled(text)
 
 
 def _sizes() -> tuple[Overload, ...]:
