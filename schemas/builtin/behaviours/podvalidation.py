@@ -116,12 +116,9 @@ def name_warnings(name: str, where: str) -> list[str]:
     problems = naming.label(name)
     if not problems:
         return []
-    return [
-        (
-            f"metadata.name: this is used in {where}, which can result in surprising behavior; a DNS "
-            f"label is recommended: [{' '.join(problems)}]"
-        )
-    ]
+    listed = " ".join(problems)
+    advice = f"which can result in surprising behavior; a DNS label is recommended: [{listed}]"
+    return [f"metadata.name: this is used in {where}, {advice}"]
 
 
 def always_restarting(given: Object, path: str, owner: str) -> list[FieldError]:
