@@ -36,6 +36,7 @@ from inkube.apiserver.identity import Identity
 from inkube.apiserver.lifecycle import NamespaceLifecycle
 from inkube.apiserver.metrics import Metrics
 from inkube.apiserver.modules import ModuleAdmission, ModuleStrategy
+from inkube.apiserver.openapi import OpenAPI
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.rendering import Renderer
 from inkube.apiserver.resources import Resource, Resources
@@ -193,6 +194,7 @@ class APIServer:
                 "/metrics": endpoints.metrics,
                 "/api/": discovery,
                 "/apis/": discovery,
+                "/openapi/": OpenAPI(self.resources),
             },
             subresources={("*", "*", "scale"): ScaleHandler(self.registry, self.identity)},
         )
