@@ -253,9 +253,7 @@ def _discovery(resource: Resource, version: str) -> Object:
     subs = [
         {
             "subresource": sub["name"].partition("/")[2],
-            "responseKind": _kind(
-                sub.get("group", own[0]), sub.get("version", own[1]), sub["kind"]
-            ),
+            "responseKind": _kind(sub.get("group", group), sub.get("version", shown), sub["kind"]),
             "verbs": sub["verbs"],
         }
         for sub in subresources(resource, version)

@@ -14,11 +14,11 @@ from aiohttp import web
 
 from inkube.apiserver import negotiation
 from inkube.apiserver.calls import User
-from inkube.apiserver.discovery import version_order
 from inkube.apiserver.requests import RequestInfo
 from inkube.apiserver.resources import Resources
 from inkube.schemas import openapi, openapiproto, status
 from inkube.schemas.definitions import Definition, Origin
+from inkube.schemas.versions import preference
 
 Object = dict[str, Any]
 Key = tuple[str, str]
@@ -84,7 +84,7 @@ class OpenAPI:
             for version in resource.definition.served():
                 kinds.setdefault((resource.group, version.name), []).append(resource.definition)
         known, self._documents = self._documents, {}
-        for key in sorted(kinds, key=lambda key: (key[0], version_order(key[1]))):
+        for key in sorted(kinds, key=lambda key: (key[0], preference(key[1]))):
             old = known.get(key)
             if old is None or list(old.definitions) != kinds[key]:
                 old = _Document(kinds[key], key[1])
