@@ -86,9 +86,7 @@ class Strategy:
         rules = call.served.rules
         if rules is None:
             return []
-        if rules.are_blocked(found):
-            return [rules.not_checked]
-        errors, warnings = rules.validate(obj, old)
+        errors, warnings = rules.judge(found, obj, old)
         for warning in warnings:
             call.warn(warning)
         return errors
