@@ -40,7 +40,7 @@ def measure() -> Iterable[Figure]:
 
 
 def _creates() -> Callable[[], bytes]:
-    """Requests that differ in the name alone, made cheaply: this process is not what is measured."""
+    """Requests that differ in the name alone, made cheaply: it is the server that is measured."""
     pattern = Request("POST", COLLECTION, thing("new-00000000")).raw
     numbers = itertools.count()
     return lambda: pattern.replace(b"new-00000000", b"new-%08d" % next(numbers))
