@@ -31,6 +31,7 @@ from inkube.apiserver.handlers import Handlers
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.lifecycle import NamespaceLifecycle
 from inkube.apiserver.metrics import Metrics
+from inkube.apiserver.namespaces import FinalizeHandler
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.rendering import Renderer
 from inkube.apiserver.modules import ModuleAdmission, ModuleStrategy
@@ -170,12 +171,13 @@ class APIServer:
 
     def _parts(self) -> Parts:
         metrics = Metrics()
+        handlers = Handlers(self.registry, Renderer(self.identity))
         endpoints = Endpoints(metrics)
         discovery = Discovery(self.resources)
         return Parts(
             registry=self.registry,
             resources=self.resources,
-            handlers=Handlers(self.registry, Renderer(self.identity)),
+            handlers=handlers,
             authenticator=auth.Open(),
             authorizer=auth.AlwaysAllow(),
             guard=Guard(loopback_only=True),
@@ -189,7 +191,10 @@ class APIServer:
                 "/api/": discovery,
                 "/apis/": discovery,
             },
-            subresources={("*", "*", "scale"): ScaleHandler(self.registry, self.identity)},
+            subresources={
+                ("*", "*", "scale"): ScaleHandler(self.registry, self.identity),
+                ("", "namespaces", "finalize"): FinalizeHandler(handlers),
+            },
         )
 
     def kubeconfig(self) -> str:
