@@ -20,6 +20,7 @@ from aiohttp.web_request import BaseRequest
 from inkube.apiserver import auth, bodies, bootstrap, kubeconfig
 from inkube.apiserver.admission import Chain
 from inkube.apiserver.app import App, Parts
+from inkube.apiserver.catalog import LiveCatalog
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.codec import JSONCodec
 from inkube.apiserver.configuration import Options
@@ -39,7 +40,7 @@ from inkube.apiserver.resources import Resource, Resources
 from inkube.apiserver.scale import ScaleHandler
 from inkube.apiserver.secrets import StoredSecrets
 from inkube.controllers.clock import SystemClock
-from inkube.controllers import crds
+from inkube.controllers import crds, garbage, namespaces
 from inkube.controllers.environment import Environment, Recheck
 from inkube.controllers.events import Recorder
 from inkube.controllers.kinds import KindModule
@@ -109,6 +110,10 @@ class APIServer:
             self._add_kind(module, modules)
         await bootstrap.first_objects(self.client)
         crds.add(self.manager, Installer(self.resources, chain))
+        if self.options.controllers:
+            catalog = LiveCatalog(self.store, self.resources)
+            namespaces.add(self.manager, catalog)
+            garbage.add(self.manager, catalog)
         await self._serve()
         await self._stack.enter_async_context(self.manager)
 

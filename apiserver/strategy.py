@@ -176,6 +176,15 @@ def _same(left: Any, right: Any) -> bool:
 same = _same
 
 
+_FIRST = ("name", "generateName", "namespace", "uid")
+
+
+def _in_order(meta: Object) -> Object:
+    """Metadata with the members first that Go writes first."""
+    first = {member: meta[member] for member in _FIRST if member in meta}
+    return {**first, **meta}
+
+
 class BuiltinStrategy(Strategy):
     """A built-in kind: its behaviour says what the data cannot."""
 
@@ -203,6 +212,7 @@ class BuiltinStrategy(Strategy):
 
     def prepare_create(self, call: Call, obj: Object) -> None:
         self.behaviour.prepare_create(obj)
+        obj["metadata"] = _in_order(obj["metadata"])
 
     def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
         if "generation" in old["metadata"]:
@@ -215,6 +225,7 @@ class BuiltinStrategy(Strategy):
             self.behaviour.prepare_finalize(obj, old)
         else:
             self.behaviour.prepare_update(obj, old)
+        obj["metadata"] = _in_order(obj["metadata"])
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         return self.behaviour.validate(obj)
