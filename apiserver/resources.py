@@ -4,7 +4,7 @@ A `Resource` is a definition with its strategy; a `Served` is one of its version
 schema. Installing a CRD puts a new Resource in place of the old one; calls under way keep theirs.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -121,7 +121,13 @@ class Resources:
     def __init__(self) -> None:
         self._table: dict[tuple[str, str], Resource] = {}
         self._kinds: dict[tuple[str, str], Resource] = {}
+        self._listeners: list[Callable[[], None]] = []
         self.revision = 0
+
+    def subscribe(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call it after every change of the table; what is returned ends that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
 
     def install(self, resource: Resource) -> None:
         """Serve it from now on, instead of one of the same group and plural."""
@@ -136,6 +142,8 @@ class Resources:
     def _changed(self) -> None:
         self._kinds = {(r.group, r.kind): r for r in self._table.values()}
         self.revision += 1
+        for listener in tuple(self._listeners):
+            listener()
 
     def get(self, group: str, plural: str) -> Resource | None:
         """The resource of that group and plural."""
