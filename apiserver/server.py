@@ -21,7 +21,7 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
-from inkube.apiserver import auth, bodies, bootstrap, kubeconfig
+from inkube.apiserver import bodies, bootstrap, kubeconfig, manifests, security
 from inkube.apiserver.admission import Chain
 from inkube.apiserver.app import App, Parts
 from inkube.apiserver.client import InProcessClient
@@ -114,6 +114,9 @@ class APIServer:
         crds.add(self.manager, Installer(self.resources, chain))
         await self._serve()
         await self._stack.enter_async_context(self.manager)
+        if self.options.definitions:
+            found = manifests.read(self.options.definitions)
+            await manifests.install(self.client, found, self.settled)
 
     def _provisioning(self) -> Provisioning:
         options = self.options
@@ -180,8 +183,7 @@ class APIServer:
             registry=self.registry,
             resources=self.resources,
             handlers=Handlers(self.registry, Renderer(self.identity)),
-            authenticator=auth.Open(),
-            authorizer=auth.AlwaysAllow(),
+            access=security.build(self.options, self.store, self.identity).access,
             guard=Guard(loopback_only=True),
             metrics=metrics,
             endpoints={
@@ -194,6 +196,7 @@ class APIServer:
                 "/apis/": discovery,
             },
             subresources={("*", "*", "scale"): ScaleHandler(self.registry, self.identity)},
+            on_request=self.options.on_request,
         )
 
     def kubeconfig(self) -> str:
