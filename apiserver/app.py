@@ -28,6 +28,7 @@ from inkube.apiserver.registry import Registry
 from inkube.apiserver.requests import RequestInfo
 from inkube.apiserver.resources import Resource, Resources, Served
 from inkube.schemas import status
+from inkube.schemas.gotext import quote
 
 logger = logging.getLogger("inkube.access")
 Object = dict[str, Any]
@@ -49,7 +50,8 @@ class Parts:
     endpoints: dict[str, Endpoint]
     """Exact paths that are no resources, such as `/healthz`; a key ending in `/` is a prefix."""
     subresources: dict[tuple[str, str, str], SubresourceHandler]
-    """(group, plural, subresource) → handler; group and plural may be `*`."""
+    """(group, plural, subresource) → handler; group and plural may be `*`. Subresource "" answers
+    the creates of a kind that stores nothing."""
     on_request: Callable[[RequestRecord], None] | None = None
 
 
@@ -133,6 +135,8 @@ class App:
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
         endpoints = self._parts.endpoints
+        if "//" in info.path:
+            return responses.plain_not_found()
         handler = endpoints.get(info.path.rstrip("/") or "/")
         if handler is None:
             root = info.path.split("/", 2)[1] if info.path.startswith("/") else ""
@@ -157,6 +161,8 @@ class App:
             misplaced = _misplaced(info, resource)
             if misplaced is not None:
                 return misplaced
+            if info.name:
+                _check_name(info.name)
             accept = request.headers.get("Accept")
             form = negotiation.choose(accept, builtin=resource.builtin)
             if form.kind == "Table":
@@ -177,11 +183,14 @@ class App:
             raise self._no_subresource(call)
         if call.subresource and call.verb not in ("get", "update", "patch"):
             raise method_not_allowed(call)
-        if call.verb in _LONG:
+        if call.verb in _LONG and "watch" in call.resource.definition.verbs:
             return await watch.serve(self._parts.registry, exchange)
         handler = self._parts.handlers.by_verb.get(call.verb)
         if handler is None or not _allowed(info, call):
             raise method_not_allowed(call)
+        if call.verb == "create" and call.resource.builtin:
+            virtual = self._parts.subresources.get((call.resource.group, call.resource.plural, ""))
+            handler = virtual or handler
         return await handler(exchange)
 
     async def _subresource(self, exchange: Exchange) -> web.StreamResponse:
@@ -219,6 +228,17 @@ def _record(
 
 def _watches(request: web.BaseRequest) -> bool:
     return request.rel_url.query.get("watch", "0").lower() not in ("", "0", "false")
+
+
+def _check_name(name: str) -> None:
+    """A name that cannot be a segment of a path (registry.NamespaceKeyFunc). Raises 400."""
+    if name in (".", ".."):
+        why = f"may not be '{name}'"
+    elif "%" in name:
+        why = "may not contain '%'"
+    else:
+        return
+    raise status.bad_request(f"Name parameter invalid: {quote(name)}: {why}")
 
 
 def _misplaced(info: RequestInfo, resource: Resource) -> web.StreamResponse | None:

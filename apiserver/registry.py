@@ -271,18 +271,15 @@ class Registry:
 
     def view(self, call: Call, entry: Entry) -> Object:
         """The stored object in the version of the call; shared, not to be changed."""
-        current = call.resource.current(entry)
-        if current.get("apiVersion") == call.served.api_version:
-            return current
-        return {**current, "apiVersion": call.served.api_version}
+        return call.resource.view(entry, call.served)
 
     def copy(self, call: Call, entry: Entry) -> Object:
         """The same as `view`, to be changed freely."""
-        current = call.resource.current(entry)
-        data = entry.data if current is entry.value else orjson.dumps(current)
-        obj: Object = orjson.loads(data)
-        obj["apiVersion"] = call.served.api_version
-        return obj
+        if call.served is call.resource.storage and call.resource.is_current(entry):
+            obj: Object = orjson.loads(entry.data)
+            return obj
+        copied: Object = orjson.loads(orjson.dumps(call.resource.view(entry, call.served)))
+        return copied
 
     async def delete(self, call: Call, options: DeleteOptions) -> Outcome:
         """Delete, or mark as being deleted while finalizers hold it."""

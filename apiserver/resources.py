@@ -97,6 +97,13 @@ class Resource:
             self._renewed[entry.key] = known
         return known[1]
 
+    def view(self, entry: Entry, served: Served) -> Object:
+        """The stored object as a version shows it. Shared; do not change it."""
+        current = self.current(entry)
+        if served is self.storage:
+            return current
+        return self.strategy.from_storage(current, served)
+
     def is_current(self, entry: Entry) -> bool:
         """Whether the stored bytes are what a reader of the storage version gets."""
         return self.current(entry) is entry.value

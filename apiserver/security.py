@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from inkube.apiserver import keyfiles, tls
+from inkube.apiserver.admission import Plugin
 from inkube.apiserver.auth import authenticators, serviceaccounts
 from inkube.apiserver.auth.access import Access, Guarded, Open
 from inkube.apiserver.auth.attributes import ANONYMOUS
@@ -19,6 +20,7 @@ from inkube.apiserver.auth.rbac import RBAC
 from inkube.apiserver.auth.serviceaccounts import ServiceAccountTokens
 from inkube.apiserver.calls import ADMIN, User
 from inkube.apiserver.configuration import Options
+from inkube.apiserver.escalation import Escalation
 from inkube.apiserver.guards import is_loopback
 from inkube.apiserver.identity import Identity
 from inkube.storage.store import BaseStore
@@ -44,6 +46,10 @@ class Security:
         if self.certificate is None:
             return None
         return tls.context(self.certificate, self.client_authority)
+
+    def plugins(self) -> list[Plugin]:
+        """The admission that comes with the authorizer."""
+        return [Escalation(self.authorizer)] if isinstance(self.authorizer, RBAC) else []
 
 
 def build(options: Options, store: BaseStore, identity: Identity) -> Security:

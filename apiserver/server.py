@@ -23,7 +23,7 @@ from aiohttp.web_request import BaseRequest
 
 from inkube.apiserver import bodies, bootstrap, kubeconfig, manifests, security
 from inkube.apiserver.admission import Chain
-from inkube.apiserver.app import App, Parts
+from inkube.apiserver.app import App, Parts, SubresourceHandler
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.codec import JSONCodec
 from inkube.apiserver.configuration import Options
@@ -36,12 +36,15 @@ from inkube.apiserver.identity import Identity
 from inkube.apiserver.lifecycle import NamespaceLifecycle
 from inkube.apiserver.metrics import Metrics
 from inkube.apiserver.modules import ModuleAdmission, ModuleStrategy
+from inkube.apiserver.openapi import OpenAPI
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.rendering import Renderer
 from inkube.apiserver.resources import Resource, Resources
+from inkube.apiserver.reviews import Reviews
 from inkube.apiserver.scale import ScaleHandler
 from inkube.apiserver.secrets import StoredSecrets
-from inkube.controllers import crds
+from inkube.apiserver.tokenrequests import TokenRequestHandler
+from inkube.controllers import aggregation, crds
 from inkube.controllers.clock import SystemClock
 from inkube.controllers.environment import Environment, Recheck
 from inkube.controllers.events import Recorder
@@ -100,8 +103,9 @@ class APIServer:
     async def _start(self) -> None:
         codec = JSONCodec()
         self.store = await self._stack.enter_async_context(Store(self._log(), codec))
+        self.security = security.build(self.options, self.store, self.identity)
         modules = ModuleAdmission(lambda: self.environment)
-        chain = Chain([NamespaceLifecycle(self.store), modules])
+        chain = Chain([NamespaceLifecycle(self.store), modules, *self.security.plugins()])
         self.registry = Registry(self.store, chain, self.identity, codec)
         self.client = InProcessClient(self.registry, self.resources)
         bootstrap.install_builtin(self.resources, self.identity)
@@ -110,8 +114,9 @@ class APIServer:
         self.environment = self._environment(provisioning)
         for module in (*provisioning.modules, *self.options.kinds):
             self._add_kind(module, modules)
-        await bootstrap.first_objects(self.client)
+        await bootstrap.first_objects(self.client, roles=self.options.authorization_mode == "RBAC")
         crds.add(self.manager, Installer(self.resources, chain))
+        aggregation.add(self.manager, self.client)
         await self._serve()
         await self._stack.enter_async_context(self.manager)
         if self.options.definitions:
@@ -168,25 +173,27 @@ class APIServer:
         runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
         await runner.setup()
         self._stack.push_async_callback(runner.cleanup)
-        site = web.TCPSite(runner, self.options.host, self.options.port)
+        context = self.security.context()
+        site = web.TCPSite(runner, self.options.host, self.options.port, ssl_context=context)
         await site.start()
         host, port = runner.addresses[0][:2]
         self.port: int = port
         name = f"[{host}]" if ":" in host else host
-        self.url = f"http://{name}:{port}"
+        self.url = f"{'https' if context else 'http'}://{name}:{port}"
 
     def _parts(self) -> Parts:
         metrics = Metrics()
-        endpoints = Endpoints(metrics)
+        endpoints = Endpoints(metrics, self.resources)
         discovery = Discovery(self.resources)
         return Parts(
             registry=self.registry,
             resources=self.resources,
             handlers=Handlers(self.registry, Renderer(self.identity)),
-            access=security.build(self.options, self.store, self.identity).access,
-            guard=Guard(loopback_only=True),
+            access=self.security.access,
+            guard=Guard(loopback_only=self.security.is_open),
             metrics=metrics,
             endpoints={
+                "/": endpoints.root,
                 "/healthz/": endpoints.health,
                 "/livez/": endpoints.health,
                 "/readyz/": endpoints.health,
@@ -194,14 +201,27 @@ class APIServer:
                 "/metrics": endpoints.metrics,
                 "/api/": discovery,
                 "/apis/": discovery,
+                "/openapi/": OpenAPI(self.resources),
             },
-            subresources={("*", "*", "scale"): ScaleHandler(self.registry, self.identity)},
+            subresources=self._subresources(),
             on_request=self.options.on_request,
         )
 
+    def _subresources(self) -> dict[tuple[str, str, str], SubresourceHandler]:
+        guards = self.security
+        tokens = TokenRequestHandler(self.registry, guards.authenticator.accounts, self.identity)
+        reviews = Reviews(guards.authenticator, guards.authorizer, self.identity)
+        return {
+            ("*", "*", "scale"): ScaleHandler(self.registry, self.identity),
+            ("", "serviceaccounts", "token"): tokens,
+            **reviews.handlers(),
+        }
+
     def kubeconfig(self) -> str:
         """A kubeconfig for this server, as YAML text."""
-        return kubeconfig.render(kubeconfig.Access(self.url))
+        guards = self.security
+        authority = guards.certificate.authority if guards.certificate else b""
+        return kubeconfig.render(kubeconfig.Access(self.url, guards.token, authority))
 
     async def settled(self, within: float = 10.0) -> None:
         """Wait until every controller has seen the newest revision and has nothing to do."""

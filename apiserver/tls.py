@@ -69,9 +69,7 @@ def make(hosts: Iterable[str] = ()) -> Certificate:
         .add_extension(names, critical=False)
         .sign(root_key, hashes.SHA256())
     )
-    secret = key.private_bytes(
-        pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
+    secret = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     return Certificate(own.public_bytes(pem), secret, root.public_bytes(pem))
 
 

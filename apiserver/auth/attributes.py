@@ -22,7 +22,7 @@ _NARROWED = frozenset({"list", "watch"})
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """One action. `path` is for what is no resource (`resource` is then "")."""
+    """One action. `path` is for what is no resource."""
 
     user: User
     verb: str
@@ -33,11 +33,7 @@ class Attributes:
     namespace: str = ""
     name: str = ""
     path: str = ""
-
-    @property
-    def is_resource(self) -> bool:
-        """Whether a resource is asked for, not a path."""
-        return not self.path
+    is_resource: bool = True
 
     @property
     def combined(self) -> str:
@@ -60,7 +56,7 @@ def of_request(user: User, info: RequestInfo, query: str = "") -> Attributes:
     """
     verb = _VERBS.get(info.verb, info.verb)
     if not info.is_resource:
-        return Attributes(user, verb, path=info.path)
+        return Attributes(user, verb, path=info.path, is_resource=False)
     name = info.name
     if not name and verb in _NARROWED and "fieldSelector" in query:
         name = _selected_name(query)

@@ -137,13 +137,17 @@ def test_unknown_members_are_told():
         ({"op": "test", "path": "/n", "value": 2}, "testing value /n failed: test failed"),
         (
             {"op": "remove", "path": "/gone"},
-            "error in remove for path: '/gone': "
-            "Unable to remove nonexistent key: gone: missing value",
+            (
+                "error in remove for path: '/gone': "
+                "Unable to remove nonexistent key: gone: missing value"
+            ),
         ),
         (
             {"op": "add", "path": "/l/9", "value": 1},
-            "error in add for path: '/l/9': "
-            "Unable to access invalid index: 9: invalid index referenced",
+            (
+                "error in add for path: '/l/9': "
+                "Unable to access invalid index: 9: invalid index referenced"
+            ),
         ),
         ({"op": "sing", "path": "/n"}, "Unexpected kind: sing"),
     ],
