@@ -21,7 +21,7 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
-from inkube.apiserver import bodies, bootstrap, kubeconfig, security
+from inkube.apiserver import bodies, bootstrap, kubeconfig, manifests, security
 from inkube.apiserver.admission import Chain
 from inkube.apiserver.app import App, Parts, SubresourceHandler
 from inkube.apiserver.catalog import LiveCatalog
@@ -125,6 +125,9 @@ class APIServer:
             garbage.add(self.manager, catalog)
         await self._serve()
         await self._stack.enter_async_context(self.manager)
+        if self.options.definitions:
+            found = manifests.read(self.options.definitions)
+            await manifests.install(self.client, found, self.settled)
 
     def _provisioning(self) -> Provisioning:
         options = self.options
@@ -208,6 +211,7 @@ class APIServer:
                 "/openapi/": OpenAPI(self.resources),
             },
             subresources=self._subresources(handlers),
+            on_request=self.options.on_request,
         )
 
     def _subresources(
