@@ -1,6 +1,6 @@
 """Validation rules per second, with costs counted, beside Google's C++ engine (cel-expr-python).
 
-    python benchmarks/cel.py      (one core; cel-expr-python comes with the test extra)
+    python -m benchmarks.cel      (one core; cel-expr-python comes with the test extra)
 
 Both engines run the same five rules on the same object in one process. Google's engine counts no
 cost and converts the object for every evaluation; `self.x == 1` beside 2,000 items shows the price.
@@ -8,9 +8,11 @@ cost and converts the object for every evaluation; `self.x == 1` beside 2,000 it
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from benchmarks import figures
+from benchmarks.figures import Figure
 from inkube.schemas import cel
 from inkube.schemas.cel import schema_decls
 
@@ -89,33 +91,28 @@ def seconds(function: Callable[[], object], count: int) -> float:
     return statistics.median(found)
 
 
-def row(name: str, mine: float, other: float | None) -> str:
-    """One line of the table, in microseconds."""
-    beside = f"{other * 1e6:10.2f} {other / mine:8.1f}x" if other else ""
-    return f"{name[:70]:<70} {mine * 1e6:10.2f} {beside}"
-
-
 def measured(rule: str, schema: dict[str, Any], value: dict[str, Any]) -> tuple[float, float]:
     """Seconds of an evaluation here and there; 0 where the other engine is missing."""
     google = theirs(rule, value)
-    mine = seconds(ours(rule, schema, value), 20_000)
-    return mine, seconds(google, 20 if value is LARGE else 2_000) if google else 0.0
+    mine = seconds(ours(rule, schema, value), 5_000)
+    return mine, seconds(google, 20 if value is LARGE else 1_000) if google else 0.0
 
 
-def main() -> None:
-    """Print the table."""
-    print(f"{'microseconds per evaluation':<70} {'inkube':>10} {'C++':>10} {'ratio':>9}")
-    figures = [measured(rule, SCHEMA, OBJECT) for rule in RULES]
-    for rule, (mine, other) in zip(RULES, figures, strict=True):
-        print(row(rule, mine, other))
-    mine, other = (statistics.mean(column) for column in zip(*figures, strict=True))
-    print(row("mean of the five", mine, other))
-    print(
-        row(f"{LARGE_RULE} on an object of 2,000 items", *measured(LARGE_RULE, LARGE_SCHEMA, LARGE))
-    )
-    beside = f", C++ {1 / other:,.0f}" if other else ""
-    print(f"evaluations per second: inkube {1 / mine:,.0f}{beside}")
+def measure() -> Iterable[Figure]:
+    """Every rule, their mean, and the rule beside many items."""
+    times = [measured(rule, SCHEMA, OBJECT) for rule in RULES]
+    for rule, (mine, other) in zip(RULES, times, strict=True):
+        note = f"C++ {other * 1e6:.2f} µs"
+        yield Figure(f"rule {rule[:34]}", mine * 1e6, "µs", note=note)
+    mine, other = (statistics.mean(column) for column in zip(*times, strict=True))
+    note = f"C++ {1 / other:,.0f}" if other else "cel-expr-python is not installed"
+    yield Figure("rules evaluated", 1 / mine, "per second", at_least=300_000, note=note)
+    if other:
+        yield Figure("rules evaluated, beside C++", other / mine, "times as many", at_least=2)
+    mine, other = measured(LARGE_RULE, LARGE_SCHEMA, LARGE)
+    note = f"C++ {other * 1e6:,.0f} µs"
+    yield Figure(f"rule {LARGE_RULE} beside 2,000 items", mine * 1e6, "µs", at_most=5, note=note)
 
 
 if __name__ == "__main__":
-    main()
+    figures.main(measure)

@@ -44,8 +44,23 @@ class Pods(Behaviour):
         _tolerate(spec)
         obj["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
 
+    def grace_seconds(self, obj: Object, asked: int | None) -> int | None:
+        """podStrategy.CheckGracefulDelete: only a pod on a node takes its time."""
+        spec = obj["spec"]
+        if not spec.get("nodeName") or obj["status"].get("phase") in ("Succeeded", "Failed"):
+            return 0
+        period = spec.get("terminationGracePeriodSeconds", 0) if asked is None else asked
+        return period if period >= 0 else 1
+
     def check(self, obj: Object) -> list[FieldError]:
         return podvalidation.pod_spec(obj.get("spec") or {}, "spec")
+
+    def warnings(self, obj: Object, old: Object | None) -> list[str]:
+        found = podvalidation.warnings(obj.get("spec") or {}, "spec")
+        if old is not None:
+            return found
+        name = obj["metadata"].get("name", "")
+        return podvalidation.name_warnings(name, "the Pod's hostname") + found
 
     def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
         errors = self.check(obj)

@@ -224,3 +224,29 @@ def test_every_resource_has_a_behaviour(kinds):
     for resource in resources.read():
         behaviour = behaviours.of(resource.group, resource.plural)
         assert behaviour.has_status == any(s.name == "status" for s in resource.subresources)
+
+
+def test_surprising_names_and_variables_are_warned_of(kinds):
+    twice = [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]
+    container = {"name": "c", "image": "i", "env": twice}
+    spec = {"containers": [container]}
+    pod = kinds.created("Pod", {"metadata": {"name": "a.b"}, "spec": spec})
+    behaviour = kinds.behaviour_of("Pod")
+    hidden = (
+        'spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when '
+        "using apply"
+    )
+    assert behaviour.warnings(pod, pod) == [hidden]
+    assert behaviour.warnings(pod, None)[0].endswith(
+        "a DNS label is recommended: [must not contain dots]"
+    )
+
+
+def test_daemon_sets_count_their_templates(kinds):
+    old = kinds.created("DaemonSet", workload())
+    key = "deprecated.daemonset.template.generation"
+    assert old["metadata"]["annotations"] == {key: "1"}
+    template = {**workload()["spec"]["template"], "metadata": {"labels": {"a": "b", "c": "d"}}}
+    new = kinds.decoded("DaemonSet", workload(template=template))
+    kinds.behaviour_of("DaemonSet").prepare_update(new, old)
+    assert new["metadata"]["annotations"] == {key: "2"}
