@@ -21,14 +21,14 @@ def install_builtin(resources: Resources, identity: Identity) -> None:
     """Serve every built-in kind."""
     crd_strategy = CRDStrategy(identity)
     for definition in builtin.definitions():
-        strategy = _strategy(definition, crd_strategy)
+        strategy = _strategy(definition, crd_strategy, identity)
         resources.install(Resource(definition, strategy))
 
 
-def _strategy(definition: Definition, crd_strategy: Strategy) -> Strategy:
+def _strategy(definition: Definition, crd_strategy: Strategy, identity: Identity) -> Strategy:
     if (definition.group, definition.names.plural) == (GROUP, PLURAL):
         return crd_strategy
-    return BuiltinStrategy(behaviours.of(definition.group, definition.names.plural))
+    return BuiltinStrategy(behaviours.of(definition.group, definition.names.plural), identity)
 
 
 async def first_objects(client: InProcessClient, *, roles: bool) -> None:

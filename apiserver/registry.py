@@ -202,7 +202,7 @@ class Registry:
     async def _store_changed(self, call: Call, obj: Object, entry: Entry) -> Outcome:
         store = self._dry if call.options.dry_run else self.store
         obj["metadata"].pop("resourceVersion", None)
-        if deletion.is_finished(obj, entry.value):
+        if deletion.is_finished(call, obj, entry.value):
             final = self._stored(call, obj)
             await store.delete(entry.key, entry.revision, final)
             # the reference answers the final state under the version it was deleted at
@@ -289,19 +289,24 @@ class Registry:
             attributes = Attributes("DELETE", call, None, self.view(call, entry), options.dry_run)
             await self.chain.mutate(attributes)
             await self.chain.validate(attributes)
-            store = self._dry if options.dry_run else self.store
-            marked = deletion.mark(call, self.copy(call, entry), options, self.identity)
+            plan = deletion.plan(call, self.copy(call, entry), options, self.identity)
             try:
-                if marked is None:
-                    await store.delete(entry.key, entry.revision)
-                    return Outcome(entry, deleted=True)
-                if same_state(marked, entry.value):
-                    return Outcome(entry, changed=False)
-                stored = self._stored(call, marked)
-                return Outcome(await store.update(entry.key, stored, entry.revision))
+                return await self._carry_out(call, plan, entry, dry_run=options.dry_run)
             except (storage_errors.Conflict, storage_errors.NotFound):
                 continue
         raise status.conflict(call.resource.group, call.resource.plural, call.name)
+
+    async def _carry_out(
+        self, call: Call, plan: deletion.Plan, entry: Entry, *, dry_run: bool
+    ) -> Outcome:
+        store = self._dry if dry_run else self.store
+        changed = plan.state is not None and not same_state(plan.state, entry.value)
+        if plan.state is not None and changed:
+            stored = self._stored(call, plan.state)
+            entry = await store.update(entry.key, stored, entry.revision)
+        if plan.goes:
+            await store.delete(entry.key, entry.revision)
+        return Outcome(entry, deleted=plan.goes, changed=changed)
 
 
 def metadata(obj: Object) -> Object:

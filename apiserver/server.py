@@ -24,6 +24,7 @@ from aiohttp.web_request import BaseRequest
 from inkube.apiserver import bodies, bootstrap, kubeconfig, manifests, security
 from inkube.apiserver.admission import Chain
 from inkube.apiserver.app import App, Parts, SubresourceHandler
+from inkube.apiserver.catalog import LiveCatalog
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.codec import JSONCodec
 from inkube.apiserver.configuration import Options
@@ -36,6 +37,7 @@ from inkube.apiserver.identity import Identity
 from inkube.apiserver.lifecycle import NamespaceLifecycle
 from inkube.apiserver.metrics import Metrics
 from inkube.apiserver.modules import ModuleAdmission, ModuleStrategy
+from inkube.apiserver.namespaces import FinalizeHandler
 from inkube.apiserver.openapi import OpenAPI
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.rendering import Renderer
@@ -44,7 +46,7 @@ from inkube.apiserver.reviews import Reviews
 from inkube.apiserver.scale import ScaleHandler
 from inkube.apiserver.secrets import StoredSecrets
 from inkube.apiserver.tokenrequests import TokenRequestHandler
-from inkube.controllers import aggregation, crds
+from inkube.controllers import aggregation, crds, garbage, namespaces
 from inkube.controllers.clock import SystemClock
 from inkube.controllers.environment import Environment, Recheck
 from inkube.controllers.events import Recorder
@@ -117,6 +119,10 @@ class APIServer:
         await bootstrap.first_objects(self.client, roles=self.options.authorization_mode == "RBAC")
         crds.add(self.manager, Installer(self.resources, chain))
         aggregation.add(self.manager, self.client)
+        if self.options.controllers:
+            catalog = LiveCatalog(self.store, self.resources)
+            namespaces.add(self.manager, catalog)
+            garbage.add(self.manager, catalog)
         await self._serve()
         await self._stack.enter_async_context(self.manager)
         if self.options.definitions:
@@ -183,12 +189,13 @@ class APIServer:
 
     def _parts(self) -> Parts:
         metrics = Metrics()
+        handlers = Handlers(self.registry, Renderer(self.identity))
         endpoints = Endpoints(metrics, self.resources)
         discovery = Discovery(self.resources)
         return Parts(
             registry=self.registry,
             resources=self.resources,
-            handlers=Handlers(self.registry, Renderer(self.identity)),
+            handlers=handlers,
             access=self.security.access,
             guard=Guard(loopback_only=self.security.is_open),
             metrics=metrics,
@@ -203,16 +210,19 @@ class APIServer:
                 "/apis/": discovery,
                 "/openapi/": OpenAPI(self.resources),
             },
-            subresources=self._subresources(),
+            subresources=self._subresources(handlers),
             on_request=self.options.on_request,
         )
 
-    def _subresources(self) -> dict[tuple[str, str, str], SubresourceHandler]:
+    def _subresources(
+        self, handlers: Handlers
+    ) -> dict[tuple[str, str, str], SubresourceHandler]:
         guards = self.security
         tokens = TokenRequestHandler(self.registry, guards.authenticator.accounts, self.identity)
         reviews = Reviews(guards.authenticator, guards.authorizer, self.identity)
         return {
             ("*", "*", "scale"): ScaleHandler(self.registry, self.identity),
+            ("", "namespaces", "finalize"): FinalizeHandler(handlers),
             ("", "serviceaccounts", "token"): tokens,
             **reviews.handlers(),
         }
