@@ -18,7 +18,7 @@ from typing import Any
 from aiohttp import web
 
 from inkube.apiserver import negotiation, requests, responses, tables, watch
-from inkube.apiserver.auth import Authenticator, Authorizer
+from inkube.apiserver.auth.access import Access
 from inkube.apiserver.calls import Call, User
 from inkube.apiserver.guards import Guard
 from inkube.apiserver.handlers import Exchange, Handlers
@@ -27,6 +27,7 @@ from inkube.apiserver.registry import Registry
 from inkube.apiserver.requests import RequestInfo
 from inkube.apiserver.resources import Resource, Resources, Served
 from inkube.schemas import status
+from inkube.schemas.gotext import quote
 
 logger = logging.getLogger("inkube.access")
 Object = dict[str, Any]
@@ -42,14 +43,14 @@ class Parts:
     registry: Registry
     resources: Resources
     handlers: Handlers
-    authenticator: Authenticator
-    authorizer: Authorizer
+    access: Access
     guard: Guard
     metrics: Metrics
     endpoints: dict[str, Endpoint]
     """Exact paths that are no resources, such as `/healthz`; a key ending in `/` is a prefix."""
     subresources: dict[tuple[str, str, str], SubresourceHandler]
-    """(group, plural, subresource) → handler; group and plural may be `*`."""
+    """(group, plural, subresource) → handler; group and plural may be `*`. Subresource "" answers
+    the creates of a kind that stores nothing."""
 
 
 class App:
@@ -98,8 +99,8 @@ class App:
             raise
         except Exception:
             logger.exception("unhandled error", extra={"request_id": request_id})
-            error = status.internal(f"unexpected error; see the log at request {request_id}")
-            response = responses.error(error, negotiation.PLAIN)
+            failure = status.internal(f"unexpected error; see the log at request {request_id}")
+            response = responses.error(failure, negotiation.PLAIN)
         if isinstance(response, web.Response) and not response.prepared:
             response.headers["Audit-Id"] = request_id
             encoding = request.headers.get("Accept-Encoding")
@@ -109,8 +110,7 @@ class App:
 
     async def _serve(self, request: web.BaseRequest, info: RequestInfo) -> web.StreamResponse:
         parts = self._parts
-        user = await parts.authenticator.identify(request)
-        await parts.authorizer.check(user, info)
+        user = parts.access.admit(request, info)
         if info.is_resource:
             found = self._find(info)
             if found is not None:
@@ -131,6 +131,8 @@ class App:
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
         endpoints = self._parts.endpoints
+        if "//" in info.path:
+            return responses.plain_not_found()
         handler = endpoints.get(info.path.rstrip("/") or "/")
         if handler is None:
             root = info.path.split("/", 2)[1] if info.path.startswith("/") else ""
@@ -155,6 +157,8 @@ class App:
             misplaced = _misplaced(info, resource)
             if misplaced is not None:
                 return misplaced
+            if info.name:
+                _check_name(info.name)
             accept = request.headers.get("Accept")
             form = negotiation.choose(accept, builtin=resource.builtin)
             if form.kind == "Table":
@@ -171,15 +175,18 @@ class App:
         call = exchange.call
         if call.subresource and call.subresource != "status":
             return await self._subresource(exchange)
-        if call.subresource == "status" and not call.served.version.status or info.rest:
+        if (call.subresource == "status" and not call.served.version.status) or info.rest:
             raise self._no_subresource(call)
         if call.subresource and call.verb not in ("get", "update", "patch"):
             raise method_not_allowed(call)
-        if call.verb in _LONG:
+        if call.verb in _LONG and "watch" in call.resource.definition.verbs:
             return await watch.serve(self._parts.registry, exchange)
         handler = self._parts.handlers.by_verb.get(call.verb)
         if handler is None or not _allowed(info, call):
             raise method_not_allowed(call)
+        if call.verb == "create" and call.resource.builtin:
+            virtual = self._parts.subresources.get((call.resource.group, call.resource.plural, ""))
+            handler = virtual or handler
         return await handler(exchange)
 
     async def _subresource(self, exchange: Exchange) -> web.StreamResponse:
@@ -200,6 +207,17 @@ class App:
 
 def _watches(request: web.BaseRequest) -> bool:
     return request.rel_url.query.get("watch", "0").lower() not in ("", "0", "false")
+
+
+def _check_name(name: str) -> None:
+    """A name that cannot be a segment of a path (registry.NamespaceKeyFunc). Raises 400."""
+    if name in (".", ".."):
+        why = f"may not be '{name}'"
+    elif "%" in name:
+        why = "may not contain '%'"
+    else:
+        return
+    raise status.bad_request(f"Name parameter invalid: {quote(name)}: {why}")
 
 
 def _misplaced(info: RequestInfo, resource: Resource) -> web.StreamResponse | None:

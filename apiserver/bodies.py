@@ -8,6 +8,7 @@ from aiohttp import web
 from inkube.apiserver.calls import Call
 from inkube.schemas import decoding, status
 from inkube.schemas.gotext import quote
+from inkube.schemas.unmarshal import DecodeError
 
 Object = dict[str, Any]
 MAX_BODY = 3 * 1024 * 1024  # apiserver/pkg/server/config.go: MaxRequestBodyBytes
@@ -79,7 +80,7 @@ def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:
     media: decoding.Media = "yaml" if kind == "apply" else "json"
     try:
         decoded = decoding.decode(body, media, want_duplicates=True)
-    except decoding.DecodeError as error:
+    except DecodeError as error:
         what = "YAML: error converting YAML to JSON" if kind == "apply" else "patch"
         raise status.bad_request(f"error decoding {what}: {error.text}") from error
     if kind != "apply":

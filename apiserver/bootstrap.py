@@ -1,5 +1,9 @@
 """What a new server starts with: the built-in kinds and the namespaces every cluster has."""
 
+import asyncio
+from typing import Any
+
+from inkube.apiserver.auth import roles as auth_roles
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.crds import GROUP, PLURAL, CRDStrategy
 from inkube.apiserver.identity import Identity
@@ -9,6 +13,7 @@ from inkube.schemas import builtin, status
 from inkube.schemas.builtin import behaviours
 from inkube.schemas.definitions import Definition
 
+Object = dict[str, Any]
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
@@ -26,12 +31,19 @@ def _strategy(definition: Definition, crd_strategy: Strategy, identity: Identity
     return BuiltinStrategy(behaviours.of(definition.group, definition.names.plural), identity)
 
 
-async def first_objects(client: InProcessClient) -> None:
-    """Make the namespaces that are missing."""
-    for name in NAMESPACES:
-        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-        try:
-            await client.create(body)
-        except status.StatusError as error:
-            if error.reason != status.Reason.ALREADY_EXISTS:
-                raise
+async def first_objects(client: InProcessClient, *, roles: bool) -> None:
+    """Make the namespaces that are missing and, for RBAC, the roles and bindings."""
+    namespaces = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in NAMESPACES
+    ]
+    await asyncio.gather(*(_ensure(client, body) for body in namespaces))
+    if roles:
+        await asyncio.gather(*(_ensure(client, body) for body in auth_roles.objects()))
+
+
+async def _ensure(client: InProcessClient, body: Object) -> None:
+    try:
+        await client.create(body)
+    except status.StatusError as error:
+        if error.reason != status.Reason.ALREADY_EXISTS:
+            raise

@@ -12,8 +12,8 @@ from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.registry import Change
 from inkube.schemas import apply as apply_rules
-from inkube.schemas import status
 from inkube.schemas import patch as patches
+from inkube.schemas import status
 
 Object = dict[str, Any]
 
@@ -35,7 +35,7 @@ def patch(call: Call, kind: str, document: bodies.Patch) -> Change:
     body = document.value
 
     def transform(old: Object | None) -> Object:
-        assert old is not None, "patches never create"  # noqa: PT018
+        assert old is not None, "patches never create"
         new = patched(call, kind, old, body)
         _check_identity(call, new)
         new = intake.admit_patched(call, new, document.duplicates)

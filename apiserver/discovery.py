@@ -20,10 +20,11 @@ from inkube.schemas.builtin import resources as builtin
 
 Object = dict[str, Any]
 _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
 _STAGES = {None: 2, "beta": 1, "alpha": 0}
 
 
-def version_order(name: str) -> tuple[Any, ...]:
+def shownorder(name: str) -> tuple[Any, ...]:
     """Sort key: v2 before v1, v1 before v1beta2, odd names last and by letter."""
     match = _VERSION.fullmatch(name)
     if match is None:
@@ -97,7 +98,7 @@ class Discovery:
         body, digest = self._documents[key]
         etag = f'"{digest}"'
         headers = {
-            "Content-Type": f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList",
+            "Content-Type": AGGREGATED.format(version=version),
             "ETag": etag,
             "Vary": "Accept",
             "Cache-Control": "public",
@@ -113,7 +114,7 @@ class Discovery:
             versions = found.setdefault(resource.group, {})
             for version in resource.definition.served():
                 versions[version.name] = None
-        return {g: sorted(v, key=version_order) for g, v in found.items() if v}
+        return {g: sorted(v, key=shownorder) for g, v in found.items() if v}
 
     def _group(self, name: str) -> Object:
         versions = [
@@ -189,8 +190,7 @@ def _api_resources(resource: Resource, version: str) -> Any:
     if "list" in resource.definition.verbs:
         item["storageVersionHash"] = storage_hash(resource)
     yield item
-    for sub in subresources(resource, version):
-        yield sub
+    yield from subresources(resource, version)
 
 
 def storage_hash(resource: Resource) -> str:
@@ -204,7 +204,7 @@ def storage_hash(resource: Resource) -> str:
 def subresources(resource: Resource, version: str) -> list[Object]:
     """The subresources as an APIResourceList shows them."""
     served = resource.served(version)
-    assert served is not None, "asked for served versions only"  # noqa: PT018
+    assert served is not None, "asked for served versions only"
     found: list[Object] = []
     if resource.builtin:
         known = builtin.by_name().get((resource.group, resource.plural))
@@ -236,10 +236,12 @@ def subresources(resource: Resource, version: str) -> list[Object]:
 
 
 def _discovery(resource: Resource, version: str) -> Object:
+    """An APIResourceDiscovery. Built-in kinds leave group and version to be the list's own."""
     names = resource.definition.names
+    group, shown = ("", "") if resource.builtin else (resource.group, version)
     item: Object = {
         "resource": names.plural,
-        "responseKind": _kind(resource.group, version, names.kind),
+        "responseKind": _kind(group, shown, names.kind),
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": names.singular or names.kind.lower(),
         "verbs": list(resource.definition.verbs),
@@ -248,17 +250,14 @@ def _discovery(resource: Resource, version: str) -> Object:
         item["shortNames"] = list(names.short_names)
     if names.categories:
         item["categories"] = list(names.categories)
-    subs = []
-    for sub in subresources(resource, version):
-        group = sub.get("group", resource.group)
-        sub_version = sub.get("version", version)
-        subs.append(
-            {
-                "subresource": sub["name"].partition("/")[2],
-                "responseKind": _kind(group, sub_version, sub["kind"]),
-                "verbs": sub["verbs"],
-            }
-        )
+    subs = [
+        {
+            "subresource": sub["name"].partition("/")[2],
+            "responseKind": _kind(sub.get("group", group), sub.get("version", shown), sub["kind"]),
+            "verbs": sub["verbs"],
+        }
+        for sub in subresources(resource, version)
+    ]
     if subs:
         item["subresources"] = subs
     return item

@@ -9,6 +9,7 @@ from inkube.apiserver import negotiation, responses
 from inkube.apiserver.calls import User
 from inkube.apiserver.metrics import Metrics
 from inkube.apiserver.requests import RequestInfo
+from inkube.apiserver.resources import Resources
 from inkube.schemas import status
 
 Object = dict[str, Any]
@@ -44,8 +45,22 @@ def version_document() -> Object:
 class Endpoints:
     """Handlers of plain paths, each `(request, info, user) → response`."""
 
-    def __init__(self, metrics: Metrics) -> None:
+    def __init__(self, metrics: Metrics, resources: Resources) -> None:
         self._metrics = metrics
+        self._resources = resources
+
+    async def root(
+        self, request: web.BaseRequest, info: RequestInfo, user: User
+    ) -> web.StreamResponse:
+        """`/`: the paths there are (apiserver/pkg/server/routes/index.go)."""
+        paths = {"/api", "/apis", "/metrics", "/version"}
+        for probe in ("/healthz", "/livez", "/readyz"):
+            paths |= {probe, *(f"{probe}/{check}" for check in CHECKS)}
+        for resource in self._resources:
+            base = f"/apis/{resource.group}" if resource.group else "/api"
+            names = {version for version in resource.versions if resource.served(version)}
+            paths |= {base, *(f"{base}/{version}" for version in names)}
+        return responses.render({"paths": sorted(paths)}, negotiation.PLAIN)
 
     async def health(
         self, request: web.BaseRequest, info: RequestInfo, user: User

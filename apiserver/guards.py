@@ -4,6 +4,7 @@ An open server answers loopback Hosts only, so that no web page can reach it by 
 Long-running requests are not counted. Follows the max-in-flight filter of apiserver/pkg/server.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,6 +13,7 @@ from aiohttp import web
 from inkube.schemas import status
 
 MAX_IN_FLIGHT = 400  # --max-requests-inflight
+_IPV4 = re.compile(r"127(?:\.\d{1,3}){3}")  # a name may begin so too, such as 127.0.0.1.example.com
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 
 
@@ -44,8 +46,10 @@ class Guard:
 
 def is_loopback(host: str) -> bool:
     """Whether a Host header names this machine's loopback."""
-    name = host if host.startswith("[") and host.endswith("]") else host.rsplit(":", 1)[0]
-    return name in _LOOPBACK or name.startswith("127.")
+    if host in _LOOPBACK:
+        return True
+    name = host if host.endswith("]") else host.rsplit(":", 1)[0]
+    return name in _LOOPBACK or _IPV4.fullmatch(name) is not None
 
 
 def too_many_requests() -> status.StatusError:

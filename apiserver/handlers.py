@@ -37,6 +37,7 @@ class Exchange:
 
     @property
     def query(self) -> Query:
+        """The query parameters."""
         return self.request.rel_url.query
 
     @property

@@ -36,6 +36,6 @@ class Identity:
         return meta.format_time(self.now())
 
     def generate_name(self, base: str) -> str:
-        """`base` and five characters, cut so that the whole fits a label (names.SimpleNameGenerator)."""
+        """`base` and five characters, cut to fit a label (names.SimpleNameGenerator)."""
         suffix = "".join(self._chooser.choices(_ALPHABET, k=_SUFFIX))
         return base[:_MAX_BASE] + suffix

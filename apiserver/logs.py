@@ -39,7 +39,7 @@ def _extra(record: logging.LogRecord) -> dict[str, object]:
     return {key: value for key, value in record.__dict__.items() if key not in _STANDARD}
 
 
-def configure(*, style: str = "text", level: str = "INFO") -> None:
+def configure(*, style: str = "text", level: int = logging.INFO) -> None:
     """Send the package's log lines to stderr. Called by the command line only."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JSONFormatter() if style == "json" else TextFormatter())

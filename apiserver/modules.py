@@ -89,7 +89,7 @@ class ModuleAdmission(Plugin):
             return
         env = self._environment()
         if attributes.object is None:
-            assert attributes.old is not None, "a deletion has an old object"  # noqa: PT018
+            assert attributes.old is not None, "a deletion has an old object"
             errors = await module.check_delete(attributes.old, env)
         elif attributes.dry_run:
             errors = await module.check(attributes.object, attributes.old, env)

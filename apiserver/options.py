@@ -4,26 +4,26 @@ Follows apimachinery/pkg/apis/meta/v1/validation; each bad option is a cause of 
 is CreateOptions, UpdateOptions, PatchOptions or DeleteOptions.
 """
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
+
+from multidict import MultiMapping
 
 from inkube.apiserver.calls import WriteOptions
 from inkube.schemas import fielderrors, status
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.gotext import quote
 
 MAX_MANAGER = 128
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 PROPAGATION = ("", "Foreground", "Background", "Orphan")
 DRY_RUN_TRUE = 'dryRun "true" was read as "All"; other API servers refuse it'
 
 
-class Query(Protocol):
-    """The part of a multidict that options need."""
-
-    def get(self, key: str, default: Any = None, /) -> Any: ...
-    def getall(self, key: str, default: Any = None, /) -> Any: ...
-    def __contains__(self, key: object, /) -> bool: ...
-
+Query = MultiMapping[str]
+"""The query parameters of a request."""
 
 EMPTY: WriteOptions = WriteOptions()
 
@@ -153,7 +153,7 @@ def _from_query(query: Query) -> DeleteOptions:
     options = DeleteOptions()
     options.dry_run_values = list(query.getall("dryRun", ()))
     if "gracePeriodSeconds" in query:
-        options.grace = parse_int(query.get("gracePeriodSeconds"))
+        options.grace = parse_int(query["gracePeriodSeconds"])
     if "orphanDependents" in query:
         options.orphan = truthy(query.get("orphanDependents"))
     options.propagation = query.get("propagationPolicy")
@@ -174,12 +174,6 @@ def _from_body(body: Mapping[str, Any]) -> DeleteOptions:
 
 def parse_int(text: str) -> int:
     """`strconv.ParseInt`. Raises StatusError 400 with Go's text."""
-    try:
-        if text.strip() != text or "_" in text:
-            raise ValueError(text)
-        return int(text)
-    except ValueError as error:
-        from inkube.schemas.gotext import quote
-
-        message = f"strconv.ParseInt: parsing {quote(text)}: invalid syntax"
-        raise status.bad_request(message) from error
+    if not _INTEGER.fullmatch(text):
+        raise status.bad_request(f"strconv.ParseInt: parsing {quote(text)}: invalid syntax")
+    return int(text)

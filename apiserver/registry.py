@@ -17,7 +17,7 @@ from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.options import DeleteOptions
 from inkube.apiserver.strategy import same
-from inkube.schemas import fielderrors, managedfields, status
+from inkube.schemas import fielderrors, gojson, managedfields, status
 from inkube.schemas.gotext import quote
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Codec, Entry
@@ -142,7 +142,7 @@ class Registry:
             call.warn(warning)
 
     def _stored(self, call: Call, obj: Object) -> Object:
-        stored = call.resource.strategy.to_storage(call.resource, obj)
+        stored = call.resource.strategy.to_storage(call.resource, gojson.settle_numbers(obj))
         if len(orjson.dumps(stored)) > MAX_OBJECT:
             raise status.unknown("etcdserver: request is too large")
         return stored
@@ -225,7 +225,7 @@ class Registry:
         uid = meta.get("uid")
         current = entry.value["metadata"]["uid"]
         if version == 0:
-            if not resource.strategy.unconditional_update and not call.subresource == "scale":
+            if not resource.strategy.unconditional_update and call.subresource != "scale":
                 error = fielderrors.invalid(
                     "metadata.resourceVersion", 0, "must be specified for an update"
                 )
@@ -250,9 +250,9 @@ class Registry:
         meta["creationTimestamp"] = before["creationTimestamp"]
         if "deletionTimestamp" in before:
             meta["deletionTimestamp"] = before["deletionTimestamp"]
-        if meta.get("deletionGracePeriodSeconds") is None:
-            if "deletionGracePeriodSeconds" in before:
-                meta["deletionGracePeriodSeconds"] = before["deletionGracePeriodSeconds"]
+        grace = before.get("deletionGracePeriodSeconds")
+        if grace is not None and meta.get("deletionGracePeriodSeconds") is None:
+            meta["deletionGracePeriodSeconds"] = grace
         meta.pop("selfLink", None)
         meta.setdefault("uid", before["uid"])
         if not meta["uid"]:
@@ -271,18 +271,15 @@ class Registry:
 
     def view(self, call: Call, entry: Entry) -> Object:
         """The stored object in the version of the call; shared, not to be changed."""
-        current = call.resource.current(entry)
-        if current.get("apiVersion") == call.served.api_version:
-            return current
-        return {**current, "apiVersion": call.served.api_version}
+        return call.resource.view(entry, call.served)
 
     def copy(self, call: Call, entry: Entry) -> Object:
         """The same as `view`, to be changed freely."""
-        current = call.resource.current(entry)
-        data = entry.data if current is entry.value else orjson.dumps(current)
-        obj: Object = orjson.loads(data)
-        obj["apiVersion"] = call.served.api_version
-        return obj
+        if call.served is call.resource.storage and call.resource.is_current(entry):
+            obj: Object = orjson.loads(entry.data)
+            return obj
+        copied: Object = orjson.loads(orjson.dumps(call.resource.view(entry, call.served)))
+        return copied
 
     async def delete(self, call: Call, options: DeleteOptions) -> Outcome:
         """Delete, or mark as being deleted while finalizers hold it."""
@@ -314,10 +311,10 @@ class Registry:
 
 def metadata(obj: Object) -> Object:
     """The object's metadata, made when it is missing."""
-    meta = obj.get("metadata")
+    meta: Object | None = obj.get("metadata")
     if meta is None:
         meta = obj["metadata"] = {}
-    return meta  # type: ignore[no-any-return] # decoding made sure that it is an object
+    return meta
 
 
 def parse_version(text: Any) -> int:

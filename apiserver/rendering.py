@@ -53,10 +53,7 @@ class Renderer:
 
 def value_of(call: Call, entry: Entry) -> Object:
     """The object in the call's version; shared, not to be changed."""
-    current = call.resource.current(entry)
-    if current.get("apiVersion") == call.served.api_version:
-        return current
-    return {**current, "apiVersion": call.served.api_version}
+    return call.resource.view(entry, call.served)
 
 
 def data_of(call: Call, entry: Entry) -> bytes:

@@ -31,13 +31,14 @@ class RequestInfo:
 
 
 def parse(method: str, raw_path: str, *, watch: bool = False) -> RequestInfo:
-    """Split a raw (still percent-encoded) path. Empty segments make it a plain path."""
+    """Split a raw (still percent-encoded) path. Empty segments make it a plain path.
+
+    Escapes are undone before the split, as Go does: an escaped slash divides like any other.
+    """
     path = raw_path if "%" not in raw_path else unquote(raw_path)
-    parts = raw_path.strip("/").split("/") if raw_path != "/" else []
-    if "%" in raw_path:
-        parts = [unquote(part) for part in parts]
+    parts = path.strip("/").split("/") if path != "/" else []
     plain = RequestInfo(method, path, method.lower())
-    if "" in parts or raw_path.startswith("//"):
+    if "" in parts or path.startswith("//"):
         return plain
     if len(parts) >= 3 and parts[0] == "api":
         group, version, rest = "", parts[1], parts[2:]

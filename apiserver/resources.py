@@ -55,7 +55,7 @@ class Served:
 
 
 class Resource:
-    """A kind as it is served now. `since` is the revision from which stored bytes fit its schema."""
+    """A kind as it is served now; what was stored after `since` fits its schema."""
 
     def __init__(
         self, definition: Definition, strategy: "Strategy", *, prefix: str = "", since: int = 0
@@ -96,6 +96,13 @@ class Resource:
             known = (entry.value, self.strategy.renew(self, entry))
             self._renewed[entry.key] = known
         return known[1]
+
+    def view(self, entry: Entry, served: Served) -> Object:
+        """The stored object as a version shows it. Shared; do not change it."""
+        current = self.current(entry)
+        if served is self.storage:
+            return current
+        return self.strategy.from_storage(current, served)
 
     def is_current(self, entry: Entry) -> bool:
         """Whether the stored bytes are what a reader of the storage version gets."""

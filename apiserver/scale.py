@@ -97,7 +97,7 @@ class ScaleHandler:
         """
 
         def transform(old: Object | None) -> Object:
-            assert old is not None, "a scale never creates"  # noqa: PT018
+            assert old is not None, "a scale never creates"
             scale = make(old)
             _check(call, scale)
             if own:
@@ -175,7 +175,7 @@ def _selector(call: Call, obj: Object, paths: Scale) -> str:
 
 def _paths(call: Call) -> Scale:
     paths = call.served.version.scale
-    assert paths is not None, "checked by the handler"  # noqa: PT018
+    assert paths is not None, "checked by the handler"
     return paths
 
 

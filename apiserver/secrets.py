@@ -5,13 +5,12 @@ readable by its owner only; a copy of the database alone gives nothing away. The
 hands it to the kinds that have secure values.
 """
 
-import os
-import tempfile
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from inkube.apiserver import keyfiles
 from inkube.controllers.secure import Entry
 from inkube.storage import errors
 from inkube.storage.store import Store
@@ -34,7 +33,7 @@ class StoredSecrets:
         """Made on first use: most servers never hold a secure value."""
         from cryptography.fernet import Fernet
 
-        return Fernet(_load_key(self._data, Fernet.generate_key()))
+        return Fernet(keyfiles.load(self._data, "key", Fernet.generate_key()))
 
     async def put(self, entry: Entry) -> None:
         """Keep it, over one of the same namespace and name."""
@@ -88,30 +87,6 @@ class StoredSecrets:
             value=self._seal.decrypt(stored["sealed"].encode()).decode(),
             created=datetime.fromisoformat(stored["created"]),
         )
-
-
-def _load_key(data: Path | None, fresh: bytes) -> bytes:
-    """The key beside a data file, put there when there is none; `fresh` without a file.
-
-    It appears complete or not at all, so several processes may start on one file.
-    """
-    if data is None:
-        return fresh
-    path = data.with_name(f"{data.name}.key")
-    if path.exists():
-        return path.read_bytes()
-    handle, draft = tempfile.mkstemp(prefix=path.name, dir=path.parent)
-    with os.fdopen(handle, "wb") as file:
-        file.write(fresh)
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        return path.read_bytes()
-    finally:
-        os.unlink(draft)
-    return fresh
 
 
 def _key(namespace: str, name: str) -> str:

@@ -15,11 +15,15 @@ from types import TracebackType
 from typing import Any, Self
 
 from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http_parser import RawRequestMessage
+from aiohttp.streams import StreamReader
+from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
-from inkube.apiserver import auth, bodies, bootstrap, kubeconfig
+from inkube.apiserver import bodies, bootstrap, kubeconfig, security
 from inkube.apiserver.admission import Chain
-from inkube.apiserver.app import App, Parts
+from inkube.apiserver.app import App, Parts, SubresourceHandler
 from inkube.apiserver.catalog import LiveCatalog
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.codec import JSONCodec
@@ -32,15 +36,18 @@ from inkube.apiserver.handlers import Handlers
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.lifecycle import NamespaceLifecycle
 from inkube.apiserver.metrics import Metrics
+from inkube.apiserver.modules import ModuleAdmission, ModuleStrategy
 from inkube.apiserver.namespaces import FinalizeHandler
+from inkube.apiserver.openapi import OpenAPI
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.rendering import Renderer
-from inkube.apiserver.modules import ModuleAdmission, ModuleStrategy
 from inkube.apiserver.resources import Resource, Resources
+from inkube.apiserver.reviews import Reviews
 from inkube.apiserver.scale import ScaleHandler
 from inkube.apiserver.secrets import StoredSecrets
+from inkube.apiserver.tokenrequests import TokenRequestHandler
+from inkube.controllers import aggregation, crds, garbage, namespaces
 from inkube.controllers.clock import SystemClock
-from inkube.controllers import crds, garbage, namespaces
 from inkube.controllers.environment import Environment, Recheck
 from inkube.controllers.events import Recorder
 from inkube.controllers.kinds import KindModule
@@ -98,8 +105,9 @@ class APIServer:
     async def _start(self) -> None:
         codec = JSONCodec()
         self.store = await self._stack.enter_async_context(Store(self._log(), codec))
+        self.security = security.build(self.options, self.store, self.identity)
         modules = ModuleAdmission(lambda: self.environment)
-        chain = Chain([NamespaceLifecycle(self.store), modules])
+        chain = Chain([NamespaceLifecycle(self.store), modules, *self.security.plugins()])
         self.registry = Registry(self.store, chain, self.identity, codec)
         self.client = InProcessClient(self.registry, self.resources)
         bootstrap.install_builtin(self.resources, self.identity)
@@ -108,12 +116,13 @@ class APIServer:
         self.environment = self._environment(provisioning)
         for module in (*provisioning.modules, *self.options.kinds):
             self._add_kind(module, modules)
-        await bootstrap.first_objects(self.client)
+        await bootstrap.first_objects(self.client, roles=self.options.authorization_mode == "RBAC")
         crds.add(self.manager, Installer(self.resources, chain))
         if self.options.controllers:
             catalog = LiveCatalog(self.store, self.resources)
             namespaces.add(self.manager, catalog)
             garbage.add(self.manager, catalog)
+        aggregation.add(self.manager, self.client)
         await self._serve()
         await self._stack.enter_async_context(self.manager)
 
@@ -158,36 +167,37 @@ class APIServer:
             return MemoryLog()
         from inkube.storage.sqlite import SqliteOptions, sqlite_log
 
-        synchronous = "FULL" if self.options.durable else "NORMAL"
-        return sqlite_log(self.options.data, SqliteOptions(synchronous=synchronous))
+        options = SqliteOptions(synchronous="FULL" if self.options.durable else "NORMAL")
+        return sqlite_log(self.options.data, options)
 
     async def _serve(self) -> None:
         app = App(self._parts())
-        server = web.Server(app, request_factory=_make_request, access_log=None)  # type: ignore[arg-type] # an object with __call__
+        server = web.Server(app, request_factory=_make_request, access_log=None)
         runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
         await runner.setup()
         self._stack.push_async_callback(runner.cleanup)
-        site = web.TCPSite(runner, self.options.host, self.options.port)
+        context = self.security.context()
+        site = web.TCPSite(runner, self.options.host, self.options.port, ssl_context=context)
         await site.start()
         host, port = runner.addresses[0][:2]
         self.port: int = port
         name = f"[{host}]" if ":" in host else host
-        self.url = f"http://{name}:{port}"
+        self.url = f"{'https' if context else 'http'}://{name}:{port}"
 
     def _parts(self) -> Parts:
         metrics = Metrics()
         handlers = Handlers(self.registry, Renderer(self.identity))
-        endpoints = Endpoints(metrics)
+        endpoints = Endpoints(metrics, self.resources)
         discovery = Discovery(self.resources)
         return Parts(
             registry=self.registry,
             resources=self.resources,
             handlers=handlers,
-            authenticator=auth.Open(),
-            authorizer=auth.AlwaysAllow(),
-            guard=Guard(loopback_only=True),
+            access=self.security.access,
+            guard=Guard(loopback_only=self.security.is_open),
             metrics=metrics,
             endpoints={
+                "/": endpoints.root,
                 "/healthz/": endpoints.health,
                 "/livez/": endpoints.health,
                 "/readyz/": endpoints.health,
@@ -195,16 +205,27 @@ class APIServer:
                 "/metrics": endpoints.metrics,
                 "/api/": discovery,
                 "/apis/": discovery,
+                "/openapi/": OpenAPI(self.resources),
             },
-            subresources={
-                ("*", "*", "scale"): ScaleHandler(self.registry, self.identity),
-                ("", "namespaces", "finalize"): FinalizeHandler(handlers),
-            },
+            subresources=self._subresources(handlers),
         )
+
+    def _subresources(self, handlers: Handlers) -> dict[tuple[str, str, str], SubresourceHandler]:
+        guards = self.security
+        tokens = TokenRequestHandler(self.registry, guards.authenticator.accounts, self.identity)
+        reviews = Reviews(guards.authenticator, guards.authorizer, self.identity)
+        return {
+            ("*", "*", "scale"): ScaleHandler(self.registry, self.identity),
+            ("", "namespaces", "finalize"): FinalizeHandler(handlers),
+            ("", "serviceaccounts", "token"): tokens,
+            **reviews.handlers(),
+        }
 
     def kubeconfig(self) -> str:
         """A kubeconfig for this server, as YAML text."""
-        return kubeconfig.render(kubeconfig.Access(self.url))
+        guards = self.security
+        authority = guards.certificate.authority if guards.certificate else b""
+        return kubeconfig.render(kubeconfig.Access(self.url, guards.token, authority))
 
     async def settled(self, within: float = 10.0) -> None:
         """Wait until every controller has seen the newest revision and has nothing to do."""
@@ -212,7 +233,15 @@ class APIServer:
             await self.manager.settled()
 
 
-def _make_request(*parts: Any) -> BaseRequest:
+def _make_request(
+    message: RawRequestMessage,
+    payload: StreamReader,
+    protocol: RequestHandler,
+    writer: AbstractStreamWriter,
+    task: asyncio.Task[None],
+) -> BaseRequest:
     """A request whose body may be as large as kube-apiserver's."""
     loop = asyncio.get_running_loop()
-    return BaseRequest(*parts, loop=loop, client_max_size=bodies.MAX_BODY)
+    return BaseRequest(
+        message, payload, protocol, writer, task, loop, client_max_size=bodies.MAX_BODY
+    )

@@ -13,6 +13,7 @@ from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.resources import Resource, Served
 from inkube.schemas import decoding, names, objectmeta
+from inkube.schemas.builtin import conversion
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin.behaviours import Behaviour
 from inkube.schemas.fielderrors import FieldError
@@ -91,9 +92,7 @@ class Strategy:
         rules = call.served.rules
         if rules is None:
             return []
-        if rules.are_blocked(found):
-            return [rules.not_checked]
-        errors, warnings = rules.validate(obj, old)
+        errors, warnings = rules.judge(found, obj, old)
         for warning in warnings:
             call.warn(warning)
         return errors
@@ -123,6 +122,13 @@ class Strategy:
         stored["apiVersion"] = storage.api_version
         storage.schema.prune_and_default(stored, None, lenient=True)
         return stored  # type: ignore[no-any-return] # a copy of an Object is one
+
+    def from_storage(self, obj: Object, served: Served) -> Object:
+        """A new object in another version than the stored one; pruned by that version's schema."""
+        shown: Object = orjson.loads(orjson.dumps(obj))
+        shown["apiVersion"] = served.api_version
+        served.schema.prune(shown)
+        return shown
 
     def renew(self, resource: Resource, entry: Entry) -> Object:
         """A stored object under today's schema; the same object when nothing differs."""
@@ -251,7 +257,10 @@ class BuiltinStrategy(Strategy):
     def to_storage(self, resource: Resource, obj: Object) -> Object:
         if obj.get("apiVersion") == resource.storage.api_version:
             return obj
-        return {**obj, "apiVersion": resource.storage.api_version}
+        return conversion.convert(obj, resource.storage.api_version)
+
+    def from_storage(self, obj: Object, served: Served) -> Object:
+        return conversion.convert(obj, served.api_version)
 
     def renew(self, resource: Resource, entry: Entry) -> Object:
         return entry.value

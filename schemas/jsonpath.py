@@ -158,11 +158,8 @@ def _holds(left: Any, operator: str, right: list[Any]) -> bool:
         equal = left == other and isinstance(left, bool) == isinstance(other, bool)
         return equal is (operator == "==")
     try:
-        return {
-            "<": left < other,
-            "<=": left <= other,
-            ">": left > other,
-            ">=": left >= other,
-        }[operator]
+        below, above = bool(left < other), bool(left > other)
     except TypeError:
         return False
+    equal = left == other
+    return {"<": below, "<=": below or equal, ">": above, ">=": above or equal}[operator]

@@ -91,9 +91,9 @@ def string_steps(node: Node) -> list[Step]:
         elif not matches(value):
             add_invalid(path, value, f"should match '{pattern}'", errors)
 
-    search = patterns.short_matcher(pattern) if pattern else None
-    if search is not None:
-        return [_unless_matched((shortest, min(longest, patterns.SHORT)), search, check_string)]
+    short = patterns.short_matcher(pattern) if pattern else None
+    if short is not None:
+        return [_unless_matched((shortest, min(longest, short[1])), short[0], check_string)]
     return [check_string if pattern else _unless_sized((shortest, longest), check_string)]
 
 

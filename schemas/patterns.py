@@ -1,6 +1,6 @@
 """Regular expressions with RE2's syntax and meaning.
 
-RE2 decides what a pattern is and what it matches. Its Python wrapper is ten times slower than
+RE2 decides what a pattern is and what it matches (`regexp`). A call of it is five times slower than
 `re`, so patterns of a plain sort, shown below to mean the same in both and to be harmless, run
 in `re` on short texts. A repeated group is harmless when every round starts with a character of
 its own and can match in one way only, like the dots in `(\\.[a-z]+)*`.
@@ -13,44 +13,30 @@ from re import _constants as ops  # type: ignore[attr-defined]  # no public home
 from re import _parser  # type: ignore[attr-defined]  # no public home
 from typing import Any
 
-import re2
+from inkube.schemas import regexp
 
 Matcher = Callable[[str], bool]
-PatternError = re2.error
+PatternError = regexp.RegexError
 
-SHORT = 300
-"""The longest text `re` is asked about; two unbounded repeats then cost at most 300² steps."""
-_MOST_REPEATS, _MOST_OPTIONS = 2, 4
+_LONGEST, _SHORTEST = 300, 8
+"""The longest text `re` is asked about, and the least length that makes asking it worthwhile."""
+_MOST_STEPS = 2_000_000
+"""What a text made to hurt may cost: some ten milliseconds."""
 _ODD = re.compile(
     r"[^\x20-\x7e]|\\[^dw./\-+^$|?*(){}\[\]]|\(\?[^:]|\[\[:|[*+?}][+?]|\{,|&&|--|~~|\|\|"
 )
 """What RE2 and `re` may read differently: flags, \\b, \\s, classes of Unicode, lazy repeats…"""
 
 
-@lru_cache(maxsize=4096)
 def matcher(pattern: str) -> Matcher:
     """A function telling whether a text contains a match. Raises PatternError."""
-    options = re2.Options()
-    options.log_errors = False
-    expression = re2.compile(pattern, options=options)
-    search = expression.search
-
-    def match(text: str) -> bool:
-        return search(text) is not None
-
-    return match
+    return regexp.compile(pattern).matches
 
 
 @lru_cache(maxsize=4096)
-def short_matcher(pattern: str) -> Callable[[str], object] | None:
-    """A faster search for texts of at most SHORT characters, where the pattern allows one."""
-    fast = _as_python(pattern)
-    return fast.search if fast else None
-
-
-def _as_python(pattern: str) -> "re.Pattern[str] | None":
-    """The same pattern for `re`, or None where that is not certain."""
-    if _ODD.search(pattern) or len(pattern) > SHORT:
+def short_matcher(pattern: str) -> tuple[Callable[[str], object], int] | None:
+    """A faster search and the longest text it may be asked about; None where there is none."""
+    if _ODD.search(pattern) or len(pattern) > _LONGEST:
         return None
     try:
         tree = _parser.parse(pattern, re.ASCII)
@@ -58,10 +44,13 @@ def _as_python(pattern: str) -> "re.Pattern[str] | None":
         return None
     repeats, options = _freedom(tree)
     anchored = len(tree) and tree[0] == (ops.AT, ops.AT_BEGINNING)
-    if repeats + (not anchored) > _MOST_REPEATS or options > _MOST_OPTIONS:
+    tries = repeats + (not anchored)
+    steps = _MOST_STEPS >> min(options, 64)
+    longest = min(int(steps ** (1 / tries)) if tries else steps, _LONGEST)
+    if longest < _SHORTEST:
         return None
     # `$` is the very end in RE2; in `re` it also stands before a last newline
-    return re.compile(_end_anchored(pattern), re.ASCII)
+    return re.compile(_end_anchored(pattern), re.ASCII).search, longest
 
 
 def _end_anchored(pattern: str) -> str:
@@ -77,19 +66,35 @@ _WILD = (99, 99)
 def _freedom(tree: Any) -> tuple[int, int]:
     """How often `re` may try again: (unbounded repeats, choices), _WILD when they are nested."""
     repeats = options = 0
-    for op, value in tree:
+    for index, (op, value) in enumerate(tree):
         more = (0, 0)
         if op is ops.SUBPATTERN:
             more = _freedom(value[3])
         elif op is ops.BRANCH:
             found = [_freedom(branch) for branch in value[1]]
-            more = sum(r for r, _ in found), sum(o for _, o in found) + len(found) - 1
+            more = (
+                max(r for r, _ in found),
+                max(o for _, o in found) + (len(found) - 1).bit_length(),
+            )
         elif op is ops.MAX_REPEAT:
             more = _freedom_of_repeat(value)
         elif op not in {ops.LITERAL, ops.NOT_LITERAL, ops.IN, ops.AT, ops.ANY}:
             return _WILD
+        if _is_settled(tree, index):
+            more = (0, 0)
         repeats, options = repeats + more[0], options + more[1]
     return repeats, options
+
+
+def _is_settled(tree: Any, index: int) -> bool:
+    """A repeated class whose end the next character decides, such as the digits in `[0-9]+m`."""
+    item = tree[index]
+    while item[0] is ops.SUBPATTERN and len(item[1][3]) == 1:
+        item = item[1][3][0]
+    if item[0] is not ops.MAX_REPEAT or not _single(item[1][2]) or index + 1 == len(tree):
+        return False
+    after, code = tree[index + 1]
+    return after is ops.LITERAL and not _can_match(item, code)
 
 
 def _freedom_of_repeat(value: Any) -> tuple[int, int]:

@@ -29,7 +29,6 @@ _CODES: Final = {
     "invalid perl operator": "invalid or unsupported Perl syntax",
     "invalid UTF-8": "invalid UTF-8",
     "invalid named capture group": "invalid named capture",
-    "pattern too large - compile failed": "expression too large",
 }
 
 
@@ -83,7 +82,7 @@ def _next_character(data: bytes, position: int) -> int:
     return position
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=4096)
 def compile(text: str) -> Pattern:  # noqa: A001 - read as regexp.compile
     """The pattern, cached. Raises RegexError."""
     return Pattern(text)
@@ -92,12 +91,12 @@ def compile(text: str) -> Pattern:  # noqa: A001 - read as regexp.compile
 def _compiled(text: str) -> Any:
     compiled = _BINDING(text.encode("utf-8", "surrogatepass"), _OPTIONS)
     if not compiled.ok():
-        raise RegexError(_in_go(bytes(compiled.error()).decode("utf-8", "replace")))
+        raise RegexError(_in_go(bytes(compiled.error()).decode("utf-8", "replace"), text))
     return compiled
 
 
-def _in_go(message: str) -> str:
+def _in_go(message: str, pattern: str) -> str:
     for code, text in _CODES.items():
         if message == code or message.startswith(f"{code}: "):
             return f"error parsing regexp: {text}: `{message[len(code) + 2 :]}`"
-    return f"error parsing regexp: {message}"
+    return f"error parsing regexp: expression too large: `{pattern}`"

@@ -155,13 +155,14 @@ def invalid(group: str, kind: str, name: str, errors: Iterable[FieldError]) -> S
 
 
 def forbidden(group: str, resource: str, name: str, why: str) -> StatusError:
-    """403: refused by authorisation, admission or a rule of the kind."""
-    subject = (
-        f"{qualified(group, resource)} {quote(name)} is forbidden: {why}"
-        if name
-        else (f"{qualified(group, resource)} is forbidden: {why}")
-    )
-    return StatusError(403, Reason.FORBIDDEN, subject, details=_details(group, resource, name))
+    """403: refused by authorisation, admission or a rule of the kind; `resource` "" is a path."""
+    subject = f"{qualified(group, resource)} " if resource else ""
+    if name and resource:
+        subject += f"{quote(name)} is "
+    elif resource:
+        subject += "is "
+    text = f"{subject}forbidden: {why}"
+    return StatusError(403, Reason.FORBIDDEN, text, details=_details(group, resource, name))
 
 
 def unauthorized() -> StatusError:

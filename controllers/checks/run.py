@@ -28,7 +28,7 @@ from inkube.schemas.fielderrors import OMITTED, FieldError
 logger = logging.getLogger(__name__)
 R = TypeVar("R", bound=models.Resource)
 
-SECRET = "secure"  # noqa: S105 - the member whose values are never shown
+SECRET = "secure"
 
 
 class Run(Generic[R]):

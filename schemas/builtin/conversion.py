@@ -39,9 +39,10 @@ def convert(obj: Object, api_version: str) -> Object:
     """The object in another apiVersion of its kind; the same object where nothing is to do."""
     if obj.get("apiVersion") == api_version:
         return obj
-    if obj.get("kind") == "Event":
+    kind = (obj.get("kind"), api_version)
+    if kind in (("Event", "v1"), ("Event", "events.k8s.io/v1")):
         return _event(obj, api_version)
-    if obj.get("kind") == "HorizontalPodAutoscaler":
+    if kind[0] == "HorizontalPodAutoscaler" and api_version.startswith("autoscaling/"):
         made = _to_v1(obj) if api_version == "autoscaling/v1" else _to_v2(obj)
         return {**made, "apiVersion": api_version}
     return {**obj, "apiVersion": api_version}

@@ -49,7 +49,8 @@ def decode(obj: Object, gvk: GVK) -> Decoded:
     made = walk.struct(gotypes.of(name), obj, "")
     if walk.error:
         raise DecodeError(walk.error)
-    return Decoded(made, walk.unknown[:MAX_UNKNOWN])
+    head: Object = {member: made[member] for member in ("apiVersion", "kind") if member in made}
+    return Decoded({**head, **made}, walk.unknown[:MAX_UNKNOWN])
 
 
 def coerce(obj: Object, schema: Object, gvk: GVK, unknown: list[str] | None) -> None:

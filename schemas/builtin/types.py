@@ -103,16 +103,20 @@ def _component(name: str, pending: list[str], *, described: bool) -> Schema:
     return component
 
 
-def _referring(node: Schema, pending: list[str]) -> Schema:
+def _referring(node: Schema, pending: list[str], *, wrapped: bool = False) -> Schema:
+    """`node` with its references in OpenAPI's form; wrapped, a text may stand beside one."""
     made: Schema = {}
     for key, value in node.items():
         if key == "$ref":
             pending.append(value)
-            made["allOf"] = [{"$ref": f"#/components/schemas/{value}"}]
+            target = {"$ref": f"#/components/schemas/{value}"}
+            made |= {"allOf": [target]} if wrapped or len(node) > 1 else target
         elif key == "properties":
-            made[key] = {field: _referring(child, pending) for field, child in value.items()}
+            made[key] = {
+                field: _referring(child, pending, wrapped=True) for field, child in value.items()
+            }
         elif key in ("items", "additionalProperties"):
             made[key] = _referring(value, pending)
-        elif key != "x-go":
+        elif key not in ("x-go", "x-kubernetes-preserve-unknown-fields"):
             made[key] = value
     return made

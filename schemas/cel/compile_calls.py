@@ -34,7 +34,7 @@ _SCALARS = frozenset(
 )
 _PLAIN = frozenset({Kind.BOOL, Kind.INT, Kind.STRING, Kind.BYTES, Kind.TIMESTAMP, Kind.DURATION})
 """Types whose values Python compares as CEL does, also inside lists."""
-_DYNAMIC = frozenset({Kind.DYN, Kind.ERROR, Kind.PARAM})
+_DYNAMIC = frozenset({Kind.DYN, Kind.ERROR, Kind.PARAM, Kind.NULL})
 _SHORT = 10
 """Characters whose traversal costs 1."""
 
@@ -142,9 +142,8 @@ def _may_be_nan(node: Node) -> bool:
 def _membership(w: Writer, node: Call) -> Code:
     element, container = node.args
     constant = fold(container)
-    if isinstance(constant, list) and _is_plain(element.type) and _is_hashable(constant):
-        code = compiler.value(w, element)
-        return Code(f"({code.text} in {w.constant(frozenset(constant))})", code.fails)
+    if isinstance(constant, list) and _is_hashable(constant):
+        return _constant_membership(w, element, constant)
     codes = compiler.values(w, node.args)
     is_map = container.type.kind is Kind.MAP
     if container.type.kind is Kind.LIST:
@@ -162,6 +161,15 @@ def _membership(w: Writer, node: Call) -> Code:
         return Code(f"({codes[0].text} in {codes[1].text})", fails)
     contains = w.constant(operators.contains)
     return Code(f"{contains}({codes[0].text}, {codes[1].text})", True)
+
+
+def _constant_membership(w: Writer, element: Node, constant: list[Any]) -> Code:
+    """cel-go looks constants up in a set, and counts no cost for it."""
+    code = compiler.value(w, element)
+    if _is_plain(element.type):
+        return Code(f"({code.text} in {w.constant(frozenset(constant))})", code.fails)
+    contains = w.constant(operators.contains)
+    return Code(f"{contains}({code.text}, {w.constant(constant)})", code.fails)
 
 
 def _is_hashable(items: list[Any]) -> bool:

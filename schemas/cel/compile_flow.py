@@ -14,11 +14,28 @@ _CHECK = "if c > limit: raise exceeded()"
 
 
 def branches(w: Writer, node: Node) -> Code:
-    """`&&`, `||` and `?:`."""
+    """`&&`, `||`, `?:`, and `or` and `orValue` of an optional."""
     assert isinstance(node, Call)
     if node.function == "_?_:_":
         return _conditional(w, node)
+    if node.target is not None:
+        return _alternative(w, node, node.target)
     return _logical(w, node)
+
+
+def _alternative(w: Writer, node: Call, target: Node) -> Code:
+    """`o.or(p)` and `o.orValue(v)`: the argument is only computed where it is needed."""
+    optional = w.hold(compiler.value(w, target))
+    result = w.temporary()
+    if target.type.kind is not Kind.OPAQUE:
+        w.line(f"{w.constant(operators.optional)}({optional.text})")
+    with w.level():
+        with w.nested(f"if {optional.text}.present:"):
+            kept = optional.text if node.function == "or" else f"{optional.text}.value"
+            w.line(f"{result} = {kept}")
+        with w.block("else:"):
+            w.line(f"{result} = {compiler.value(w, node.args[0]).text}")
+    return Code(result)
 
 
 def _boolean(w: Writer, node: Node) -> Code:

@@ -49,7 +49,7 @@ def raw(w: Writer, node: Node) -> Code:
             return _apart(w, node, compile_flow.comprehension)
         case Call(function="_[_]" | "_[?_]"):
             return _index(w, node)
-        case Call(function="_&&_" | "_||_" | "_?_:_"):
+        case Call(function="_&&_" | "_||_" | "_?_:_" | "or" | "orValue"):
             return _apart(w, node, compile_flow.branches)
         case Call():
             return compile_calls.call(w, node)

@@ -186,13 +186,14 @@ class Graph:
         self.tokens: dict[State, tuple[frozenset[str], State]] = {}
         self.calls: dict[State, tuple[str, State]] = {}
         self.first: dict[str, State] = {}
-        self.last: dict[str, State] = {}
+        self.ends: dict[State, str] = {}
         self._count = 0
         self._next_memo: dict[State, frozenset[str]] = {}
         for name, element in RULES.items():
-            self.first[name], self.last[name] = self._new(), self._new()
+            self.first[name], last = self._new(), self._new()
+            self.ends[last] = name
             self._link(self.first[name], element)
-            self._free(element.end, self.last[name])
+            self._free(element.end, last)
 
     def following(self, state: State) -> frozenset[str]:
         """Tokens that may come next within the rule, and END if it may end (ATN.NextTokens)."""
@@ -202,8 +203,7 @@ class Graph:
 
     def callers(self, state: State) -> list[State]:
         """Where rules go on behind the rule that ends in `state`."""
-        names = {name for name, last in self.last.items() if last == state}
-        return [after for name, after in self.calls.values() if name in names]
+        return [after for name, after in self.calls.values() if name == self.ends[state]]
 
     def _look(self, state: State, seen: set[State]) -> Iterator[str]:
         if state in seen:
@@ -214,7 +214,7 @@ class Graph:
         if state in self.calls:
             name, _ = self.calls[state]
             yield from self._look(self.first[name], seen)
-        if state in self.last.values():
+        if state in self.ends:
             yield END
         for target in self.free.get(state, ()):
             yield from (kind for kind in self._look(target, seen))

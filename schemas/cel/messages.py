@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from inkube.schemas import gotext
 from inkube.schemas.cel.functions import CostExceededError, EvalError
 from inkube.schemas.cel.operators import NO_OVERLOAD
 from inkube.schemas.cel.program import CALL_LIMIT
@@ -10,6 +11,14 @@ from inkube.schemas.fielderrors import OMITTED, FieldError, Type
 
 OUT_OF_BUDGET: Final = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
+)
+_MESSAGE_OUT_OF_BUDGET: Final = (
+    "messageExpression evaluation failed due to running out of cost budget, no further validation"
+    " rules will be run"
+)
+_MESSAGE_TOO_DEAR: Final = (
+    "no further validation rules will be run due to call cost exceeds limit for"
+    " messageExpression: {}"
 )
 _REASONS: Final = {
     "FieldValueForbidden": Type.FORBIDDEN,
@@ -47,7 +56,7 @@ def too_dear(error: CostExceededError, name: str) -> str:
 
 
 def evaluated(rule: Rule, values: tuple[Any, Any], budget: int) -> tuple[str, int]:
-    """The message of a failing rule, and what messageExpression cost.
+    """The message of a failing rule, and what messageExpression cost; over `budget` all ends.
 
     A messageExpression sees the old value itself, never the optional a rule may see: naming oldSelf
     beside optionalOldSelf always fails. One that fails, or yields nothing or several lines, gives
@@ -57,11 +66,15 @@ def evaluated(rule: Rule, values: tuple[Any, Any], budget: int) -> tuple[str, in
     if expression is None or (rule.has_optional_old_self and rule.message_uses_old_self):
         return rule.message, 0
     try:
-        text, cost = expression.program.run(0, min(CALL_LIMIT, budget), *values)
+        text, cost = expression.program.run(0, CALL_LIMIT, *values)
     except EvalError as error:
         return rule.message, error.cost
-    except (CostExceededError, RuleError):
+    except RuleError:
         return rule.message, 0
+    except CostExceededError:
+        return _MESSAGE_TOO_DEAR.format(gotext.quote(expression.text)), budget + 1
+    if cost > budget:
+        return _MESSAGE_OUT_OF_BUDGET, cost
     text = text.strip() if isinstance(text, str) else ""
     if not text or "\n" in text or "\r" in text or len(text.encode()) > _LONGEST:
         return rule.message, cost

@@ -335,6 +335,13 @@ def negate(value: Any) -> Any:
     raise EvalError(NO_OVERLOAD)
 
 
+def optional(value: Any) -> Optional:
+    """The value, which has to be an optional."""
+    if isinstance(value, Optional):
+        return value
+    raise EvalError(NO_OVERLOAD)
+
+
 def boolean(value: Any) -> bool:
     """The value, which has to be a bool where an operator needs one."""
     if value is True or value is False:

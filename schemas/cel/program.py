@@ -53,7 +53,11 @@ class Program:
 
     def evaluate(self, variables: Mapping[str, Any], limit: int = CALL_LIMIT) -> Any:
         """The value. Raises EvalError, or CostExceededError over the limit."""
-        return self.run(0, limit, *[variables.get(name) for name in self.variables])[0]
+        try:
+            values = [variables[name] for name in self.variables]
+        except KeyError as missing:
+            raise EvalError(f"no such attribute(s): {missing.args[0]}") from None
+        return self.run(0, limit, *values)[0]
 
     def _compiled(self, environment: Environment) -> _Run:
         module = Module(environment.objects)

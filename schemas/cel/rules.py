@@ -1,9 +1,9 @@
 """Validation rules of a schema, run on objects: apiextensions-apiserver schema/cel/validation.go.
 
-    errors, warnings = RuleSet(schema).validate(obj, old)
+    found, warnings = RuleSet(schema).judge(errors, obj, old)
 
 Only the parts of an object that have rules are visited. Rules compile when they first run. Callers
-run rules only on objects whose other errors let them: see `blocks_rules`.
+run rules only on objects whose other errors let them: `judge` looks at those first.
 """
 
 from collections.abc import Iterable
@@ -52,12 +52,13 @@ class RuleSet:
         """Whether there is any rule."""
         return self._plan is not None
 
-    not_checked: Final = NOT_CHECKED
-    """The error that says that rules were not run."""
-
-    def are_blocked(self, errors: Iterable[FieldError]) -> bool:
-        """Whether the schema's errors keep these rules from being run."""
-        return blocks_rules(errors)
+    def judge(
+        self, errors: Iterable[FieldError], obj: Any, old: Any = None
+    ) -> tuple[list[FieldError], list[str]]:
+        """What comes behind the schema's errors: the rules' errors and warnings, or NOT_CHECKED."""
+        if self._plan is not None and blocks_rules(errors):
+            return [NOT_CHECKED], []
+        return self.validate(obj, old)
 
     def validate(
         self, obj: Any, old: Any = None, *, path: str = "", budget: int = OBJECT_BUDGET
@@ -228,6 +229,8 @@ class _Run:
         if rule.field_path:
             place = f"{path}.{rule.field_path}" if path else rule.field_path
         message, spent = messages.evaluated(rule, values, self._budget)
+        if spent > self._budget:
+            self._stop(plan, place, message)
         self._budget -= spent
         error = messages.refusal(place or "<nil>", values[0], message, rule.spec.get("reason"))
         if ratchet.holds and not rule.uses_old_self:

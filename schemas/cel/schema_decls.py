@@ -88,7 +88,7 @@ def _list(schema: Schema, name: str) -> Decl | None:
 
 def _object_or_map(schema: Schema, name: str) -> Decl | None:
     values = schema.get("additionalProperties")
-    if isinstance(values, dict) and values:
+    if isinstance(values, dict):
         element = declare(values, is_root=bool(values.get(_EMBEDDED)), name=f"{name}.@elem")
         if element is None:
             return None

@@ -6,7 +6,7 @@ code does, with its prediction, its repair of single tokens and its recovery
 """
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, cached_property, lru_cache
 
 from inkube.schemas.cel.grammar import (
     END,
@@ -256,29 +256,21 @@ class _Walker:
         starts = [option.start for option in options]
         if loop is not None:
             starts.append(loop.end)
-        known = {
-            place: _Configuration.closure(self._graph, {(start, (), False)})
-            for place, start in enumerate(starts)
-        }
+        view = _first_view(tuple(starts))
         for distance in range(len(self._tokens) - self._at + 1):
             kind = self._ahead(distance)
-            moved = {
-                place: found
-                for place, states in known.items()
-                if (found := _Configuration.moved(self._graph, states, kind))
-            }
-            if not moved:
-                return self._finished(known, distance)
-            if len(moved) == 1 or kind == EOF or _are_same(moved):
-                return min(moved)
-            known = moved
-        return min(known)
+            after = view.read(kind)
+            if not after.options:
+                return self._finished(view, distance)
+            if after.is_decided or kind == EOF:
+                return min(after.options)
+            view = after
+        return min(view.options)
 
-    def _finished(self, known: dict[int, set["_Config"]], distance: int) -> int:
+    def _finished(self, view: "_View", distance: int) -> int:
         """The option that left the rule before the tokens stopped fitting."""
-        outside = [place for place, states in known.items() if any(config[2] for config in states)]
-        if outside:
-            return min(outside)
+        if view.outside is not None:
+            return view.outside
         first, token = self._token(), self._token(distance)
         text = EOF if first.kind == EOF else self._text[first.pos : token.pos + _width(token)]
         if text.startswith(".") and text[1:] in _RESERVED:
@@ -299,47 +291,85 @@ _Config = tuple[State, tuple[State, ...], bool]
 """A state, where rules entered since go on, and whether the rule of the decision was left."""
 
 
-def _are_same(known: dict[int, set[_Config]]) -> bool:
-    """Whether the options can no longer be told apart."""
-    first, *others = ({config[:2] for config in states} for states in known.values())
-    return all(states == first for states in others)
+class _View:
+    """What the options of a decision may have come to, some tokens ahead; views are kept."""
+
+    def __init__(self, options: dict[int, frozenset[_Config]]) -> None:
+        self.options = options
+        self._next: dict[str, _View] = {}
+
+    @cached_property
+    def is_decided(self) -> bool:
+        """Whether one option is left, or they can no longer be told apart."""
+        first, *others = ({config[:2] for config in states} for states in self.options.values())
+        return all(states == first for states in others)
+
+    @cached_property
+    def outside(self) -> int | None:
+        """The first option that left the rule of the decision."""
+        left = (
+            place
+            for place, states in self.options.items()
+            if any(is_outside for _, _, is_outside in states)
+        )
+        return min(left, default=None)
+
+    def read(self, kind: str) -> "_View":
+        """What is left of the options behind a token."""
+        if kind not in self._next:
+            moved = {place: _moved(states, kind) for place, states in self.options.items()}
+            left = tuple((place, found) for place, found in moved.items() if found)
+            self._next[kind] = _view(left)
+        return self._next[kind]
 
 
-class _Configuration:
-    """Steps of the simulation that looks ahead."""
+@lru_cache(maxsize=256)
+def _first_view(starts: tuple[State, ...]) -> _View:
+    return _view(
+        tuple((place, _closure({(start, (), False)})) for place, start in enumerate(starts))
+    )
 
-    @staticmethod
-    def closure(graph: Graph, configs: set[_Config]) -> set[_Config]:
-        """All that can be reached without reading a token."""
-        found: set[_Config] = set()
-        pending = list(configs)
-        while pending:
-            config = pending.pop()
-            if config not in found:
-                found.add(config)
-                pending.extend(_Configuration.steps(graph, config))
-        return found
 
-    @staticmethod
-    def steps(graph: Graph, config: _Config) -> Iterator[_Config]:
-        """One step without a token."""
-        state, stack, is_outside = config
-        for target in graph.free.get(state, ()):
-            yield target, stack, is_outside
-        if state in graph.calls:
-            name, after = graph.calls[state]
-            yield graph.first[name], (*stack, after), is_outside
-        if state in graph.last.values():
-            if stack:
-                yield stack[-1], stack[:-1], is_outside
-            else:
-                yield from ((after, (), True) for after in graph.callers(state))
+@lru_cache(maxsize=4096)
+def _view(options: tuple[tuple[int, frozenset[_Config]], ...]) -> _View:
+    """One view for equal options: loops of a name's parts come back to it."""
+    return _View(dict(options))
 
-    @staticmethod
-    def moved(graph: Graph, configs: set[_Config], kind: str) -> set[_Config]:
-        """What is reached by reading a token."""
-        reached: set[_Config] = set()
-        for state, stack, is_outside in configs:
-            if state in graph.tokens and kind in graph.tokens[state][0]:
-                reached.add((graph.tokens[state][1], stack, is_outside))
-        return _Configuration.closure(graph, reached)
+
+def _closure(configs: set[_Config]) -> frozenset[_Config]:
+    """All that can be reached without reading a token."""
+    found: set[_Config] = set()
+    pending = list(configs)
+    while pending:
+        config = pending.pop()
+        if config not in found:
+            found.add(config)
+            pending.extend(_steps(config))
+    return frozenset(found)
+
+
+def _steps(config: _Config) -> Iterator[_Config]:
+    """One step without a token."""
+    graph = _graph()
+    state, stack, is_outside = config
+    for target in graph.free.get(state, ()):
+        yield target, stack, is_outside
+    if state in graph.calls:
+        name, after = graph.calls[state]
+        yield graph.first[name], (*stack, after), is_outside
+    if state in graph.ends:
+        if stack:
+            yield stack[-1], stack[:-1], is_outside
+        else:
+            yield from ((after, (), True) for after in graph.callers(state))
+
+
+def _moved(configs: frozenset[_Config], kind: str) -> frozenset[_Config]:
+    """What is reached by reading a token."""
+    tokens = _graph().tokens
+    reached = {
+        (tokens[state][1], stack, is_outside)
+        for state, stack, is_outside in configs
+        if state in tokens and kind in tokens[state][0]
+    }
+    return _closure(reached)

@@ -34,14 +34,15 @@ def validate(conversion: Object, path: str, *, check_bundle: bool) -> Iterator[F
     if client is None:
         yield required(client_path, "required when strategy is set to Webhook")
     else:
-        yield from _client(client, client_path)
+        yield from client_errors(client, client_path)
         if check_bundle and client.get("caBundle"):
             yield from certificates.validate(client["caBundle"], f"{client_path}.caBundle")
     yield from _review_versions(reviews, reviews_path)
 
 
-def _client(client: Object, path: str) -> Iterator[FieldError]:
-    url, service = client.get("url"), client.get("service")
+def client_errors(config: Object, path: str) -> Iterator[FieldError]:
+    """A webhook's clientConfig (apiserver/pkg/util/webhook/validation.go)."""
+    url, service = config.get("url"), config.get("service")
     if (url is None) == (service is None):
         yield required(path, "exactly one of url or service is required")
     elif url is not None:

@@ -5,6 +5,7 @@ adds it, `add` without a value adds null, `test` of a missing member with null h
 equal only when written alike, and the document itself cannot be replaced.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import jsonpatch
@@ -39,17 +40,22 @@ def apply_json_patch(obj: Object, operations: Any) -> tuple[Object, list[str]]:
     for operation in found:
         copied += _carry_out(document, operation)
         if copied > MAX_COPIED:
-            raise _refused()
+            why = (
+                f"unable to copy, the accumulated size increase of copy is {copied}, exceeding "
+                f"the limit {MAX_COPIED}"
+            )
+            raise JSONPatchFailure(why)
     return document, _unknown_members(found)
 
 
-def _refused() -> status.StatusError:
-    return status.StatusError(
-        422,
-        status.Reason.INVALID,
-        "the server rejected our request due to an error in our request",
-        details={},
-    )
+class JSONPatchFailure(status.StatusError):
+    """A 422 for an operation that cannot be carried out; `why` is evanphx's own text, which only
+    webhooks' patches show."""
+
+    def __init__(self, why: str) -> None:
+        message = "the server rejected our request due to an error in our request"
+        super().__init__(422, status.Reason.INVALID, message, details={})
+        self.why = why
 
 
 def _checked(operations: Any) -> list[Object]:
@@ -88,90 +94,165 @@ def _unknown_members(operations: list[Object]) -> list[str]:
 
 
 def _carry_out(document: Object, operation: Object) -> int:
-    """Do one operation in place; answers how many bytes it copied."""
+    """Do one operation in place; answers how many bytes it copied. Raises JSONPatchFailure."""
+    op, path = operation.get("op") or "unknown", operation.get("path")
+    if op not in _OPERATIONS:
+        raise JSONPatchFailure(f"Unexpected kind: {op}")
+    if not isinstance(path, str):
+        why = f"{op} operation failed to decode path: operation missing path field: missing value"
+        raise JSONPatchFailure(why)
     try:
-        return _perform(document, operation)
-    except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, LookupError) as error:
-        raise _refused() from error
+        return _OPERATIONS[op](document, path, operation)
+    except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException) as error:
+        raise JSONPatchFailure(f"error in {op} for path: '{path}': {error}") from error
 
 
-def _perform(document: Object, operation: Object) -> int:
-    op, path, value = (operation.get(member) for member in ("op", "path", "value"))
-    copied = 0
-    if op in ("move", "copy"):
-        source = _absolute(document, operation.get("from"))
-        value = _found(document, source)
-        if op == "move":
-            _standard(document, {"op": "remove", "path": source})
-        else:
-            text = orjson.dumps(value)
-            value, copied = orjson.loads(text), len(text)
-        op = "add"
-    place = _absolute(document, path, inserts=op == "add")
-    if op == "test":
-        _test(document, place, value)
+def _add(document: Object, path: str, operation: Object) -> int:
+    place = _reach(document, path, f'add operation does not apply: doc is missing path: "{path}"')
+    _insert(place, operation.get("value"), f"error in add for path: '{path}'")
+    return 0
+
+
+def _remove(document: Object, path: str, operation: Object) -> int:
+    complaint = f'remove operation does not apply: doc is missing path: "{path}"'
+    _take(_reach(document, path, complaint), f"error in remove for path: '{path}'")
+    return 0
+
+
+def _replace(document: Object, path: str, operation: Object) -> int:
+    complaint = "replace operation does not apply: doc is missing"
+    place = _reach(document, path, f"{complaint} path: {path}")
+    value = operation.get("value")
+    container, key = place
+    if isinstance(container, list):
+        _index(container, key, f"{complaint} key: {path}", bare=True)
+        _standard("replace", place, value)
     else:
-        adds = op == "replace" and _is_missing_member(document, place)
-        _standard(document, {"op": "add" if adds else op or "", "path": place, "value": value})
-    return copied
+        _standard("add", place, value)
+    return 0
 
 
-def _standard(document: Object, operation: Object) -> None:
-    jsonpatch.apply_patch(document, [operation], in_place=True)
+def _move(document: Object, path: str, operation: Object) -> int:
+    origin = str(operation.get("from") or "")
+    complaint = "move operation does not apply: doc is missing"
+    source = _reach(document, origin, f"{complaint} from path: {origin}")
+    in_move = f"error in move for path: '{source[1]}'"
+    value = _value(source, in_move)
+    _take(source, in_move)
+    place = _reach(document, path, f"{complaint} destination path: {path}")
+    _insert(place, value, f"error in move for path: '{path}'")
+    return 0
 
 
-def _absolute(document: Object, path: str | None, *, inserts: bool = False) -> str:
-    """The path with indices counted from the start; -1 inserts after the last item."""
-    if not path or not path.startswith("/"):
-        raise LookupError(f"{path!r} leads nowhere")
-    parts = [_unescaped(part) for part in path.split("/")[1:]]
+def _copy(document: Object, path: str, operation: Object) -> int:
+    origin = str(operation.get("from") or "")
+    complaint = "copy operation does not apply: doc is missing"
+    source = _reach(document, origin, f"{complaint} from path: {origin}")
+    text = orjson.dumps(_value(source, f"error in copy for from: '{origin}'"))
+    place = _reach(document, path, f"{complaint} destination path: {path}")
+    _insert(place, orjson.loads(text), "error while adding value during copy")
+    return len(text)
+
+
+def _test(document: Object, path: str, operation: Object) -> int:
+    place = _reach(document, path, f"test operation does not apply: is missing path: {path}")
+    found = _value(place, f"error in test for path: '{path}'")
+    if not _same(found, operation.get("value")):
+        raise JSONPatchFailure(f"testing value {path} failed: test failed")
+    return 0
+
+
+_OPERATIONS: dict[str, Callable[[Object, str, Object], int]] = {
+    "add": _add, "copy": _copy, "move": _move, "remove": _remove, "replace": _replace,
+    "test": _test,
+}  # fmt: skip
+_Place = tuple[Any, str]
+"""A container and the last part of a path, as it was written."""
+
+
+def _reach(document: Object, path: str, complaint: str) -> _Place:
+    """Walk to the container of a path; what is not there is a missing value."""
+    parts = [_unescaped(part) for part in path.split("/")]
+    if len(parts) < 2:
+        raise JSONPatchFailure(f"{complaint}: missing value")
     container: Any = document
-    for depth, part in enumerate(parts):
-        last = depth == len(parts) - 1
-        if isinstance(container, list) and part.startswith("-") and part[1:].isdecimal():
-            parts[depth] = part = str(_from_end(container, part, inserts=inserts and last))
-        container = None if last else _child(container, part)
-    made: str = jsonpointer.JsonPointer.from_parts(parts).path
-    return made
+    for part in parts[1:-1]:
+        try:
+            container = _child(container, part)
+        except (LookupError, ValueError) as error:
+            raise JSONPatchFailure(f"{complaint}: missing value") from error
+    if not isinstance(container, dict | list):
+        raise JSONPatchFailure(f"{complaint}: missing value")
+    return container, parts[-1]
 
 
 def _unescaped(part: str) -> str:
     return part.replace("~1", "/").replace("~0", "~")
 
 
-def _from_end(container: list[Any], part: str, *, inserts: bool) -> int:
-    index = len(container) + int(part) + inserts
-    if index < 0:
-        raise LookupError(f"index {part} is out of bounds")
+def _child(container: Any, part: str) -> Any:
+    if isinstance(container, list):
+        index = int(part)
+        return container[index if index >= 0 else len(container) + index]
+    return container[part] if isinstance(container, dict) else None
+
+
+def _index(container: list[Any], key: str, prefix: str, *, bare: bool = False) -> int:
+    """An index of an item that is there, counted from the start."""
+    missing = f"{prefix}: missing value"
+    if not key.removeprefix("-").isdecimal():
+        why = f"{prefix}: strconv.Atoi: parsing {gotext.quote(key)}: invalid syntax"
+        raise JSONPatchFailure(missing if bare else why)
+    index = int(key) + (len(container) if key.startswith("-") else 0)
+    if not 0 <= index < len(container):
+        why = f"{prefix}: Unable to access invalid index: {key}: invalid index referenced"
+        raise JSONPatchFailure(missing if bare else why)
     return index
 
 
-def _child(container: Any, part: str) -> Any:
+def _value(place: _Place, complaint: str) -> Any:
+    """What stands there; null for a member that is missing."""
+    container, key = place
     if isinstance(container, list):
-        if not part.isdecimal():
-            raise LookupError(f"{part!r} is no index")
-        return container[int(part)]
-    if isinstance(container, dict):
-        return container[part]
-    raise LookupError(f"nothing is below a scalar: {part!r}")
+        return container[_index(container, key, complaint)]
+    return container.get(key)
 
 
-def _is_missing_member(document: Object, path: str) -> bool:
-    parent, _, last = path.rpartition("/")
-    container = jsonpointer.resolve_pointer(document, parent)
-    return isinstance(container, dict) and _unescaped(last) not in container
+def _take(place: _Place, complaint: str) -> None:
+    container, key = place
+    if isinstance(container, list):
+        place = container, str(_index(container, key, complaint))
+    elif key not in container:
+        why = f"{complaint}: Unable to remove nonexistent key: {key}: missing value"
+        raise JSONPatchFailure(why)
+    _standard("remove", place, None)
 
 
-def _found(document: Object, path: str) -> Any:
-    """The value there; null for a missing member of an object that exists."""
-    if _is_missing_member(document, path):
-        return None
-    return jsonpointer.resolve_pointer(document, path)
+def _insert(place: _Place, value: Any, complaint: str) -> None:
+    """-1 is the place after the last item, as `-` is."""
+    container, key = place
+    if isinstance(container, list) and key != "-":
+        if not key.removeprefix("-").isdecimal():
+            why = f"{complaint}: value was not a proper array index: '{key}'"
+            raise JSONPatchFailure(
+                f"{why}: strconv.Atoi: parsing {gotext.quote(key)}: invalid syntax"
+            )
+        index = int(key) + (len(container) + 1 if key.startswith("-") else 0)
+        if not 0 <= index <= len(container):
+            why = f"{complaint}: Unable to access invalid index: {key}: invalid index referenced"
+            raise JSONPatchFailure(why)
+        place = container, str(index)
+    _standard("add", place, value)
 
 
-def _test(document: Object, path: str, value: Any) -> None:
-    if not _same(_found(document, path), value):
-        raise jsonpatch.JsonPatchTestFailed("testing value failed")
+def _standard(op: str, place: _Place, value: Any) -> None:
+    """One operation of RFC 6902 on a container."""
+    container, key = place
+    if isinstance(container, list) and key.startswith("-") and key != "-":
+        key = str(len(container) + int(key))
+    path = jsonpointer.JsonPointer.from_parts([key]).path
+    operation = {"op": op, "path": path, "value": value}
+    jsonpatch.apply_patch(container, [operation], in_place=True)
 
 
 def _same(left: Any, right: Any) -> bool:

@@ -3,6 +3,7 @@
 import pytest
 
 from inkube.schemas import patch
+from inkube.schemas.patch.json import JSONPatchFailure
 from inkube.schemas.status import StatusError
 
 LIST = {"l": ["a", "b", "c"]}
@@ -120,3 +121,38 @@ def test_copies_may_not_grow_without_bound():
 def test_unknown_members_are_told():
     operations = [{"op": "add", "path": "/a", "value": 1, "comment": "hm"}]
     assert patch.apply_json_patch({}, operations)[1] == ['json patch unknown field "[0].comment"']
+
+
+@pytest.mark.parametrize(
+    ("operation", "why"),
+    [
+        (
+            {"op": "add", "path": "/data/more", "value": 1},
+            'add operation does not apply: doc is missing path: "/data/more": missing value',
+        ),
+        (
+            {"op": "replace", "path": "/not/there", "value": 1},
+            "replace operation does not apply: doc is missing path: /not/there: missing value",
+        ),
+        ({"op": "test", "path": "/n", "value": 2}, "testing value /n failed: test failed"),
+        (
+            {"op": "remove", "path": "/gone"},
+            (
+                "error in remove for path: '/gone': "
+                "Unable to remove nonexistent key: gone: missing value"
+            ),
+        ),
+        (
+            {"op": "add", "path": "/l/9", "value": 1},
+            (
+                "error in add for path: '/l/9': "
+                "Unable to access invalid index: 9: invalid index referenced"
+            ),
+        ),
+        ({"op": "sing", "path": "/n"}, "Unexpected kind: sing"),
+    ],
+)
+def test_a_failure_tells_why_in_the_words_of_evanphx(operation, why):
+    with pytest.raises(JSONPatchFailure) as failure:
+        patch.apply_json_patch({"n": 1, **LIST}, [operation])
+    assert failure.value.why == why

@@ -17,6 +17,7 @@ from inkube.schemas.builtin.behaviours import (
     rbac,
     services,
     storagekinds,
+    webhookconfigs,
     workloads,
 )
 from inkube.schemas.builtin.behaviours.base import Behaviour
@@ -43,10 +44,10 @@ _CORE: _Family = {
 _ADMISSION: _Family = {
     "mutatingadmissionpolicies": extensions.Policies,
     "mutatingadmissionpolicybindings": extensions.PolicyBindings,
-    "mutatingwebhookconfigurations": extensions.WebhookConfigurations,
+    "mutatingwebhookconfigurations": webhookconfigs.WebhookConfigurations,
     "validatingadmissionpolicies": extensions.Policies,
     "validatingadmissionpolicybindings": extensions.PolicyBindings,
-    "validatingwebhookconfigurations": extensions.WebhookConfigurations,
+    "validatingwebhookconfigurations": webhookconfigs.WebhookConfigurations,
 }
 _APPS: _Family = {
     "daemonsets": workloads.DaemonSets,

@@ -36,8 +36,6 @@ class Behaviour:
     """What becomes of dependents when a DELETE does not say; `ignore`: it cannot be asked for."""
     generation: tuple[str, ...] | None = None
     """Which members count the generation; () keeps it at 1, None means that the kind has none."""
-    status_keeps: tuple[str, ...] = ("metadata",)
-    """Members a write to /status leaves as they are, beside spec; labels and such stay with it."""
 
     internal_group: str | None = None
     """The group 422s name, where one object has two APIs and this is not the stored one."""

@@ -1,6 +1,6 @@
-"""Defaults of what extends the API: webhook configurations, policies, classes.
+"""Admission policies, runtime classes and kinds that only count their generation.
 
-Their validation needs the server's rules for webhooks and expressions and is not here. Follows
+What is wrong with a policy's expressions is not said here. Follows
 pkg/apis/admissionregistration/v1/defaults.go.
 """
 
@@ -14,30 +14,11 @@ from inkube.schemas.fielderrors import FieldError
 Object = dict[str, Any]
 
 
-def _matching(target: Object) -> None:
+def fill_matching(target: Object) -> None:
+    """How resources match unless said otherwise, for policies and webhooks alike."""
     target.setdefault("matchPolicy", "Equivalent")
     for member in ("namespaceSelector", "objectSelector"):
         target.setdefault(member, {})
-
-
-class WebhookConfigurations(Behaviour):
-    """Validating and mutating ones."""
-
-    generation = ("webhooks",)
-    unconditional_update = False
-
-    def default(self, obj: Object) -> None:
-        for webhook in obj.get("webhooks") or []:
-            webhook.setdefault("failurePolicy", "Fail")
-            webhook.setdefault("timeoutSeconds", 10)
-            _matching(webhook)
-            if self.resource.plural.startswith("mutating"):
-                webhook.setdefault("reinvocationPolicy", "Never")
-            service = (webhook.get("clientConfig") or {}).get("service")
-            if service is not None:
-                service.setdefault("port", 443)
-            for rule in webhook.get("rules") or []:
-                rule.setdefault("scope", "*")
 
 
 class Policies(Behaviour):
@@ -67,7 +48,7 @@ class PolicyBindings(Behaviour):
 
 
 def _match_resources(target: Object) -> None:
-    _matching(target)
+    fill_matching(target)
     for member in ("resourceRules", "excludeResourceRules"):
         for rule in target.get(member) or []:
             rule.setdefault("scope", "*")

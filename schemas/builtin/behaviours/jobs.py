@@ -42,9 +42,7 @@ class Jobs(Behaviour):
         has_policy = spec.get("podFailurePolicy") is not None
         replacement = "Failed" if has_policy else "TerminatingOrFailed"
         poddefaults.fill(spec, {"podReplacementPolicy": replacement})
-        labels = (template.get("metadata") or {}).get("labels")
-        if labels and not obj["metadata"].get("labels"):
-            obj["metadata"]["labels"] = dict(labels)
+        _label_as_template(obj)
 
     def prepare_create(self, obj: Object) -> None:
         super().prepare_create(obj)
@@ -60,6 +58,7 @@ class Jobs(Behaviour):
         template_meta["labels"] = {**(template_meta.get("labels") or {}), **own}
         selector = spec.setdefault("selector", {})
         selector["matchLabels"] = {**(selector.get("matchLabels") or {}), _UID_LABEL: uid}
+        _label_as_template(obj)
 
     def check(self, obj: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}
@@ -88,6 +87,13 @@ class Jobs(Behaviour):
             if not same(spec.get(member), before.get(member))
         ]
         return errors
+
+
+def _label_as_template(obj: Object) -> None:
+    """A job without labels of its own has its template's."""
+    labels = (obj["spec"]["template"].get("metadata") or {}).get("labels")
+    if labels and not obj["metadata"].get("labels"):
+        obj["metadata"]["labels"] = dict(labels)
 
 
 def job_spec(spec: Object, path: str) -> list[FieldError]:

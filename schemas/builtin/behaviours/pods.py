@@ -55,6 +55,13 @@ class Pods(Behaviour):
     def check(self, obj: Object) -> list[FieldError]:
         return podvalidation.pod_spec(obj.get("spec") or {}, "spec")
 
+    def warnings(self, obj: Object, old: Object | None) -> list[str]:
+        found = podvalidation.warnings(obj.get("spec") or {}, "spec")
+        if old is not None:
+            return found
+        name = obj["metadata"].get("name", "")
+        return podvalidation.name_warnings(name, "the Pod's hostname") + found
+
     def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
         errors = self.check(obj)
         if errors:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from inkube.schemas import fielderrors, names
+from inkube.schemas import fielderrors, gotext, names
 from inkube.schemas.builtin.behaviours import checks, containers, metadata, naming, volumes
 from inkube.schemas.fielderrors import FieldError
 
@@ -92,6 +92,33 @@ def template(given: Object, path: str) -> list[FieldError]:
         why = "ephemeral containers not allowed in pod template"
         errors.append(fielderrors.forbidden(f"{path}.spec.ephemeralContainers", why))
     return errors
+
+
+def warnings(spec: Object, path: str) -> list[str]:
+    """What works but surprises: a variable defined twice (pkg/api/pod/warnings.go)."""
+    found = []
+    for member in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(member) or []):
+            seen: set[str] = set()
+            for at, variable in enumerate(container.get("env") or []):
+                name = variable.get("name", "")
+                if name in seen:
+                    found.append(
+                        f"{path}.{member}[{index}].env[{at}]: hides previous definition of "
+                        f"{gotext.quote(name)}, which may be dropped when using apply"
+                    )
+                seen.add(name)
+    return found
+
+
+def name_warnings(name: str, where: str) -> list[str]:
+    """A name that is no DNS label makes odd hostnames."""
+    problems = naming.label(name)
+    if not problems:
+        return []
+    listed = " ".join(problems)
+    advice = f"which can result in surprising behavior; a DNS label is recommended: [{listed}]"
+    return [f"metadata.name: this is used in {where}, {advice}"]
 
 
 def always_restarting(given: Object, path: str, owner: str) -> list[FieldError]:

@@ -12,6 +12,7 @@ from inkube.schemas.fielderrors import FieldError
 
 Object = dict[str, Any]
 _QUARTER = "25%"
+_TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 
 def _template(obj: Object) -> Object:
@@ -26,6 +27,7 @@ class _Workload(Behaviour):
     generation = ("spec",)
     word = ""
     """What the message about an empty selector calls the kind."""
+    warns_of_names = False
     counts: tuple[str, ...] = ("replicas", "minReadySeconds", "revisionHistoryLimit")
 
     def check(self, obj: Object) -> list[FieldError]:
@@ -45,11 +47,20 @@ class _Workload(Behaviour):
             errors.append(fielderrors.invalid("spec.selector", value, checks.IMMUTABLE))
         return errors
 
+    def warnings(self, obj: Object, old: Object | None) -> list[str]:
+        template = obj["spec"].get("template") or {}
+        found = podvalidation.warnings(template.get("spec") or {}, "spec.template.spec")
+        if old is not None or not self.warns_of_names:
+            return found
+        name = obj["metadata"].get("name", "")
+        return podvalidation.name_warnings(name, "Pod names and hostnames") + found
+
 
 class Deployments(_Workload):
     """Rolling updates by default; annotations count the generation too."""
 
     word = "deployment"
+    warns_of_names = True
     counts = ("replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
 
     def default(self, obj: Object) -> None:
@@ -109,6 +120,7 @@ class ReplicaSets(_Workload):
     """Labels and selector come from the template where they are not given."""
 
     word = "replicaset"
+    warns_of_names = True
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
@@ -169,15 +181,25 @@ class DaemonSets(_Workload):
 
     def prepare_create(self, obj: Object) -> None:
         super().prepare_create(obj)
-        annotations = obj["metadata"].get("annotations") or {}
-        key = "deprecated.daemonset.template.generation"
-        obj["metadata"]["annotations"] = {**annotations, key: annotations.get(key, "1")}
+        _count_template(obj, 1)
+
+    def prepare_update(self, obj: Object, old: Object) -> None:
+        super().prepare_update(obj, old)
+        text = (old["metadata"].get("annotations") or {}).get(_TEMPLATE_GENERATION, "1")
+        count = int(text) if text.isdecimal() else 1
+        changed = not same(obj["spec"].get("template"), old["spec"].get("template"))
+        _count_template(obj, count + changed)
 
     def check(self, obj: Object) -> list[FieldError]:
         errors = super().check(obj)
         kind = ((obj.get("spec") or {}).get("updateStrategy") or {}).get("type", "")
         choices = ("RollingUpdate", "OnDelete")
         return errors + checks.one_of(kind, "spec.updateStrategy.type", choices)
+
+
+def _count_template(obj: Object, count: int) -> None:
+    annotations = obj["metadata"].get("annotations") or {}
+    obj["metadata"]["annotations"] = {**annotations, _TEMPLATE_GENERATION: str(count)}
 
 
 class StatefulSets(_Workload):

@@ -92,7 +92,7 @@ def _utf8_length(text: str) -> int:
 
 def allocation(factor: float, size: int) -> int:
     """A call that makes a list of so many items (trackAllocatingListCall)."""
-    return int(size * factor) + 1 + LIST_CREATION
+    return min(int(size * factor) + 1 + LIST_CREATION, TOP)
 
 
 def fixed(low: int, high: int | None = None) -> EstimateFunction:

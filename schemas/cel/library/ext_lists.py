@@ -13,8 +13,8 @@ from inkube.schemas.cel.library import costs
 from inkube.schemas.cel.library.lists import COMPARABLE
 from inkube.schemas.cel.types import BYTES, INT, LIST_DYN, LIST_T, STRING, Type, list_of
 
-RANGE_MAX: Final = 10_000_000
-"""A longer range costs more than any limit allows; it is not even made."""
+RANGE_MAX: Final = 1_000_000
+"""A longer range costs more than one evaluation may (PerCallLimit); it is not even made."""
 _SELF_COMPARISON: Final = 2.0
 
 

@@ -7,10 +7,9 @@ pkg/api/validation; kube-openapi pkg/validation/strfmt.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date
 from typing import Any, ClassVar, Final
 
-from inkube.schemas import gourl
+from inkube.schemas import formats, gourl
 from inkube.schemas.cel import types, values
 from inkube.schemas.cel.estimates import REGEX_FACTOR, STRING_FACTOR, Argument, CallEstimate
 from inkube.schemas.cel.functions import Impl, Overload
@@ -42,18 +41,6 @@ _QUALIFIED_TEXT: Final = (
 _LABEL_VALUE_TEXT: Final = (
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
     "'.', and must start and end with an alphanumeric character"
-)
-_UUID: Final = re.compile(
-    r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}",
-    re.ASCII | re.IGNORECASE,
-)
-_BASE64: Final = re.compile(
-    r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})", re.ASCII
-)
-_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_DATE_TIME: Final = re.compile(
-    r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?(?:[zZ]|[+-]([0-9]{2}):([0-9]{2}))",
-    re.ASCII,
 )
 
 
@@ -145,27 +132,11 @@ def _uri(text: str) -> list[str]:
     return []
 
 
-def _asking(is_valid: Callable[[str], bool], fault: str) -> Callable[[str], list[str]]:
-    return lambda text: [] if is_valid(text) else [fault]
-
-
-def _is_date(text: str) -> bool:
-    if not _DATE.fullmatch(text):
-        return False
-    try:
-        date.fromisoformat(text)
-    except ValueError:
-        return text.startswith("0000") and _is_date(f"0004{text[4:]}")
-    return True
-
-
-def _is_datetime(text: str) -> bool:
-    """strfmt.IsDateTime: RFC 3339, small letters allowed, any offset."""
-    day, letter, clock = text[:10], text[10:11], text[11:]
-    found = _DATE_TIME.fullmatch(clock)
-    if letter not in ("T", "t") or found is None or not _is_date(day):
-        return False
-    return int(found[1]) < 24 and int(found[2]) < 60 and int(found[3]) < 60
+def _checking(name: str, fault: str) -> Callable[[str], list[str]]:
+    """A format of schemas; `fault` is all there is to say."""
+    check = formats.check_for(name)
+    assert check is not None
+    return lambda text: [] if check(text) else [fault]
 
 
 _FORMATS: Final[dict[str, FormatValue]] = {
@@ -192,16 +163,10 @@ _FORMATS: Final[dict[str, FormatValue]] = {
         40,
     ),
     "uri": FormatValue("URI", _uri, 2_000),
-    "uuid": FormatValue(
-        "uuid",
-        _asking(lambda text: bool(_UUID.fullmatch(text)), "does not match the UUID format"),
-        79,
-    ),
-    "byte": FormatValue(
-        "byte", _asking(lambda text: bool(_BASE64.fullmatch(text)), "invalid base64"), 95
-    ),
-    "date": FormatValue("date", _asking(_is_date, "invalid date"), 85),
-    "datetime": FormatValue("datetime", _asking(_is_datetime, "invalid datetime"), 85),
+    "uuid": FormatValue("uuid", _checking("uuid", "does not match the UUID format"), 79),
+    "byte": FormatValue("byte", _checking("byte", "invalid base64"), 95),
+    "date": FormatValue("date", _checking("date", "invalid date"), 85),
+    "datetime": FormatValue("datetime", _checking("datetime", "invalid datetime"), 85),
 }
 
 

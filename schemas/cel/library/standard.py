@@ -6,7 +6,7 @@ Operators belong to the engine. Upstream: cel-go common/stdlib/standard.go.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from inkube.schemas import regexp
+from inkube.schemas import patterns
 from inkube.schemas.cel.functions import EvalError, Impl, Overload
 from inkube.schemas.cel.library import costs
 from inkube.schemas.cel.types import BOOL, BYTES, INT, LIST_T, MAP_KV, STRING, Type
@@ -15,8 +15,8 @@ from inkube.schemas.cel.types import BOOL, BYTES, INT, LIST_T, MAP_KV, STRING, T
 def matches(text: str, pattern: str) -> bool:
     """Whether an RE2 pattern matches anywhere in the text."""
     try:
-        return regexp.compile(pattern).matches(text)
-    except regexp.RegexError as error:
+        return patterns.matcher(pattern)(text)
+    except patterns.PatternError as error:
         raise EvalError(str(error)) from None
 
 
@@ -24,10 +24,14 @@ def _matcher(constants: Mapping[int, Any]) -> Impl | None:
     if 1 not in constants:
         return None
     try:
-        compiled = regexp.compile(constants[1]).matches
-    except regexp.RegexError as error:
+        compiled = patterns.matcher(constants[1])
+    except patterns.PatternError as error:
         raise EvalError(str(error)) from None
-    return lambda text, _: compiled(text)
+    short = patterns.short_matcher(constants[1])
+    if short is None:
+        return lambda text, _: compiled(text)
+    quick, longest = short
+    return lambda text, _: bool(quick(text)) if len(text) <= longest else compiled(text)
 
 
 def _sizes() -> tuple[Overload, ...]:

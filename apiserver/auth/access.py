@@ -1,0 +1,56 @@
+"""The door: who asks, whom they act as, and whether they may. One call per request."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from aiohttp import web
+
+from inkube.apiserver.auth import attributes, impersonation
+from inkube.apiserver.auth.authenticators import Authenticator
+from inkube.apiserver.auth.authorizer import Authorizer
+from inkube.apiserver.calls import ADMIN, User
+from inkube.apiserver.requests import RequestInfo
+
+
+class Access(Protocol):
+    """What the application asks before it does anything."""
+
+    def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
+        """Who is asking. Raises StatusError 400, 401 or 403."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """Identify, impersonate, authorise."""
+
+    authenticator: Authenticator
+    authorizer: Authorizer
+
+    def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
+        """See `Access`."""
+        user = self.authenticator.identify(request)
+        wanted = attributes.of_request(user, info, request.query_string)
+        if impersonation.is_wanted(request.headers):
+            other = impersonation.read(request.headers)
+            if other is not None:
+                user = impersonation.become(other, wanted, self.authorizer)
+                wanted = attributes.of_request(user, info, request.query_string)
+        decision = self.authorizer.decide(wanted)
+        if not decision.allowed:
+            raise attributes.refusal(wanted, decision.reason)
+        return user
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Everybody is the administrator, unless the request says whom to act as. Only for loopback."""
+
+    guarded: Guarded
+
+    def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
+        """See `Access`; the common case costs two look-ups."""
+        headers = request.headers
+        if "Authorization" in headers or "Impersonate-User" in headers:
+            return self.guarded.admit(request, info)
+        return ADMIN

@@ -1,0 +1,100 @@
+"""What an authorizer decides about: one action of one user, and the words of its refusal.
+
+Follows apiserver/pkg/authorization/authorizer and
+apiserver/pkg/endpoints/handlers/responsewriters/errors.go.
+"""
+
+from dataclasses import dataclass
+from urllib.parse import parse_qs
+
+from inkube.apiserver.calls import User
+from inkube.apiserver.requests import RequestInfo
+from inkube.schemas import selectors, status
+from inkube.schemas.gotext import quote
+
+MASTERS = "system:masters"
+AUTHENTICATED = "system:authenticated"
+UNAUTHENTICATED = "system:unauthenticated"
+ANONYMOUS = User("system:anonymous", groups=(UNAUTHENTICATED,))
+_VERBS = {"watchone": "watch"}
+_NARROWED = frozenset({"list", "watch"})
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """One action. `path` is for what is no resource."""
+
+    user: User
+    verb: str
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    path: str = ""
+    is_resource: bool = True
+
+    @property
+    def combined(self) -> str:
+        """`pods`, or `pods/status`."""
+        return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """An authorizer's answer; `reason` is for reviews and refusals."""
+
+    allowed: bool
+    reason: str = ""
+
+
+def of_request(user: User, info: RequestInfo, query: str = "") -> Attributes:
+    """What a request wants to do. `query` is the raw query string.
+
+    A list of one name (`fieldSelector=metadata.name=a`) is about that name.
+    """
+    verb = _VERBS.get(info.verb, info.verb)
+    if not info.is_resource:
+        return Attributes(user, verb, path=info.path, is_resource=False)
+    name = info.name
+    if not name and verb in _NARROWED and "fieldSelector" in query:
+        name = _selected_name(query)
+    return Attributes(
+        user,
+        verb,
+        info.group,
+        info.version,
+        info.resource,
+        info.subresource,
+        info.namespace,
+        name,
+    )
+
+
+def _selected_name(query: str) -> str:
+    """The one name a field selector leaves, or ""."""
+    text = parse_qs(query).get("fieldSelector", [""])[0]
+    try:
+        name = selectors.selected_name(text)
+    except status.StatusError:
+        return ""  # the handler refuses it, to those who may ask
+    return "" if name in (".", "..") or "/" in name or "%" in name else name
+
+
+def refusal(attributes: Attributes, reason: str = "") -> status.StatusError:
+    """403 in the reference's words (`ForbiddenStatusError`)."""
+    user, verb = quote(attributes.user.name), attributes.verb
+    if not attributes.is_resource:
+        text = f"User {user} cannot {verb} path {quote(attributes.path)}"
+    else:
+        where = "at the cluster scope"
+        if attributes.namespace:
+            where = f"in the namespace {quote(attributes.namespace)}"
+        text = (
+            f"User {user} cannot {verb} resource {quote(attributes.combined)} "
+            f"in API group {quote(attributes.group)} {where}"
+        )
+    if reason:
+        text = f"{text}: {reason}"
+    return status.forbidden(attributes.group, attributes.resource, attributes.name, text)

@@ -1,0 +1,121 @@
+"""Who asks: client certificates, bearer tokens of a file, tokens of service accounts.
+
+Follows apiserver/pkg/authentication: request/x509, request/bearertoken, token/tokenfile, group.
+"""
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from inkube.apiserver.auth.attributes import AUTHENTICATED, UNAUTHENTICATED
+from inkube.apiserver.auth.serviceaccounts import (
+    AUDIENCES,
+    ServiceAccountTokens,
+    TokenRefused,
+    Verified,
+)
+from inkube.apiserver.calls import User
+from inkube.schemas import status
+
+Tokens = Mapping[str, User]
+INVALID = "invalid bearer token"
+
+
+@dataclass(frozen=True, slots=True)
+class Authenticator:
+    """Knows users by certificate or token. `fallback` is who comes with neither, None for 401.
+
+    `lenient` servers take who brings an unknown token for the fallback: they are open anyway.
+    """
+
+    accounts: ServiceAccountTokens
+    fallback: User | None = None
+    tokens: Tokens = field(default_factory=dict)
+    certificates: bool = False
+    lenient: bool = False
+
+    def identify(self, request: web.BaseRequest) -> User:
+        """The user of a request. Raises StatusError 401."""
+        if self.certificates:
+            user = _of_certificate(request)
+            if user is not None:
+                return with_authenticated(user)
+        token = bearer(request.headers.get("Authorization", ""))
+        if token:
+            try:
+                return self.verify(token).user
+            except TokenRefused as error:
+                if not self.lenient:
+                    raise status.unauthorized() from error
+        if self.fallback is None:
+            raise status.unauthorized()
+        return self.fallback
+
+    def verify(self, token: str, audiences: Sequence[str] = AUDIENCES) -> Verified:
+        """Whose token it is. Raises TokenRefused with what a TokenReview tells."""
+        user = self.tokens.get(token)
+        if user is not None:
+            shared = tuple(each for each in AUDIENCES if each in audiences)
+            if shared:
+                return Verified(with_authenticated(user), shared)
+            raise TokenRefused(INVALID)
+        try:
+            found = self.accounts.verify(token, audiences)
+        except TokenRefused as error:
+            raise TokenRefused(f"[{INVALID}, {error}]") from error
+        if found is None:
+            raise TokenRefused(INVALID)
+        return replace(found, user=with_authenticated(found.user))
+
+
+def bearer(header: str) -> str:
+    """The token of an Authorization header, "" when there is none."""
+    parts = header.strip().split(" ")
+    return parts[1] if len(parts) > 1 and parts[0].lower() == "bearer" else ""
+
+
+def with_authenticated(user: User) -> User:
+    """The same user in the group of all who logged in."""
+    if AUTHENTICATED in user.groups or UNAUTHENTICATED in user.groups:
+        return user
+    return replace(user, groups=(*user.groups, AUTHENTICATED))
+
+
+def read_tokens(path: Path) -> dict[str, User]:
+    """kube's CSV: token, user name, uid and optionally groups. Raises ValueError."""
+    found = {}
+    with path.open(newline="", encoding="utf-8") as file:
+        for row in csv.reader(file, skipinitialspace=True):
+            if not row:
+                continue
+            if len(row) < 3:
+                raise ValueError(
+                    f"token file '{path}' must have at least 3 columns "
+                    f"(token, user name, user uid), found {len(row)}"
+                )
+            token, name, uid, *groups = row
+            if token.strip():
+                found[token.strip()] = User(name, uid, tuple(_groups(groups)))
+    return found
+
+
+def _groups(cells: Sequence[str]) -> list[str]:
+    return [group.strip() for group in (cells[0] if cells else "").split(",") if group.strip()]
+
+
+def _of_certificate(request: web.BaseRequest) -> User | None:
+    """The common name and organisations of the client's certificate, which TLS has verified."""
+    certificate: Mapping[str, Any] | None = request.get_extra_info("peercert")
+    if not certificate:
+        return None
+    names, groups = [], []
+    for attribute in (pair for part in certificate.get("subject", ()) for pair in part):
+        if attribute[0] == "commonName":
+            names.append(attribute[1])
+        elif attribute[0] == "organizationName":
+            groups.append(attribute[1])
+    return User(names[-1], groups=tuple(groups)) if names and names[-1] else None

@@ -1,0 +1,33 @@
+"""The authorizer's protocol, and the one that says yes."""
+
+from typing import Any, Protocol
+
+from inkube.apiserver.auth.attributes import Attributes, Decision
+from inkube.apiserver.auth.rbac import EVERY_PATH, EVERYTHING
+from inkube.apiserver.calls import User
+
+YES = Decision(True)
+
+
+class Authorizer(Protocol):
+    """Decides who may do what. Never waits: what it needs is in memory."""
+
+    def decide(self, wanted: Attributes) -> Decision:
+        """Whether it is allowed, and why."""
+        ...
+
+    def rules_for(self, user: User, namespace: str) -> tuple[list[dict[str, Any]], str]:
+        """Every rule that applies to a user there, and what could not be resolved."""
+        ...
+
+
+class AlwaysAllow:
+    """Everybody may do everything."""
+
+    def decide(self, wanted: Attributes) -> Decision:
+        """Always allowed."""
+        return YES
+
+    def rules_for(self, user: User, namespace: str) -> tuple[list[dict[str, Any]], str]:
+        """Everything."""
+        return [EVERYTHING, EVERY_PATH], ""

@@ -1,0 +1,148 @@
+"""Acting as somebody else: the Impersonate headers and the rights they take.
+
+A requestor needs, in this order of tries: `impersonate-on:MODE:VERB` on what is asked for together
+with `impersonate:MODE` on whom they want to be (MODE `serviceaccount` or `user-info`), or plain
+`impersonate`. The first try's refusal is the answer. Nodes have no modes of their own here.
+Follows apiserver/pkg/endpoints/filters/impersonation.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from urllib.parse import unquote
+
+from multidict import CIMultiDictProxy
+
+from inkube.apiserver.auth import serviceaccounts
+from inkube.apiserver.auth.attributes import (
+    ANONYMOUS,
+    AUTHENTICATED,
+    UNAUTHENTICATED,
+    Attributes,
+    refusal,
+)
+from inkube.apiserver.auth.authorizer import Authorizer
+from inkube.apiserver.calls import User
+from inkube.schemas import status
+from inkube.schemas.gotext import quote
+
+USER = "Impersonate-User"
+_GROUP = "Impersonate-Group"
+_UID = "Impersonate-Uid"
+_EXTRA = "impersonate-extra-"
+_GROUP_OF_MODES = "authentication.k8s.io"
+Headers = CIMultiDictProxy[str]
+
+
+def is_wanted(headers: Headers) -> bool:
+    """Whether a request names somebody else."""
+    return any(key[:12].lower() == "impersonate-" for key in headers)
+
+
+def read(headers: Headers) -> User | None:
+    """Whom the headers name; None for nobody. Raises StatusError 400 when the name is missing."""
+    name = headers.get(USER, "")
+    groups = tuple(headers.getall(_GROUP, ()))
+    user = User(name, headers.get(_UID, ""), groups, _extra(headers))
+    if name:
+        return user
+    if not user.uid and not groups and not user.extra:
+        return None
+    raise status.bad_request(f"requested {_go(user)} without impersonating a user name")
+
+
+def _extra(headers: Headers) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    found: dict[str, list[str]] = {}
+    for key, value in headers.items():
+        if key.lower().startswith(_EXTRA):
+            found.setdefault(unquote(key[len(_EXTRA) :].lower()), []).append(value)
+    return tuple((key, tuple(values)) for key, values in found.items())
+
+
+def become(wanted: User, attributes: Attributes, authorizer: Authorizer) -> User:
+    """The user that a request acts as from now on. Raises StatusError 403."""
+    first: Attributes | None = None
+    reason = ""
+    for tried in _modes(wanted):
+        missing = next(
+            (
+                (need, decision.reason)
+                for need in tried.needs(wanted, attributes)
+                if not (decision := authorizer.decide(need)).allowed
+            ),
+            None,
+        )
+        if missing is None:
+            return _as_user(wanted)
+        if first is None:
+            first, reason = missing
+    if first is None:
+        raise AssertionError("unreachable: the plain mode is always tried")
+    raise refusal(first, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mode:
+    """One way to be allowed; `name` "" is the plain `impersonate`."""
+
+    name: str = ""
+
+    def needs(self, wanted: User, asked: Attributes) -> Iterator[Attributes]:
+        """The rights it takes, in the order they are checked."""
+        if self.name:
+            yield replace(asked, verb=f"impersonate-on:{self.name}:{asked.verb}")
+        group = _GROUP_OF_MODES if self.name else ""
+        verb = f"impersonate:{self.name}" if self.name else "impersonate"
+        base = Attributes(asked.user, verb, group=group, version="v1")
+        account = serviceaccounts.split(wanted.name)
+        if account is not None:
+            yield replace(base, resource="serviceaccounts", namespace=account[0], name=account[1])
+        else:
+            yield replace(base, resource="users", name=wanted.name)
+        for name in wanted.groups:
+            yield replace(base, resource="groups", name=name)
+        base = replace(base, group=_GROUP_OF_MODES)
+        if wanted.uid:
+            yield replace(base, resource="uids", name=wanted.uid)
+        for key, values in wanted.extra:
+            for value in values:
+                yield replace(base, resource="userextras", subresource=key, name=value)
+
+
+def _modes(wanted: User) -> Iterator[_Mode]:
+    is_account = serviceaccounts.split(wanted.name) is not None
+    if not is_account:
+        yield _Mode("user-info")
+    elif not (wanted.uid or wanted.groups or wanted.extra):
+        yield _Mode("serviceaccount")
+    yield _Mode()
+
+
+def _as_user(wanted: User) -> User:
+    """The wanted user with the groups that everybody of that kind has."""
+    groups = wanted.groups
+    account = serviceaccounts.split(wanted.name)
+    if account is not None and not groups:
+        groups = serviceaccounts.groups(account[0])
+    if wanted.name == ANONYMOUS.name:
+        if UNAUTHENTICATED not in groups:
+            groups = (*groups, UNAUTHENTICATED)
+    elif AUTHENTICATED not in groups and UNAUTHENTICATED not in groups:
+        groups = (*groups, AUTHENTICATED)
+    return replace(wanted, groups=groups)
+
+
+def _go(user: User) -> str:
+    """`%#v` of a user.DefaultInfo."""
+    groups = _strings(user.groups) if user.groups else "[]string(nil)"
+    extra = "map[string][]string(nil)"
+    if user.extra:
+        pairs = ", ".join(f"{quote(key)}:{_strings(values)}" for key, values in user.extra)
+        extra = f"map[string][]string{{{pairs}}}"
+    return (
+        f"&user.DefaultInfo{{Name:{quote(user.name)}, UID:{quote(user.uid)}, "
+        f"Groups:{groups}, Extra:{extra}}}"
+    )
+
+
+def _strings(values: tuple[str, ...]) -> str:
+    return "[]string{" + ", ".join(map(quote, values)) + "}"

@@ -1,0 +1,156 @@
+"""The RBAC authorizer: roles and bindings as they stand in the store, read from memory.
+
+Bindings are indexed by subject, per namespace, and indexed again when one of them changed.
+Follows plugin/pkg/auth/authorizer/rbac/rbac.go and pkg/registry/rbac/validation/rule.go.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from inkube.apiserver.auth import rules
+from inkube.apiserver.auth.attributes import MASTERS, Attributes, Decision
+from inkube.apiserver.auth.rules import Rule
+from inkube.apiserver.calls import User
+from inkube.schemas import status
+from inkube.schemas.gotext import quote
+from inkube.storage.entry import Entry
+from inkube.storage.store import BaseStore
+
+Object = dict[str, Any]
+GROUP = "rbac.authorization.k8s.io"
+EVERYTHING: Rule = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
+EVERY_PATH: Rule = {"nonResourceURLs": ["*"], "verbs": ["*"]}
+_CLUSTER = "/registry/clusterrolebindings/"
+_NAMESPACED = "/registry/rolebindings/"
+_MAX_NAMESPACES = 4096  # indexes kept; more are made again when they are asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """One subject of one binding."""
+
+    binding: Object
+    subject: Object
+
+    @property
+    def namespace(self) -> str:
+        """The binding's namespace, "" for the whole cluster."""
+        return self.binding["metadata"].get("namespace", "")
+
+    @property
+    def reference(self) -> Object:
+        """Its roleRef."""
+        return self.binding["roleRef"]
+
+    def __str__(self) -> str:
+        kind, name = self.reference["kind"], quote(self.reference["name"])
+        meta, place = self.binding["metadata"], self.namespace
+        own = quote(f"{meta['name']}/{place}" if place else meta["name"])
+        word = "RoleBinding" if place else "ClusterRoleBinding"
+        return f"{word} {own} of {kind} {name} to {self._who()}"
+
+    def _who(self) -> str:
+        name = self.subject["name"]
+        if self.subject["kind"] == "ServiceAccount":
+            name = f"{name}/{self.subject.get('namespace') or self.namespace}"
+        return f"{self.subject['kind']} {quote(name)}"
+
+
+@dataclass(slots=True)
+class _Index:
+    """The bindings of one prefix by subject, valid while `entries` are what is stored."""
+
+    revision: int
+    entries: list[Entry]
+    grants: dict[tuple[str, str], list[Grant]] = field(default_factory=dict)
+
+
+class RBAC:
+    """Who may what, by the RBAC objects of one store."""
+
+    def __init__(self, store: BaseStore) -> None:
+        self._store = store
+        self._indexes: dict[str, _Index] = {}
+
+    def decide(self, wanted: Attributes) -> Decision:
+        """Allowed by the first rule that grants it; `reason` names the binding, or what failed."""
+        if MASTERS in wanted.user.groups:
+            return Decision(True)
+        failures = []
+        for grant in self._grants(wanted.user, wanted.namespace):
+            granted, failure = self._rules(grant)
+            if failure:
+                failures.append(failure)
+            if any(rules.allows(rule, wanted) for rule in granted):
+                return Decision(True, f"RBAC: allowed by {grant}")
+        return Decision(False, f"RBAC: {_joined(failures)}" if failures else "")
+
+    def rules_for(self, user: User, namespace: str) -> tuple[list[Rule], str]:
+        """Every rule that applies to a user there, and what could not be resolved."""
+        found, failures = [], []
+        if MASTERS in user.groups:
+            found += [EVERYTHING, EVERY_PATH]
+        for grant in self._grants(user, namespace):
+            granted, failure = self._rules(grant)
+            found += granted
+            if failure:
+                failures.append(failure)
+        return found, _joined(failures)
+
+    def role_rules(self, reference: Object, namespace: str) -> list[Rule] | None:
+        """The rules of a role; None when there is no such role."""
+        prefix = f"/registry/roles/{namespace}/"
+        if reference.get("kind") == "ClusterRole":
+            prefix = "/registry/clusterroles/"
+        entry = self._store.get(prefix + reference.get("name", ""))
+        return None if entry is None else entry.value.get("rules") or []
+
+    def _rules(self, grant: Grant) -> tuple[list[Rule], str]:
+        found = self.role_rules(grant.reference, grant.namespace)
+        if found is not None:
+            return found, ""
+        kind = grant.reference["kind"].lower()
+        return [], status.not_found(GROUP, kind, grant.reference["name"]).message
+
+    def _grants(self, user: User, namespace: str) -> Iterator[Grant]:
+        prefixes = [_CLUSTER, f"{_NAMESPACED}{namespace}/"] if namespace else [_CLUSTER]
+        keys = [("User", user.name), *(("Group", group) for group in user.groups)]
+        for prefix in prefixes:
+            grants = self._index(prefix).grants
+            for key in keys:
+                yield from grants.get(key, ())
+
+    def _index(self, prefix: str) -> _Index:
+        known, revision = self._indexes.get(prefix), self._store.revision
+        if known is not None and known.revision == revision:
+            return known
+        entries = list(self._store.list(prefix))
+        if known is not None and known.entries == entries:  # entries are equal only to themselves
+            known.revision = revision
+            return known
+        index = _Index(revision, entries)
+        for entry in entries:
+            for grant, key in _subjects(entry.value):
+                index.grants.setdefault(key, []).append(grant)
+        if len(self._indexes) >= _MAX_NAMESPACES:
+            self._indexes.clear()
+        self._indexes[prefix] = index
+        return index
+
+
+def _subjects(binding: Object) -> Iterator[tuple[Grant, tuple[str, str]]]:
+    for subject in binding.get("subjects") or ():
+        kind, name = subject.get("kind"), subject.get("name", "")
+        if kind == "ServiceAccount":
+            place = subject.get("namespace") or binding["metadata"].get("namespace", "")
+            if place:
+                yield Grant(binding, subject), ("User", f"system:serviceaccount:{place}:{name}")
+        elif kind in ("User", "Group"):
+            yield Grant(binding, subject), (kind, name)
+
+
+def _joined(failures: list[str]) -> str:
+    """`utilerrors.Aggregate`: each text once, in brackets when there are several."""
+    distinct = list(dict.fromkeys(failures))
+    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]" if distinct else ""

@@ -1,0 +1,118 @@
+"""Nobody grants rights they do not have: checks on roles and bindings before they are stored.
+
+Runs last among the mutators, so that it sees what will be stored, and before validation, as the
+reference's policy-based storage does. Active under RBAC only: where everybody may everything, nobody
+can escalate. Follows pkg/registry/rbac/{role,clusterrole,rolebinding}/policybased and
+pkg/registry/rbac/validation/rule.go.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from inkube.apiserver.admission import Attributes, Operation, Plugin
+from inkube.apiserver.auth import rules
+from inkube.apiserver.auth.attributes import MASTERS
+from inkube.apiserver.auth.attributes import Attributes as Wanted
+from inkube.apiserver.auth.rbac import EVERY_PATH, EVERYTHING, GROUP, RBAC
+from inkube.apiserver.auth.rules import Rule
+from inkube.apiserver.calls import Call, User
+from inkube.apiserver.resources import Resource
+from inkube.schemas import status
+from inkube.schemas.gotext import quote
+
+Object = dict[str, Any]
+_ROLES = ("roles", "clusterroles")
+_BINDINGS = ("rolebindings", "clusterrolebindings")
+_TARGETS = {"Role": "roles", "ClusterRole": "clusterroles"}
+_COLLECTED = ("finalizers", "ownerReferences")
+
+
+class Escalation(Plugin):
+    """Refuses roles and bindings that would give more than their author has."""
+
+    def __init__(self, authorizer: RBAC) -> None:
+        self._authorizer = authorizer
+
+    def handles(self, resource: Resource, operation: Operation) -> bool:
+        known = (*_ROLES, *_BINDINGS)
+        return operation != "DELETE" and resource.group == GROUP and resource.plural in known
+
+    async def mutate(self, attributes: Attributes) -> None:
+        call, obj, old = attributes.call, attributes.object, attributes.old
+        if obj is None or MASTERS in call.user.groups or _is_collection(obj, old):
+            return
+        if call.resource.plural in _BINDINGS:
+            self._check_binding(call, obj)
+        else:
+            self._check_role(call, obj, old)
+
+    def _check_role(self, call: Call, role: Object, old: Object | None) -> None:
+        # the reference asks with the name of the address, which a create has not
+        name = "" if old is None else call.name
+        escalate = Wanted(
+            call.user,
+            "escalate",
+            GROUP,
+            "*",
+            call.resource.plural,
+            namespace=call.namespace,
+            name=name,
+        )
+        if self._authorizer.decide(escalate).allowed:
+            return
+        self._confirm(call, role.get("rules") or [])
+        if role.get("aggregationRule") or (old or {}).get("aggregationRule"):
+            held, _ = self._authorizer.rules_for(call.user, call.namespace)
+            if rules.missing(held, [EVERYTHING, EVERY_PATH]):
+                raise _refused(call, "must have cluster-admin privileges to use an aggregationRule")
+
+    def _check_binding(self, call: Call, binding: Object) -> None:
+        reference = binding.get("roleRef") or {}
+        kind, name = reference.get("kind", ""), reference.get("name", "")
+        target = _TARGETS.get(kind, "")
+        namespace = call.namespace
+        bind = Wanted(call.user, "bind", GROUP, "*", target, namespace=namespace, name=name)
+        if target and self._authorizer.decide(bind).allowed:
+            return
+        if not target:
+            raise status.unknown(f"unsupported role reference kind: {quote(kind)}")
+        granted = self._authorizer.role_rules(reference, namespace)
+        if granted is None:
+            # the reference's look-up names the resource of the request
+            raise status.not_found(GROUP, call.resource.plural, name)
+        self._confirm(call, granted)
+
+    def _confirm(self, call: Call, wanted: Sequence[Rule]) -> None:
+        """Raise StatusError 403 unless the user holds all of the rules (ConfirmNoEscalation)."""
+        held, failure = self._authorizer.rules_for(call.user, call.namespace)
+        missing = rules.missing(held, wanted)
+        if not missing:
+            return
+        texts = sorted({rules.text(rule) for rule in rules.compact(missing)})
+        why = _attempt(call.user) + "\n" + "\n".join(texts)
+        if failure:
+            why += f"; resolution errors: [{failure}]"
+        raise _refused(call, why)
+
+
+def _attempt(user: User) -> str:
+    groups = rules.quoted(user.groups)
+    return (
+        f"user {quote(user.name)} (groups={groups}) is attempting to grant RBAC permissions "
+        "not currently held:"
+    )
+
+
+def _refused(call: Call, why: str) -> status.StatusError:
+    return status.forbidden(GROUP, call.resource.plural, call.name, why)
+
+
+def _is_collection(obj: Object, old: Object | None) -> bool:
+    """Whether only what garbage collection needs changes (`IsOnlyMutatingGCFields`)."""
+    return old is not None and _without(obj) == _without(old)
+
+
+def _without(obj: Object) -> Object:
+    ignored = (*_COLLECTED, "managedFields")
+    meta = {key: value for key, value in obj["metadata"].items() if key not in ignored}
+    return {**obj, "metadata": meta}

@@ -1,0 +1,185 @@
+"""Reviews: created, answered and never stored. Who am I, may I, may they, whose token is this.
+
+Each is a function from a decoded body to the answer's body; `handlers` gives them by resource.
+Follows pkg/registry/authorization/* and pkg/registry/authentication/*.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from aiohttp import web
+
+from inkube.apiserver import bodies, intake, ownership, responses, reviewchecks
+from inkube.apiserver.auth.attributes import Attributes
+from inkube.apiserver.auth.authenticators import Authenticator
+from inkube.apiserver.auth.authorizer import Authorizer
+from inkube.apiserver.auth.serviceaccounts import AUDIENCES, TokenRefused
+from inkube.apiserver.calls import Call, User
+from inkube.apiserver.handlers import Exchange
+from inkube.apiserver.identity import Identity
+from inkube.apiserver.options import manager_name, read_write_options
+from inkube.schemas import status
+
+Object = dict[str, Any]
+Review = Callable[[Call, Object], Object]
+_AUTHENTICATION = "authentication.k8s.io"
+_AUTHORIZATION = "authorization.k8s.io"
+
+
+class Reviews:
+    """Answers reviews by the server's own authenticator and authorizer."""
+
+    def __init__(
+        self, authenticator: Authenticator, authorizer: Authorizer, identity: Identity
+    ) -> None:
+        self._authenticator = authenticator
+        self._authorizer = authorizer
+        self._identity = identity
+
+    def handlers(self) -> dict[tuple[str, str, str], "ReviewHandler"]:
+        """(group, plural, "") → what answers a create."""
+        table: dict[tuple[str, str], Review] = {
+            (_AUTHENTICATION, "selfsubjectreviews"): self.who_am_i,
+            (_AUTHENTICATION, "tokenreviews"): self.token,
+            (_AUTHORIZATION, "selfsubjectaccessreviews"): self.may_i,
+            (_AUTHORIZATION, "selfsubjectrulesreviews"): self.my_rules,
+            (_AUTHORIZATION, "subjectaccessreviews"): self.may_they,
+            (_AUTHORIZATION, "localsubjectaccessreviews"): self.may_they_here,
+        }
+        return {
+            (group, plural, ""): ReviewHandler(review, self._identity)
+            for (group, plural), review in table.items()
+        }
+
+    def who_am_i(self, call: Call, obj: Object) -> Object:
+        """SelfSubjectReview."""
+        meta = {"creationTimestamp": self._identity.timestamp()}
+        return _envelope(call, meta, status={"userInfo": user_info(call.user)})
+
+    def may_i(self, call: Call, obj: Object) -> Object:
+        """SelfSubjectAccessReview."""
+        reviewchecks.check_self(obj)
+        return self._decided(obj, call.user)
+
+    def may_they(self, call: Call, obj: Object) -> Object:
+        """SubjectAccessReview."""
+        reviewchecks.check_subject(obj)
+        return self._decided(obj, _subject(obj["spec"]))
+
+    def may_they_here(self, call: Call, obj: Object) -> Object:
+        """LocalSubjectAccessReview."""
+        reviewchecks.check_local(obj)
+        return self._decided(obj, _subject(obj["spec"]))
+
+    def _decided(self, obj: Object, user: User) -> Object:
+        decision = self._authorizer.decide(_wanted(user, obj["spec"]))
+        told: Object = {"allowed": decision.allowed}
+        if decision.reason:
+            told["reason"] = decision.reason
+        return {**obj, "status": told}
+
+    def my_rules(self, call: Call, obj: Object) -> Object:
+        """SelfSubjectRulesReview."""
+        namespace = obj["spec"].get("namespace")
+        if not namespace:
+            raise status.bad_request("no namespace on request")
+        rules, failure = self._authorizer.rules_for(call.user, namespace)
+        told: Object = {
+            "resourceRules": [
+                _picked(rule, "verbs", "apiGroups", "resources", "resourceNames")
+                for rule in rules
+                if rule.get("resources")
+            ],
+            "nonResourceRules": [
+                _picked(rule, "verbs", "nonResourceURLs")
+                for rule in rules
+                if rule.get("nonResourceURLs")
+            ],
+            "incomplete": False,
+        }
+        if failure:
+            told["evaluationError"] = failure
+        return _envelope(call, {}, spec={}, status=told)
+
+    def token(self, call: Call, obj: Object) -> Object:
+        """TokenReview."""
+        spec = obj["spec"]
+        if not spec.get("token"):
+            raise status.bad_request("token is required for TokenReview in authentication")
+        wanted = spec.get("audiences") or AUDIENCES
+        try:
+            found = self._authenticator.verify(spec["token"], wanted)
+        except TokenRefused as error:
+            return {**obj, "status": {"user": {}, "error": str(error)}}
+        told = {
+            "authenticated": True,
+            "user": user_info(found.user),
+            "audiences": list(found.audiences),
+        }
+        return {**obj, "status": told}
+
+
+class ReviewHandler:
+    """A create that stores nothing: decode, ask, answer 201."""
+
+    def __init__(self, review: Review, identity: Identity) -> None:
+        self._review = review
+        self._identity = identity
+
+    async def __call__(self, exchange: Exchange) -> web.StreamResponse:
+        """Answer one request. Raises StatusError."""
+        call, request = exchange.call, exchange.request
+        call.options, warnings = read_write_options(exchange.query, "CreateOptions")
+        call.manager = manager_name(call.options, request.headers.get("User-Agent", ""))
+        for warning in warnings:
+            call.warn(warning)
+        body = await bodies.read(request)
+        obj = intake.read(call, body, bodies.media_type(request))
+        intake.check_namespace(call, obj)
+        ownership.track(call, None, obj, self._identity.now())
+        answer = self._review(call, obj)
+        form = exchange.form.without_transform()
+        return responses.render(answer, form, code=201, warnings=call.warnings)
+
+
+def user_info(user: User) -> Object:
+    """authentication/v1 UserInfo; what is empty is left out."""
+    info: Object = {}
+    if user.name:
+        info["username"] = user.name
+    if user.uid:
+        info["uid"] = user.uid
+    if user.groups:
+        info["groups"] = list(user.groups)
+    if user.extra:
+        info["extra"] = {key: list(values) for key, values in user.extra}
+    return info
+
+
+def _subject(spec: Object) -> User:
+    extra = tuple((key, tuple(values)) for key, values in (spec.get("extra") or {}).items())
+    return User(spec.get("user", ""), spec.get("uid", ""), tuple(spec.get("groups") or ()), extra)
+
+
+def _wanted(user: User, spec: Object) -> Attributes:
+    asked = spec.get("resourceAttributes")
+    if asked is None:
+        path = spec["nonResourceAttributes"]
+        return Attributes(user, path.get("verb", ""), path=path.get("path", ""), is_resource=False)
+    members = ("group", "version", "resource", "subresource", "namespace", "name")
+    return Attributes(
+        user, asked.get("verb", ""), **{member: asked.get(member, "") for member in members}
+    )
+
+
+def _picked(rule: Object, *members: str) -> Object:
+    return {member: rule[member] for member in members if rule.get(member)}
+
+
+def _envelope(call: Call, meta: Object, **parts: Object) -> Object:
+    return {
+        "kind": call.served.kind,
+        "apiVersion": call.served.api_version,
+        "metadata": meta,
+        **parts,
+    }

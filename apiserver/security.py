@@ -1,0 +1,124 @@
+"""From options to doors: who may come in, over what. Used by the composition root.
+
+A server without credentials is open, to loopback only; any other address takes a token file or an
+authority of clients.
+"""
+
+import secrets
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+
+from inkube.apiserver import keyfiles, tls
+from inkube.apiserver.admission import Plugin
+from inkube.apiserver.auth import authenticators, serviceaccounts
+from inkube.apiserver.auth.access import Access, Guarded, Open
+from inkube.apiserver.auth.attributes import ANONYMOUS
+from inkube.apiserver.auth.authenticators import Authenticator
+from inkube.apiserver.auth.authorizer import AlwaysAllow, Authorizer
+from inkube.apiserver.auth.rbac import RBAC
+from inkube.apiserver.auth.serviceaccounts import ServiceAccountTokens
+from inkube.apiserver.calls import ADMIN, User
+from inkube.apiserver.configuration import Options
+from inkube.apiserver.escalation import Escalation
+from inkube.apiserver.guards import is_loopback
+from inkube.apiserver.identity import Identity
+from inkube.storage.store import BaseStore
+
+MODES = ("AlwaysAllow", "RBAC")
+
+
+@dataclass(frozen=True, slots=True)
+class Security:
+    """What guards one server."""
+
+    access: Access
+    authenticator: Authenticator
+    authorizer: Authorizer
+    is_open: bool
+    token: str
+    """A token of the administrator, for the kubeconfig; "" on an open server."""
+    certificate: tls.Certificate | None
+    client_authority: Path | None
+
+    def context(self) -> ssl.SSLContext | None:
+        """For TLS; None without."""
+        if self.certificate is None:
+            return None
+        return tls.context(self.certificate, self.client_authority)
+
+    def plugins(self) -> list[Plugin]:
+        """The admission that comes with the authorizer."""
+        return [Escalation(self.authorizer)] if isinstance(self.authorizer, RBAC) else []
+
+
+def build(options: Options, store: BaseStore, identity: Identity) -> Security:
+    """Check the options and put the parts together. Raises ValueError or OSError."""
+    check(options)
+    authorizer: Authorizer = RBAC(store) if options.authorization_mode == "RBAC" else AlwaysAllow()
+    is_open = not has_credentials(options)
+    token = "" if is_open else secrets.token_urlsafe(32)
+    tokens = {token: ADMIN} if token else {}
+    if options.token_auth_file is not None:
+        tokens |= authenticators.read_tokens(options.token_auth_file)
+    authenticator = Authenticator(
+        _accounts(options, store, identity),
+        fallback=_fallback(options, is_open=is_open),
+        tokens=tokens,
+        certificates=options.client_ca_file is not None,
+        lenient=is_open,
+    )
+    guarded = Guarded(authenticator, authorizer)
+    return Security(
+        access=Open(guarded) if is_open else guarded,
+        authenticator=authenticator,
+        authorizer=authorizer,
+        is_open=is_open,
+        token=token,
+        certificate=_certificate(options),
+        client_authority=options.client_ca_file,
+    )
+
+
+def has_credentials(options: Options) -> bool:
+    """Whether the server knows users."""
+    return options.token_auth_file is not None or options.client_ca_file is not None
+
+
+def check(options: Options) -> None:
+    """Refuse what would be unsafe or cannot be. Raises ValueError."""
+    if options.authorization_mode not in MODES:
+        raise ValueError(f"authorization mode {options.authorization_mode!r} is none of {MODES}")
+    if not has_credentials(options) and not is_loopback(options.host):
+        raise ValueError(
+            f"{options.host} is not a loopback address: serving it takes a token file "
+            "(--token-auth-file) or an authority of clients (--client-ca-file)"
+        )
+    if (options.tls_cert_file is None) != (options.tls_private_key_file is None):
+        raise ValueError("a TLS certificate and its private key come together")
+    if options.client_ca_file is not None and not _wants_tls(options):
+        raise ValueError("client certificates need TLS (--tls, or a certificate and its key)")
+
+
+def _wants_tls(options: Options) -> bool:
+    return options.tls or options.tls_cert_file is not None
+
+
+def _fallback(options: Options, *, is_open: bool) -> User | None:
+    """Who comes without credentials; as in kube, nobody may where everybody may everything."""
+    if is_open:
+        return ADMIN
+    return ANONYMOUS if options.authorization_mode == "RBAC" else None
+
+
+def _accounts(options: Options, store: BaseStore, identity: Identity) -> ServiceAccountTokens:
+    def load() -> bytes:
+        return keyfiles.load(options.data, "tokens.key", serviceaccounts.new_key())
+
+    return ServiceAccountTokens(store, load, lambda: identity.now().timestamp())
+
+
+def _certificate(options: Options) -> tls.Certificate | None:
+    if options.tls_cert_file is not None and options.tls_private_key_file is not None:
+        return tls.read(options.tls_cert_file, options.tls_private_key_file)
+    return tls.make([options.host]) if options.tls else None

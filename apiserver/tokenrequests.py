@@ -1,0 +1,154 @@
+"""TokenRequest: POST to a service account's `token` answers a token of it.
+
+Follows pkg/registry/core/serviceaccount/storage/token.go and pkg/serviceaccount/claims.go.
+"""
+
+from datetime import timedelta
+from typing import Any
+
+from aiohttp import web
+
+from inkube.apiserver import bodies, responses
+from inkube.apiserver.auth.serviceaccounts import AUDIENCES, ISSUER, ServiceAccountTokens
+from inkube.apiserver.calls import Call
+from inkube.apiserver.handlers import Exchange
+from inkube.apiserver.identity import Identity
+from inkube.apiserver.options import read_write_options
+from inkube.apiserver.registry import Registry
+from inkube.schemas import decoding, fielderrors, meta, status
+from inkube.schemas.builtin import decoding as builtin_decoding
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.meta import GVK
+
+Object = dict[str, Any]
+KIND = GVK("authentication.k8s.io", "v1", "TokenRequest")
+_HOUR = 3600  # what expirationSeconds is when nothing is said
+_MIN, _MAX = 600, 1 << 32
+_BOUND = {("v1", "Pod"): "pods", ("v1", "Secret"): "secrets"}
+
+
+class TokenRequestHandler:
+    """Answers creates of tokens."""
+
+    def __init__(
+        self, registry: Registry, tokens: ServiceAccountTokens, identity: Identity
+    ) -> None:
+        self._registry = registry
+        self._tokens = tokens
+        self._identity = identity
+
+    async def __call__(self, exchange: Exchange) -> web.StreamResponse:
+        """Answer one request. Raises StatusError."""
+        call = exchange.call
+        if call.verb != "create":
+            message = "the server does not allow this method on the requested resource"
+            raise status.method_not_allowed(message, {})
+        call.options, warnings = read_write_options(exchange.query, "CreateOptions")
+        for warning in warnings:
+            call.warn(warning)
+        answer = self._answer(call, await _read(exchange))
+        form = exchange.form.without_transform()
+        return responses.render(answer, form, code=201, warnings=call.warnings)
+
+    def _answer(self, call: Call, asked: Object) -> Object:
+        spec, names = asked["spec"], asked["metadata"]
+        _check_names(call, names)
+        account = self._registry.get(call).value
+        spec["audiences"] = spec.get("audiences") or list(AUDIENCES)
+        spec["expirationSeconds"] = seconds = spec.get("expirationSeconds") or _HOUR
+        errors = _expiration(seconds)
+        if errors:
+            raise status.invalid(KIND.group, KIND.kind, "", errors)
+        claims = self._claims(account, spec, self._bound(call, spec.get("boundObjectRef")))
+        created = self._identity.now()
+        names |= {
+            "name": call.name,
+            "namespace": call.namespace,
+            "uid": account["metadata"]["uid"],
+            "creationTimestamp": meta.format_time(created),
+        }
+        spec.setdefault("boundObjectRef", None)
+        expires = meta.format_time(created + timedelta(seconds=seconds))
+        told = {"token": self._tokens.issue(claims), "expirationTimestamp": expires}
+        return {**asked, "metadata": names, "spec": spec, "status": told}
+
+    def _claims(self, account: Object, spec: Object, bound: Object) -> Object:
+        now = int(self._identity.now().timestamp())
+        own, namespace = account["metadata"], account["metadata"]["namespace"]
+        return {
+            "aud": spec["audiences"],
+            "exp": now + spec["expirationSeconds"],
+            "iat": now,
+            "iss": ISSUER,
+            "jti": self._identity.uid(),
+            "kubernetes.io": {
+                "namespace": namespace,
+                **bound,
+                "serviceaccount": {"name": own["name"], "uid": own["uid"]},
+            },
+            "nbf": now,
+            "sub": f"system:serviceaccount:{namespace}:{own['name']}",
+        }
+
+    def _bound(self, call: Call, reference: Object | None) -> Object:
+        """What the token dies with, as a claim."""
+        if reference is None:
+            return {}
+        kind, name = reference.get("kind", ""), reference.get("name", "")
+        plural = _BOUND.get((reference.get("apiVersion", ""), kind))
+        if plural is None:
+            group, _, version = reference.get("apiVersion", "").rpartition("/")
+            text = f"{group}/{version}, Kind={kind}"
+            raise status.bad_request(
+                f"cannot bind token for serviceaccount to object of type {text}"
+            )
+        entry = self._registry.store.get(f"/registry/{plural}/{call.namespace}/{name}")
+        if entry is None:
+            raise status.not_found("", plural, name)
+        uid, wanted = entry.value["metadata"]["uid"], reference.get("uid")
+        if wanted and wanted != uid:
+            why = (
+                f"the UID in the bound object reference ({wanted}) does not match the UID in "
+                "record. The object might have been deleted and then recreated"
+            )
+            raise status.conflict("", kind, name, why)
+        return {kind.lower(): {"name": name, "uid": uid}}
+
+
+async def _read(exchange: Exchange) -> Object:
+    """The TokenRequest of a body, typed. Raises StatusError 400 or 415."""
+    body = await bodies.read(exchange.request)
+    obj = bodies.decode_kind(body, bodies.media_type(exchange.request), KIND.kind)
+    builtin_decoding.check_type(obj, KIND)
+    unknown: list[str] = []
+    builtin_decoding.coerce(obj, {}, KIND, unknown)
+    validation = exchange.call.options.validation
+    if unknown and validation == "Strict":
+        text = decoding.strict_text(unknown)
+        raise status.bad_request(
+            f'{KIND.kind} in version "{KIND.version}" cannot be handled as a {KIND.kind}: {text}'
+        )
+    if validation == "Warn":
+        for text in unknown:
+            exchange.call.warn(text)
+    return obj
+
+
+def _check_names(call: Call, names: Object) -> None:
+    for member, expected in (("name", call.name), ("namespace", call.namespace)):
+        given = names.get(member)
+        if given and given != expected:
+            why = f"must match the service account {member} if specified"
+            error = fielderrors.invalid(f"metadata.{member}", given, why)
+            raise status.invalid(KIND.group, KIND.kind, call.name, [error])
+
+
+def _expiration(seconds: int) -> list[FieldError]:
+    place = "spec.expirationSeconds"
+    if seconds < _MIN:
+        why = "may not specify a duration less than 10 minutes"
+        return [fielderrors.invalid(place, seconds, why)]
+    if seconds > _MAX:
+        why = "may not specify a duration larger than 2^32 seconds"
+        return [fielderrors.invalid(place, seconds, why)]
+    return []

@@ -1,0 +1,45 @@
+"""Many large definitions: 200 CRDs of 240 properties, posted and served."""
+
+import time
+from collections.abc import Iterable
+
+from benchmarks import figures, servers
+from benchmarks.figures import Figure
+from benchmarks.objects import Object, crd, installed
+
+DEFINITIONS = 200
+GROUPS, FIELDS = 12, 19  # spec holds GROUPS objects of FIELDS properties: 240 in all
+
+
+def measure() -> Iterable[Figure]:
+    """Seconds until the last kind is listed, and growth of memory."""
+    posted = [crd(f"larges{n}", f"Large{n}", _schema()) for n in range(DEFINITIONS)]
+    with servers.inkube() as server:
+        before = server.mib
+        started = time.perf_counter()
+        installed(server, *posted)
+        seconds = time.perf_counter() - started
+        what = f"{DEFINITIONS} CRDs of {GROUPS * (FIELDS + 1)} properties"
+        yield Figure(f"{what}, served", seconds, "s", at_most=5)
+        yield Figure(f"{what}, memory", server.mib - before, "MiB", at_most=150)
+
+
+def _schema() -> Object:
+    kinds: list[Object] = [
+        {"type": "string", "description": "what this field is for, in a sentence", "maxLength": 90},
+        {"type": "integer", "minimum": 0, "default": 3},
+        {"type": "array", "items": {"type": "string"}},
+    ]
+    groups = {
+        f"group{n}": {
+            "type": "object",
+            "description": "some settings that belong together",
+            "properties": {f"field{m}": kinds[m % len(kinds)] for m in range(FIELDS)},
+        }
+        for n in range(GROUPS)
+    }
+    return {"type": "object", "properties": {"spec": {"type": "object", "properties": groups}}}
+
+
+if __name__ == "__main__":
+    figures.main(measure)

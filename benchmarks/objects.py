@@ -1,0 +1,109 @@
+"""The kind most measures use, and objects of it of about 1 KB."""
+
+import json
+import time
+from contextlib import closing
+from typing import Any
+
+from benchmarks import servers
+from benchmarks.servers import Request, Server
+
+Object = dict[str, Any]
+GROUP = "bench.example.com"
+API_VERSION = f"{GROUP}/v1"
+COLLECTION = f"/apis/{API_VERSION}/namespaces/default/things"
+_TEXT = {"type": "string", "maxLength": 200}
+_SPEC = {
+    "type": "object",
+    "required": ["title"],
+    "properties": {
+        "title": _TEXT,
+        "replicas": {"type": "integer", "minimum": 0, "default": 1},
+        "mode": {"type": "string", "enum": ["Fast", "Safe"]},
+        "tags": {"type": "array", "items": _TEXT},
+        "ports": {
+            "type": "array",
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["name"],
+            "items": {
+                "type": "object",
+                "required": ["name"],
+                "properties": {"name": _TEXT, "port": {"type": "integer", "maximum": 65535}},
+            },
+        },
+        "notes": {"type": "object", "additionalProperties": _TEXT},
+    },
+}
+
+
+def definition() -> Object:
+    """The CRD of Thing."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "spec": _SPEC,
+            "status": {"type": "object", "properties": {"phase": _TEXT, "seen": _TEXT}},
+        },
+    }
+    return crd("things", "Thing", schema)
+
+
+def crd(plural: str, kind: str, schema: Object) -> Object:
+    """A CRD with one version and a status subresource."""
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}},
+        "schema": {"openAPIV3Schema": schema},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{GROUP}"},
+        "spec": {
+            "group": GROUP,
+            "names": {"plural": plural, "singular": kind.lower(), "kind": kind},
+            "scope": "Namespaced",
+            "versions": [version],
+        },
+    }
+
+
+def thing(name: str) -> Object:
+    """A Thing of about 1 KB as it is stored."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Thing",
+        "metadata": {"name": name, "labels": {"app": "bench", "tier": "front"}},
+        "spec": {
+            "title": f"the thing {name}",
+            "replicas": 3,
+            "mode": "Safe",
+            "tags": ["one", "two", "three"],
+            "ports": [{"name": f"port-{n}", "port": 8000 + n} for n in range(3)],
+            "notes": {"about": "x" * 150},
+        },
+    }
+
+
+def installed(server: Server, *definitions: Object) -> None:
+    """Post CRDs and wait until their kinds answer."""
+    with closing(server.connect()) as connection:
+        for each in definitions:
+            path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+            servers.ask(connection, Request("POST", path, each))
+        for each in definitions:
+            _await(connection, f"/apis/{API_VERSION}/{each['spec']['names']['plural']}")
+
+
+def _await(connection: Any, path: str) -> None:
+    for _ in range(500):
+        connection.request("GET", path)
+        response = connection.getresponse()
+        body = response.read()
+        if response.status == 200:
+            assert "items" in json.loads(body)
+            return
+        time.sleep(0.01)
+    raise RuntimeError(f"{path} is not served")

@@ -1,0 +1,113 @@
+"""Reading much: a list of 5,000 objects, 200 watchers, what 10,000 objects take of memory."""
+
+import asyncio
+import statistics
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+
+import uvloop
+
+from benchmarks import figures, load, servers
+from benchmarks.figures import Figure
+from benchmarks.objects import COLLECTION, definition, installed, thing
+from benchmarks.servers import Request, Server
+
+LISTED = 5_000
+STORED = 10_000
+WATCHERS = 200
+UPDATES = 100
+ROUNDS = 15
+PATIENCE = 20.0
+_EVENT = b'{"type":"MODIFIED"'
+
+
+def measure() -> Iterable[Figure]:
+    """See the module."""
+    with servers.inkube() as server:
+        installed(server, definition())
+        load.send(server.port, _creates(range(100)))
+        yield watched(server)
+    with servers.inkube() as server:
+        installed(server, definition())
+        load.send(server.port, _creates(range(100)))
+        before = server.mib
+        load.send(server.port, _creates(range(100, LISTED)))
+        yield listed(server)
+        load.send(server.port, _creates(range(LISTED, STORED)))
+        grown = server.mib - before
+        yield Figure(f"memory of {STORED:,} objects of 1 KB", grown, "MiB", at_most=60)
+
+
+def _creates(numbers: Iterable[int]) -> Iterator[bytes]:
+    return (Request("POST", COLLECTION, thing(f"thing-{n:05}")).raw for n in numbers)
+
+
+def listed(server: Server) -> Figure:
+    """The list over HTTP, read to its end, not decoded."""
+    found = []
+    with closing(server.connect()) as connection:
+        for _ in range(ROUNDS):
+            started = time.perf_counter()
+            body = servers.ask(connection, Request("GET", COLLECTION))
+            found.append((time.perf_counter() - started) * 1000)
+    note = f"{len(body) / 1e6:.1f} MB; longest {max(found):.0f} ms"
+    assert body.count(b'"kind":"Thing"') == LISTED
+    what = f"list of {LISTED:,} objects of 1 KB"
+    return Figure(what, statistics.median(found), "ms", at_most=15, note=note)
+
+
+class _Watcher(asyncio.Protocol):
+    """One watch; counts events and keeps the bytes, to be checked when the time is over."""
+
+    def __init__(self, done: asyncio.Future[None]) -> None:
+        self._done = done
+        self.events = 0
+        self.received = bytearray()
+
+    def data_received(self, data: bytes) -> None:
+        # an event may come in two parts: look again at the end of what was there
+        seen = max(0, len(self.received) - len(_EVENT) + 1)
+        self.received += data
+        self.events += self.received.count(_EVENT, seen)
+        if self.events >= UPDATES and not self._done.done():
+            self._done.set_result(None)
+
+
+def watched(server: Server) -> Figure:
+    """Events per second from the first update sent to the last event at the last watcher."""
+    seconds, lost = uvloop.run(_watch(server.port))
+    events = WATCHERS * UPDATES
+    what = f"{WATCHERS} watchers x {UPDATES} updates"
+    return Figure(what, events / seconds, "events/s", at_least=60_000, note=f"{lost} lost")
+
+
+async def _watch(port: int) -> tuple[float, int]:
+    loop = asyncio.get_running_loop()
+    request = Request("GET", f"{COLLECTION}?watch=1").raw
+    watchers = []
+    for _ in range(WATCHERS):
+        done = loop.create_future()
+        transport, watcher = await loop.create_connection(
+            lambda d=done: _Watcher(d), "127.0.0.1", port
+        )
+        transport.write(request)
+        watchers.append((watcher, done))
+    await asyncio.sleep(1)
+    started = time.perf_counter()
+    async with asyncio.timeout(PATIENCE):
+        await load.run(port, _updates())
+        await asyncio.wait([done for _, done in watchers])
+    seconds = time.perf_counter() - started
+    return seconds, sum(UPDATES - watcher.events for watcher, _ in watchers)
+
+
+def _updates() -> Iterator[bytes]:
+    media = "application/merge-patch+json"
+    for number in range(UPDATES):
+        patch = {"spec": {"replicas": number + 10}}
+        yield Request("PATCH", f"{COLLECTION}/thing-{number:05}", patch, media).raw
+
+
+if __name__ == "__main__":
+    figures.main(measure)

@@ -1,0 +1,114 @@
+"""Servers in processes of their own: inkube, and a bare aiohttp handler."""
+
+import http.client
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+_ADDRESS = re.compile(r"http://[\w.:]+")
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Server:
+    """A process that serves. Memory and processor time are read from /proc: Linux only."""
+
+    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
+        self._process = process
+        self.url = url
+        self.port = urlsplit(url).port or 80
+
+    def connect(self) -> http.client.HTTPConnection:
+        """A connection that is kept open."""
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+
+    @property
+    def mib(self) -> float:
+        """Resident memory."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        found = re.search(r"VmRSS:\s+(\d+) kB", status)
+        assert found is not None
+        return int(found[1]) / 1024
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Processor time it has used."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+@contextmanager
+def inkube(*options: str) -> Iterator[Server]:
+    """`inkube serve` on a free port, in memory when no option says otherwise."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["inkube.apiserver.cli", "serve", "--port", "0", "--quiet"]
+        command += ["--kubeconfig", f"{folder}/kubeconfig", *(options or ("--in-memory",))]
+        with _started(command) as server:
+            yield server
+
+
+@contextmanager
+def bare(answer: bytes) -> Iterator[Server]:
+    """The handler of `benchmarks.bare`, answering these bytes to everything."""
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(answer)
+        file.flush()
+        with _started(["benchmarks.bare", file.name]) as server:
+            yield server
+
+
+@contextmanager
+def _started(command: list[str]) -> Iterator[Server]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", *command], stdout=subprocess.PIPE, text=True, bufsize=1
+    )
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            found = _ADDRESS.search(line)
+            if found:
+                break
+        else:
+            raise RuntimeError(f"{command[0]} did not start")
+        yield Server(process, found[0])
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)
+
+
+def ask(connection: http.client.HTTPConnection, request: "Request") -> bytes:
+    """Send one request and read its answer. Raises RuntimeError on anything but success."""
+    headers = {"Content-Type": request.media} if request.body else {}
+    connection.request(request.method, request.path, request.body or None, headers)
+    response = connection.getresponse()
+    body = response.read()
+    if response.status >= 300:
+        raise RuntimeError(f"{request.method} {request.path}: {response.status} {body[:500]!r}")
+    return body
+
+
+class Request:
+    """One request: method, path, body (an object, or None) and its media type."""
+
+    def __init__(
+        self, method: str, path: str, value: Any = None, media: str = "application/json"
+    ) -> None:
+        self.method = method
+        self.path = path
+        self.media = media
+        self.body = b"" if value is None else json.dumps(value).encode()
+
+    @property
+    def raw(self) -> bytes:
+        """As it goes over the wire."""
+        head = f"{self.method} {self.path} HTTP/1.1\r\nHost: localhost\r\n"
+        if self.body:
+            head += f"Content-Type: {self.media}\r\nContent-Length: {len(self.body)}\r\n"
+        return head.encode() + b"\r\n" + self.body

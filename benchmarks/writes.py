@@ -1,0 +1,72 @@
+"""How long one change takes, one after the other, for a Python client on a kept-open connection.
+
+The client is http.client of the standard library; what it takes itself is in the figures (the line
+of the bare aiohttp handler shows how much).
+"""
+
+import statistics
+import time
+from collections.abc import Callable, Iterable
+from contextlib import closing
+
+from benchmarks import figures, servers
+from benchmarks.figures import Figure
+from benchmarks.objects import API_VERSION, COLLECTION, definition, installed, thing
+from benchmarks.servers import Request, Server
+
+COUNT = 400
+WARM = 50
+MERGE = "application/merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+PATH = f"{COLLECTION}/one"
+
+
+def measure() -> Iterable[Figure]:
+    """See the module."""
+    with servers.inkube() as server:
+        installed(server, definition())
+        with closing(server.connect()) as connection:
+            answer = servers.ask(connection, Request("POST", COLLECTION, thing("one")))
+        with servers.bare(answer) as bare:
+            floor = _milliseconds(bare, merge)
+        note = f"bare handler {floor:.2f} ms"
+        for what, make in (("merge patch", merge), ("status patch", seen), ("apply", applied)):
+            figure = _milliseconds(server, make)
+            yield Figure(f"{what}, p50", figure, "ms", at_most=1.5, note=note)
+
+
+def merge(number: int) -> Request:
+    """A merge patch of the spec."""
+    return Request("PATCH", PATH, {"spec": {"replicas": number + 10}}, MERGE)
+
+
+def seen(number: int) -> Request:
+    """A merge patch of the status."""
+    return Request("PATCH", f"{PATH}/status", {"status": {"seen": str(number)}}, MERGE)
+
+
+def applied(number: int) -> Request:
+    """A server-side apply that changes one field of its own."""
+    spec = {"title": "applied", "notes": {"round": str(number)}, "ports": [{"name": "extra"}]}
+    body = {
+        "apiVersion": API_VERSION,
+        "kind": "Thing",
+        "metadata": {"name": "one"},
+        "spec": {**spec, "mode": "Fast"},
+    }
+    return Request("PATCH", f"{PATH}?fieldManager=bench&force=true", body, APPLY)
+
+
+def _milliseconds(server: Server, make: Callable[[int], Request]) -> float:
+    found = []
+    with closing(server.connect()) as connection:
+        for number in range(WARM + COUNT):
+            request = make(number)
+            started = time.perf_counter()
+            servers.ask(connection, request)
+            found.append(time.perf_counter() - started)
+    return statistics.median(found[WARM:]) * 1000
+
+
+if __name__ == "__main__":
+    figures.main(measure)

@@ -1,0 +1,81 @@
+"""Aggregated ClusterRoles: their rules are gathered from the ClusterRoles their selectors match.
+
+Rules are joined in order of the roles' names, each once, and written by apply as the reference's
+controller does. Follows pkg/controller/clusterroleaggregation.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from inkube.controllers.client import Client, Object
+from inkube.controllers.informer import Change, Informer, Key
+from inkube.controllers.manager import Controller, Manager, Result, Watch
+from inkube.schemas import gotext
+from inkube.schemas.builtin.behaviours import checks
+from inkube.schemas.meta import GVR
+
+RESOURCE = GVR("rbac.authorization.k8s.io", "v1", "clusterroles")
+MANAGER = "clusterrole-aggregation-controller"
+
+
+class AggregationController:
+    """Keeps the rules of every ClusterRole with an aggregationRule."""
+
+    def __init__(self, client: Client, known: Informer) -> None:
+        self._client = client
+        self._known = known
+
+    async def reconcile(self, key: Key) -> Result | None:
+        """Write one role's rules if they are not what its selectors gather."""
+        role = self._known.get(key)
+        if role is None or not role.get("aggregationRule"):
+            return None
+        rules = gather(role, self._known.items())
+        if rules == (role.get("rules") or []):
+            return None
+        body = {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": key.name},
+            "rules": rules,
+        }
+        await self._client.patch(
+            RESOURCE, key.name, patch=body, type="apply", field_manager=MANAGER, force=True
+        )
+        return None
+
+    def concerned(self, change: Change) -> Iterator[Key]:
+        """Every role that gathers: a change may add to, or take from, any of them."""
+        for role in self._known.items():
+            if role.get("aggregationRule"):
+                yield Key.of(role)
+
+
+def gather(role: Object, others: Iterable[Object]) -> list[Any]:
+    """The rules of every other role that any of the selectors matches."""
+    own = role["metadata"]["name"]
+    candidates = sorted(
+        (other for other in others if other["metadata"]["name"] != own),
+        key=lambda other: str(other["metadata"]["name"]),
+    )
+    found: dict[str, Any] = {}
+    for selector in role["aggregationRule"].get("clusterRoleSelectors") or ():
+        for other in candidates:
+            if checks.selects(selector, other["metadata"].get("labels") or {}):
+                for rule in other.get("rules") or ():
+                    found.setdefault(gotext.compact_json(rule), rule)
+    return list(found.values())
+
+
+def add(manager: Manager, client: Client) -> None:
+    """Let it run in a manager."""
+    informer = manager.informers.of(RESOURCE)
+    controller = AggregationController(client, informer)
+    manager.add(
+        Controller(
+            "clusterrole-aggregation",
+            controller.reconcile,
+            (Watch(RESOURCE, controller.concerned),),
+            concurrency=1,
+        )
+    )

@@ -1,0 +1,127 @@
+"""The schemas in OpenAPI documents: of custom kinds, of lists, and in the notation of version 2.
+
+Follows apiextensions-apiserver/pkg/controller/openapi/builder (builder.go) and v2 (conversion.go).
+"""
+
+from typing import Any
+
+from inkube.schemas.builtin import types
+from inkube.schemas.definitions import Definition, Origin
+
+Schema = dict[str, Any]
+META = "io.k8s.apimachinery.pkg.apis.meta.v1"
+SCHEMAS = "#/components/schemas/"
+GVK_MARK = "x-kubernetes-group-version-kind"
+PRESERVE = "x-kubernetes-preserve-unknown-fields"
+_INT_OR_STRING = "x-kubernetes-int-or-string"
+_CONVENTIONS = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
+_METADATA = f"Standard object's metadata. More info: {_CONVENTIONS}#metadata"
+_LIST_METADATA = f"Standard list metadata. More info: {_CONVENTIONS}#types-kinds"
+_SOURCE_OF_TEXTS = "io.k8s.api.core.v1.ConfigMap"
+PATCH: Schema = {
+    "description": "Patch is provided to give a concrete name and type to the Kubernetes PATCH "
+    "request body.",
+    "type": "object",
+}
+_NOT_IN_V2 = frozenset({"oneOf", "anyOf", "allOf", "not", "nullable", "default"})
+
+
+def name_of(definition: Definition, version: str) -> str:
+    """The name of a kind's schema: `com.example.v1.Widget` for the group example.com."""
+    if definition.origin is Origin.BUILTIN:
+        known = types.table().of(definition.gvk(version))
+        if known:
+            return known
+    labels = ".".join(reversed(definition.group.split("."))) if definition.group else "core"
+    return f"{labels}.{version}.{definition.names.kind}"
+
+
+def reference(name: str, description: str = "") -> Schema:
+    """A reference, wrapped where a text stands beside it."""
+    if not description:
+        return {"$ref": SCHEMAS + name}
+    return {"allOf": [{"$ref": SCHEMAS + name}], "description": description}
+
+
+def custom(definition: Definition, version: str) -> Schema:
+    """The schema of a kind that is not built in, with apiVersion, kind and metadata."""
+    served = definition.version(version)
+    declared = served.schema if served is not None else {}
+    made = _published(declared) if declared else {"type": "object", PRESERVE: True}
+    made["properties"] = {**made.get("properties", {}), **_type_meta()}
+    made[GVK_MARK] = [gvk_of(definition, version)]
+    return made
+
+
+def list_of(definition: Definition, version: str) -> Schema:
+    """The schema of a kind's list."""
+    name, kind = name_of(definition, version), definition.names.kind
+    list_kind = definition.names.list_kind or f"{kind}List"
+    items = f"List of {definition.names.plural}. More info: {_CONVENTIONS}"
+    properties = _type_meta()
+    properties["metadata"] = reference(f"{META}.ListMeta", _LIST_METADATA)
+    properties["items"] = {"description": items, "items": reference(name), "type": "array"}
+    mark = {**gvk_of(definition, version), "kind": list_kind}
+    return {
+        "description": f"{list_kind} is a list of {kind}",
+        "properties": properties,
+        "required": ["items"],
+        "type": "object",
+        GVK_MARK: [mark],
+    }
+
+
+def gvk_of(definition: Definition, version: str) -> Schema:
+    """Group, version and kind, as extensions name them."""
+    return {"group": definition.group, "kind": definition.names.kind, "version": version}
+
+
+def _type_meta() -> Schema:
+    texts = types.descriptions()[_SOURCE_OF_TEXTS]
+    return {
+        "apiVersion": {"description": texts["apiVersion"], "type": "string"},
+        "kind": {"description": texts["kind"], "type": "string"},
+        "metadata": reference(f"{META}.ObjectMeta", _METADATA),
+    }
+
+
+def _published(node: Schema) -> Schema:
+    """A structural schema as it is published: references for the metadata of embedded objects."""
+    made = dict(node)
+    if node.get("properties"):
+        made["properties"] = {k: _published(v) for k, v in node["properties"].items()}
+    for key in ("items", "additionalProperties"):
+        if isinstance(node.get(key), dict):
+            made[key] = _published(node[key])
+    if node.get(_INT_OR_STRING) and not node.get("anyOf") and not node.get("allOf"):
+        made["anyOf"] = [{"type": "integer"}, {"type": "string"}]
+    if node.get("x-kubernetes-embedded-resource"):
+        made["properties"] = {**made.get("properties", {}), **_type_meta()}
+        needed = made.get("required", [])
+        made["required"] = [*needed, *(k for k in ("kind", "apiVersion") if k not in needed)]
+    return made
+
+
+def to_v2(node: Schema) -> Schema:
+    """A schema in the notation of version 2, without the keywords that it does not have."""
+    if "$ref" in node:
+        return {"$ref": _moved(node["$ref"])}
+    made = {key: value for key, value in node.items() if key not in _NOT_IN_V2}
+    branches = node.get("allOf")
+    if branches and len(branches) == 1 and "$ref" in branches[0]:
+        made["$ref"] = _moved(branches[0]["$ref"])
+    if node.get("nullable") or node.get(_INT_OR_STRING):
+        made.pop("type", None)
+    if node.get(PRESERVE):
+        for key in ("properties", "items", "type"):
+            made.pop(key, None)
+    for key in ("items", "additionalProperties"):
+        if isinstance(made.get(key), dict):
+            made[key] = to_v2(made[key])
+    if made.get("properties"):
+        made["properties"] = {key: to_v2(child) for key, child in made["properties"].items()}
+    return made
+
+
+def _moved(target: str) -> str:
+    return target.replace(SCHEMAS, "#/definitions/")

@@ -1,0 +1,252 @@
+"""What built-in kinds default and prepare."""
+
+import pytest
+
+from inkube.schemas.builtin import behaviours, decoding, resources
+
+POD = {"containers": [{"name": "c", "image": "i:1"}]}
+
+
+def workload(**spec):
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": POD}
+    return {"spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template, **spec}}
+
+
+SOUND = {
+    "ConfigMap": {"data": {"a": "b"}},
+    "Secret": {"stringData": {"a": "b"}},
+    "Namespace": {},
+    "ServiceAccount": {},
+    "Pod": {"spec": POD},
+    "PodTemplate": {"template": {"spec": POD}},
+    "Service": {"spec": {"ports": [{"port": 80}]}},
+    "Endpoints": {"subsets": [{"addresses": [{"ip": "10.0.0.1"}], "ports": [{"port": 1}]}]},
+    "Event": {"involvedObject": {"namespace": "ns"}},
+    "LimitRange": {"spec": {"limits": [{"type": "Container", "max": {"cpu": "1"}}]}},
+    "ResourceQuota": {"spec": {"hard": {"pods": "1", "count/widgets.example.com": "2"}}},
+    "PersistentVolumeClaim": {
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    },
+    "PersistentVolume": {
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "capacity": {"storage": "1Gi"},
+            "hostPath": {"path": "/x"},
+        }
+    },
+    "Deployment": workload(),
+    "ReplicaSet": workload(),
+    "DaemonSet": workload(),
+    "StatefulSet": workload(serviceName="s"),
+    "ReplicationController": {
+        "spec": {"template": {"metadata": {"labels": {"a": "b"}}, "spec": POD}}
+    },
+    "Job": {"spec": {"template": {"spec": {**POD, "restartPolicy": "Never"}}}},
+    "CronJob": {
+        "spec": {
+            "schedule": "*/5 * * * *",
+            "jobTemplate": {"spec": {"template": {"spec": {**POD, "restartPolicy": "OnFailure"}}}},
+        }
+    },
+    "HorizontalPodAutoscaler": {
+        "spec": {"maxReplicas": 3, "scaleTargetRef": {"kind": "Deployment", "name": "d"}}
+    },
+    "PodDisruptionBudget": {"spec": {"minAvailable": 1, "selector": {}}},
+    "Ingress": {
+        "spec": {
+            "rules": [
+                {
+                    "host": "example.com",
+                    "http": {
+                        "paths": [
+                            {
+                                "path": "/",
+                                "pathType": "Prefix",
+                                "backend": {"service": {"name": "s", "port": {"number": 80}}},
+                            }
+                        ]
+                    },
+                }
+            ]
+        }
+    },
+    "IngressClass": {"spec": {"controller": "example.com/x"}},
+    "NetworkPolicy": {"spec": {"podSelector": {}, "ingress": [{"from": [{"podSelector": {}}]}]}},
+    "EndpointSlice": {"addressType": "IPv4", "endpoints": [{"addresses": ["10.0.0.1"]}]},
+    "Lease": {"spec": {"leaseDurationSeconds": 15}},
+    "PriorityClass": {"value": 10},
+    "Role": {"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]},
+    "ClusterRole": {"rules": [{"nonResourceURLs": ["/x"], "verbs": ["get"]}]},
+    "RoleBinding": {
+        "roleRef": {"kind": "Role", "name": "r"},
+        "subjects": [{"kind": "User", "name": "u"}],
+    },
+    "ClusterRoleBinding": {"roleRef": {"kind": "ClusterRole", "name": "r"}},
+    "StorageClass": {"provisioner": "example.com/p"},
+    "CSIDriver": {},
+    "RuntimeClass": {"handler": "runc"},
+}
+
+
+@pytest.mark.parametrize("kind", SOUND)
+def test_a_sound_object_passes_and_settles(kinds, kind):
+    behaviour = kinds.behaviour_of(kind)
+    made = kinds.created(kind, SOUND[kind])
+    assert behaviour.validate(made) == []
+    again = decoding.decode(made, behaviour.gvk).object
+    behaviour.default(again)
+    behaviour.prepare_update(again, made)
+    assert again == made
+    assert behaviour.validate_update(again, made) == []
+
+
+def test_string_data_is_folded_into_data(kinds):
+    secret = kinds.created(
+        "Secret", {"data": {"a": "eA==", "b": "eA=="}, "stringData": {"a": "new"}}
+    )
+    assert secret["data"] == {"a": "bmV3", "b": "eA=="}
+    assert "stringData" not in secret
+    assert secret["type"] == "Opaque"
+
+
+def test_a_namespace_comes_with_label_finalizer_and_phase(kinds):
+    made = kinds.created("Namespace", {"status": {"phase": "Terminating"}})
+    assert made["metadata"]["labels"] == {"kubernetes.io/metadata.name": "a"}
+    assert made["spec"] == {"finalizers": ["kubernetes"]}
+    assert made["status"] == {"phase": "Active"}
+    made["status"]["phase"] = "Terminating"
+    (error,) = kinds.behaviour_of("Namespace").validate_status(made, made)
+    assert error.field == "status.Phase"
+
+
+@pytest.mark.parametrize(
+    ("image", "policy"),
+    [
+        ("nginx", "Always"),
+        ("nginx:latest", "Always"),
+        ("nginx:1", "IfNotPresent"),
+        ("host:5000/nginx", "Always"),
+        ("host:5000/nginx:1", "IfNotPresent"),
+        ("nginx@sha256:0", "IfNotPresent"),
+    ],
+)
+def test_the_pull_policy_follows_the_tag(kinds, image, policy):
+    pod = kinds.created("Pod", {"spec": {"containers": [{"name": "c", "image": image}]}})
+    assert pod["spec"]["containers"][0]["imagePullPolicy"] == policy
+
+
+@pytest.mark.parametrize(
+    ("resources", "expected"),
+    [
+        ({}, "BestEffort"),
+        ({"requests": {"cpu": "1"}}, "Burstable"),
+        ({"limits": {"cpu": "1"}}, "Burstable"),
+        ({"limits": {"cpu": "1", "memory": "1Gi"}}, "Guaranteed"),
+        (
+            {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}},
+            "Burstable",
+        ),
+    ],
+)
+def test_quality_of_service(kinds, resources, expected):
+    container = {"name": "c", "image": "i", "resources": resources}
+    pod = kinds.created("Pod", {"spec": {"containers": [container]}})
+    assert pod["status"] == {"phase": "Pending", "qosClass": expected}
+
+
+def test_limits_of_a_range_follow_from_one_another(kinds):
+    item = {"type": "Container", "max": {"cpu": "2"}, "min": {"cpu": "100m"},
+            "default": {"memory": "64Mi"}}  # fmt: skip
+    made = kinds.created("LimitRange", {"spec": {"limits": [item]}})
+    (filled,) = made["spec"]["limits"]
+    assert filled["default"] == {"cpu": "2", "memory": "64Mi"}
+    assert filled["defaultRequest"] == {"cpu": "2", "memory": "64Mi"}
+
+
+def test_a_service_is_given_addresses_and_keeps_them(kinds):
+    ports = {"ports": [{"port": 80}], "type": "NodePort"}
+    old = kinds.created("Service", {"spec": ports})
+    assert old["spec"]["clusterIP"].startswith("10.96.")
+    assert 30_000 <= old["spec"]["ports"][0]["nodePort"] < 32_768
+    new = kinds.decoded("Service", {"spec": ports})
+    kinds.behaviour_of("Service").prepare_update(new, old)
+    assert new["spec"] == old["spec"]
+
+
+def test_a_job_selects_its_own_pods(kinds):
+    job = kinds.created("Job", SOUND["Job"])
+    labels = job["spec"]["template"]["metadata"]["labels"]
+    uid = job["metadata"]["uid"]
+    assert job["spec"]["selector"]["matchLabels"] == {"batch.kubernetes.io/controller-uid": uid}
+    assert labels["job-name"] == "a"
+
+
+def test_generations_count_what_they_should(kinds):
+    behaviour = kinds.behaviour_of("Deployment")
+    old = kinds.created("Deployment", workload())
+    assert old["metadata"]["generation"] == 1
+
+    def generation(new):
+        new["metadata"]["generation"] = 1
+        behaviour.prepare_update(new, old)
+        return new["metadata"]["generation"]
+
+    assert generation(kinds.decoded("Deployment", workload())) == 1
+    assert generation(kinds.decoded("Deployment", workload(replicas=3))) == 2
+    annotated = {**workload(), "metadata": {"annotations": {"a": "b"}}}
+    assert generation(kinds.decoded("Deployment", annotated)) == 2
+    labelled = {**workload(), "metadata": {"labels": {"a": "b"}}}
+    assert generation(kinds.decoded("Deployment", labelled)) == 1
+
+
+def test_status_is_apart(kinds):
+    behaviour = kinds.behaviour_of("Deployment")
+    old = kinds.created("Deployment", {**workload(), "status": {"replicas": 9}})
+    assert old["status"] == {}
+    new = kinds.decoded("Deployment", {**workload(replicas=7), "status": {"replicas": 2}})
+    behaviour.prepare_status(new, old)
+    assert new["spec"] == old["spec"]
+    assert new["status"] == {"replicas": 2}
+
+
+def test_events_of_the_newer_group_are_strict(kinds):
+    events = behaviours.of("events.k8s.io", "events")
+    event = {"metadata": {"name": "a", "namespace": "ns"}, "regarding": {"namespace": "ns"},
+             "type": "Loud"}  # fmt: skip
+    assert sorted(error.text() for error in events.validate(event)) == [
+        "eventTime: Required value",
+        'type: Invalid value: "": has invalid value: Loud',
+    ]
+    assert events.error_group == ""
+
+
+def test_every_resource_has_a_behaviour(kinds):
+    for resource in resources.read():
+        behaviour = behaviours.of(resource.group, resource.plural)
+        assert behaviour.has_status == any(s.name == "status" for s in resource.subresources)
+
+
+def test_surprising_names_and_variables_are_warned_of(kinds):
+    twice = [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]
+    container = {"name": "c", "image": "i", "env": twice}
+    spec = {"containers": [container]}
+    pod = kinds.created("Pod", {"metadata": {"name": "a.b"}, "spec": spec})
+    behaviour = kinds.behaviour_of("Pod")
+    hidden = (
+        'spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when '
+        "using apply"
+    )
+    assert behaviour.warnings(pod, pod) == [hidden]
+    assert behaviour.warnings(pod, None)[0].endswith(
+        "a DNS label is recommended: [must not contain dots]"
+    )
+
+
+def test_daemon_sets_count_their_templates(kinds):
+    old = kinds.created("DaemonSet", workload())
+    key = "deprecated.daemonset.template.generation"
+    assert old["metadata"]["annotations"] == {key: "1"}
+    template = {**workload()["spec"]["template"], "metadata": {"labels": {"a": "b", "c": "d"}}}
+    new = kinds.decoded("DaemonSet", workload(template=template))
+    kinds.behaviour_of("DaemonSet").prepare_update(new, old)
+    assert new["metadata"]["annotations"] == {key: "2"}

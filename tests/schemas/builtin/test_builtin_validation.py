@@ -1,0 +1,269 @@
+"""What built-in kinds refuse."""
+
+import pytest
+
+POD = {"containers": [{"name": "c", "image": "i:1"}]}
+BINDING = {
+    "roleRef": {"kind": "Role", "name": "r"},
+    "subjects": [{"kind": "User", "name": "u"}],
+}
+JOB = {"spec": {"template": {"spec": {**POD, "restartPolicy": "OnFailure"}}}}
+
+
+def workload(**spec):
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": POD}
+    return {"spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template, **spec}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "obj", "expected"),
+    [
+        (
+            "ConfigMap",
+            {"data": {"k": "v"}, "binaryData": {"k": "dg=="}},
+            ['data[k]: Invalid value: "k": duplicate of key present in binaryData'],
+        ),
+        (
+            "Secret",
+            {"type": "kubernetes.io/tls", "stringData": {"tls.crt": "x"}},
+            ["data[tls.key]: Required value"],
+        ),
+        (
+            "Secret",
+            {
+                "type": "kubernetes.io/dockerconfigjson",
+                "stringData": {".dockerconfigjson": "{auths"},
+            },
+            [
+                (
+                    'data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": '
+                    "invalid character "
+                    "'a' looking for beginning of object key string"
+                )
+            ],
+        ),
+        (
+            "Namespace",
+            {"metadata": {"name": "a.b"}},
+            ['metadata.name: Invalid value: "a.b": must not contain dots'],
+        ),
+        (
+            "Role",
+            {"rules": [{}]},
+            [
+                (
+                    "rules[0].apiGroups: Required value: resource rules must supply at least one "
+                    "api group"
+                ),
+                (
+                    "rules[0].resources: Required value: resource rules must supply at least one "
+                    "resource"
+                ),
+                "rules[0].verbs: Required value: verbs must contain at least one value",
+            ],
+        ),
+        (
+            "ClusterRoleBinding",
+            {
+                "roleRef": {"kind": "Role", "name": "r"},
+                "subjects": [{"kind": "ServiceAccount", "name": "s"}],
+            },
+            [
+                'roleRef.kind: Unsupported value: "Role": supported values: "ClusterRole"',
+                "subjects[0].namespace: Required value",
+            ],
+        ),
+        (
+            "Lease",
+            {"spec": {"leaseDurationSeconds": 0}},
+            ["spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0"],
+        ),
+        (
+            "PriorityClass",
+            {"value": 1_000_000_001},
+            ["value: Forbidden: maximum allowed value of a user defined priority is 1000000000"],
+        ),
+        (
+            "LimitRange",
+            {"spec": {"limits": [{"type": "Pod", "default": {"cpu": "1"}}]}},
+            ["spec.limits[0].default: Forbidden: may not be specified when `type` is 'Pod'"],
+        ),
+        ("Pod", {"spec": {}}, ["spec.containers: Required value"]),
+        (
+            "Pod",
+            {
+                "spec": {
+                    "containers": [
+                        {
+                            "name": "a",
+                            "image": "x",
+                            "imagePullPolicy": "Daily",
+                            "ports": [{"containerPort": 0}],
+                        }
+                    ],
+                    "volumes": [{"name": "v"}, {"name": "v"}],
+                }
+            },
+            [
+                (
+                    'spec.containers[0].imagePullPolicy: Unsupported value: "Daily": '
+                    "supported values: "
+                    '"Always", "IfNotPresent", "Never"'
+                ),
+                "spec.containers[0].ports[0].containerPort: Required value",
+                'spec.volumes[1].name: Duplicate value: "v"',
+            ],
+        ),
+        (
+            "Pod",
+            {
+                "spec": {
+                    "containers": [
+                        {
+                            "name": "a",
+                            "image": "x",
+                            "volumeMounts": [{"name": "v", "mountPath": "/x"}],
+                        }
+                    ]
+                }
+            },
+            ['spec.containers[0].volumeMounts[0].name: Not found: "v"'],
+        ),
+        (
+            "Deployment",
+            workload(replicas=-1),
+            ["spec.replicas: Invalid value: -1: must be greater than or equal to 0"],
+        ),
+        (
+            "Deployment",
+            workload(selector={"matchLabels": {"a": "c"}}),
+            [
+                (
+                    'spec.template.metadata.labels: Invalid value: {"a":"b"}: `selector` '
+                    "does not match "
+                    "template `labels`"
+                )
+            ],
+        ),
+        (
+            "Job",
+            {"spec": {"template": {"spec": POD}}},
+            [
+                (
+                    "spec.template.spec.restartPolicy: Required value: valid values: "
+                    '"OnFailure", "Never"'
+                )
+            ],
+        ),
+        (
+            "CronJob",
+            {"spec": {"schedule": "* *", "jobTemplate": JOB}},
+            ['spec.schedule: Invalid value: "* *": expected exactly 5 fields, found 2: [* *]'],
+        ),
+        (
+            "Service",
+            {"spec": {"ports": [{"port": 80}, {"port": 70000}]}},
+            [
+                "spec.ports[0].name: Required value",
+                "spec.ports[1].name: Required value",
+                "spec.ports[1].port: Invalid value: 70000: must be between 1 and 65535, inclusive",
+                (
+                    "spec.ports[1].targetPort: Invalid value: 70000: must be between 1 and "
+                    "65535, inclusive"
+                ),
+            ],
+        ),
+        ("Service", {"spec": {"type": "ExternalName"}}, ["spec.externalName: Required value"]),
+        (
+            "Ingress",
+            {"spec": {"rules": [{"http": {"paths": [{"backend": {}}]}}]}},
+            [
+                (
+                    "spec.rules[0].http.paths[0].backend: Required value: must have a "
+                    "service or resource "
+                    "backend"
+                ),
+                "spec.rules[0].http.paths[0].pathType: Required value: pathType must be specified",
+            ],
+        ),
+        (
+            "PersistentVolumeClaim",
+            {"spec": {}},
+            [
+                "spec.accessModes: Required value: at least 1 access mode is required",
+                "spec.resources[storage]: Required value",
+            ],
+        ),
+    ],
+)
+def test_what_is_wrong_is_told(kinds, kind, obj, expected):
+    assert kinds.texts(kind, obj) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "expected"),
+    [
+        (
+            "ConfigMap",
+            {"immutable": True, "data": {"a": "1"}},
+            {"data": {"a": "2"}},
+            [
+                "data: Forbidden: field is immutable when `immutable` is set",
+                "immutable: Forbidden: field is immutable when `immutable` is set",
+            ],
+        ),
+        (
+            "Secret",
+            {"type": "example.com/a"},
+            {},
+            ['type: Invalid value: "Opaque": field is immutable'],
+        ),
+        (
+            "PriorityClass",
+            {"value": 1},
+            {"value": 2},
+            ["value: Forbidden: may not be changed in an update."],
+        ),
+        (
+            "RoleBinding",
+            BINDING,
+            {"roleRef": {"kind": "Role", "name": "x"}},
+            [
+                (
+                    'roleRef: Invalid value: {"APIGroup":"rbac.authorization.k8s.io","Kind":"Role",'
+                    '"Name":"x"}: cannot change roleRef'
+                )
+            ],
+        ),
+        (
+            "Deployment",
+            workload(),
+            workload(selector={"matchLabels": {"a": "b", "c": "d"}}),
+            [
+                (
+                    'spec.selector: Invalid value: {"matchLabels":{"a":"b","c":"d"}}: field is '
+                    "immutable"
+                ),
+                (
+                    'spec.template.metadata.labels: Invalid value: {"a":"b"}: `selector` '
+                    "does not match "
+                    "template `labels`"
+                ),
+            ],
+        ),
+    ],
+)
+def test_what_may_not_change(kinds, kind, old, new, expected):
+    assert kinds.update_texts(kind, old, new) == sorted(expected)
+
+
+def test_most_of_a_pod_s_spec_is_fixed_but_its_image_is_not(kinds):
+    pod = kinds.created("Pod", {"spec": POD})
+    other = kinds.decoded("Pod", {"spec": {**pod["spec"], "restartPolicy": "Never"}})
+    (error,) = kinds.behaviour_of("Pod").validate_update(other, pod)
+    assert error.text().startswith("spec: Forbidden: pod updates may not change fields other than")
+    newer = [{**pod["spec"]["containers"][0], "image": "i:2"}]
+    changed = kinds.decoded("Pod", {"spec": {**pod["spec"], "containers": newer}})
+    kinds.behaviour_of("Pod").prepare_update(changed, pod)
+    assert kinds.behaviour_of("Pod").validate_update(changed, pod) == []
+    assert changed["metadata"]["generation"] == 2

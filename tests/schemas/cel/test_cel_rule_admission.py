@@ -1,0 +1,210 @@
+"""What a CRD's rules are refused for when it is created."""
+
+from typing import Any
+
+import pytest
+
+from inkube.schemas.cel.check import RULE_CHECK, validate_rules
+from inkube.schemas.crds.rulechecks import Context
+from inkube.schemas.fielderrors import invalid
+
+Object = dict[str, Any]
+DEAR = (
+    "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays,"
+    " maps, and strings are declared)"
+)
+
+
+def schema(properties: Object, *rules: Object) -> Object:
+    """A schema whose spec has the properties and rules."""
+    spec: Object = {"type": "object", "properties": properties}
+    if rules:
+        spec["x-kubernetes-validations"] = list(rules)
+    return {"type": "object", "properties": {"spec": spec}}
+
+
+def found(schema: Object, given: Context | None = None) -> list[tuple[str, str]]:
+    """Field, below the spec, and message of every error."""
+    errors = validate_rules(schema, "at", given or Context())
+    return [(error.field.removeprefix("at.properties[spec]."), error.message()) for error in errors]
+
+
+NUMBER = {"n": {"type": "integer"}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "field", "detail"),
+    [
+        ({"rule": "self.n"}, "rule", "cel expression must evaluate to a bool"),
+        (
+            {"rule": "self.m > 0"},
+            "rule",
+            "compilation failed: ERROR: <input>:1:5: undefined field 'm'\n | self.m > 0\n | ....^",
+        ),
+        (
+            {"rule": "self.n > 0", "messageExpression": "self.n"},
+            "messageExpression",
+            "messageExpression must evaluate to a string",
+        ),
+        (
+            {"rule": "self.n > 0", "messageExpression": "self.m"},
+            "messageExpression",
+            (
+                "messageExpression compilation failed: ERROR: <input>:1:5: undefined field 'm'\n"
+                " | self.m\n | ....^"
+            ),
+        ),
+    ],
+)
+def test_what_does_not_compile_is_shown_with_its_rule(
+    rule: Object, field: str, detail: str
+) -> None:
+    shown = (
+        '{{"Rule":"{}","Message":"","MessageExpression":"{}","Reason":null,"FieldPath":"",'
+        '"OptionalOldSelf":null}}'
+    ).format(rule["rule"].replace(">", "\\u003e"), rule.get("messageExpression", ""))
+    assert found(schema(NUMBER, rule)) == [
+        (f"x-kubernetes-validations[0].{field}", f"Invalid value: {shown}: {detail}")
+    ]
+
+
+def test_fields_of_equal_schemas_have_different_types() -> None:
+    part = {"type": "object", "properties": {"x": {"type": "integer"}}}
+    (error,) = found(schema({"a": part, "b": part}, {"rule": "self.a == self.b"}))
+    assert "found no matching overload for '_==_'" in error[1]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {},
+        {"x-kubernetes-preserve-unknown-fields": True},
+        {"type": "array"},
+        {"type": "object", "additionalProperties": {}},
+    ],
+)
+def test_what_has_no_type_is_out_of_reach(part: Object) -> None:
+    (error,) = found(schema({"any": part}, {"rule": "has(self.any)"}))
+    assert "undefined field 'any'" in error[1]
+
+
+def test_a_rule_on_a_node_without_a_type_is_an_internal_error() -> None:
+    part = {
+        "x-kubernetes-preserve-unknown-fields": True,
+        "x-kubernetes-validations": [{"rule": "true"}],
+    }
+    assert found(schema({"any": part})) == [
+        (
+            "properties[any].x-kubernetes-validations",
+            (
+                "Internal error: internal error: failed to construct type information for"
+                " x-kubernetes-validations rules: unable to convert structural schema to CEL"
+                " declarations"
+            ),
+        )
+    ]
+
+
+def pairs(items: int | None = None, length: int | None = None) -> Object:
+    """A list whose every pair is compared."""
+    part: Object = {
+        "type": "array",
+        "items": {"type": "string"},
+        "x-kubernetes-validations": [{"rule": "self.all(a, self.exists_one(b, a == b))"}],
+    }
+    if items is not None:
+        part["maxItems"] = items
+    if length is not None:
+        part["items"]["maxLength"] = length
+    return part
+
+
+def test_bounds_bring_the_estimate_down() -> None:
+    rule = "properties[l].x-kubernetes-validations[0].rule"
+    over = f"Forbidden: estimated rule cost exceeds budget by factor of more than 100x {DEAR}"
+    for part in (pairs(), pairs(64)):
+        assert (rule, over) in found(schema({"l": part}))
+    assert found(schema({"l": pairs(64, 63)})) == []
+
+
+def test_the_total_names_the_four_dearest() -> None:
+    large, small = pairs(340, 200), pairs(320, 200)
+    properties = {**dict.fromkeys("abcd", large), **dict.fromkeys("efghijklmnop", small)}
+    errors = found(schema(properties))
+    contributed = (
+        "Forbidden: contributed to estimated rule cost total exceeding cost limit for entire"
+        " OpenAPIv3 schema"
+    )
+    assert errors[:4] == [
+        (f"properties[{name}].x-kubernetes-validations[0].rule", contributed) for name in "abcd"
+    ]
+    assert errors[4:] == [
+        (
+            "at",
+            (
+                "Forbidden: x-kubernetes-validations estimated rule cost total for entire OpenAPIv3"
+                f" schema exceeds budget by factor of 1.420920x {DEAR}"
+            ),
+        )
+    ]
+
+
+def test_a_cheap_rule_is_multiplied_by_how_often_it_may_run() -> None:
+    word = {
+        "type": "string",
+        "maxLength": 500,
+        "x-kubernetes-validations": [{"rule": "self.matches('^[a-z]+(-[a-z]+)*$')"}],
+    }
+    errors = found(schema({"m": {"type": "object", "additionalProperties": word}}))
+    assert "entire OpenAPIv3 schema exceeds budget by factor of 10.5x" in errors[-1][1]
+
+
+def test_an_accepted_schema_is_not_held_against_its_single_rules() -> None:
+    errors = found(schema({"l": pairs(900, 30)}), Context(unchanged=True))
+    assert errors == []
+    assert found(schema({"l": pairs(900, 30)})) != []
+
+
+def test_rules_above_other_errors_are_not_compiled() -> None:
+    shape = schema(NUMBER, {"rule": "self.gone"})
+    below = invalid("at.properties[spec].properties[n].pattern", "(", "no pattern")
+    assert found(shape, Context(errors=[below])) == []
+
+
+def test_old_values_cannot_be_used_where_they_do_not_correlate() -> None:
+    rule = {"rule": "self > oldSelf"}
+    plain = {
+        "type": "array",
+        "maxItems": 5,
+        "items": {"type": "integer", "x-kubernetes-validations": [rule]},
+    }
+    assert found(schema({"l": plain})) == [
+        (
+            "properties[l].items.x-kubernetes-validations[0].rule",
+            (
+                'Invalid value: "self > oldSelf":'
+                " oldSelf cannot be used on the uncorrelatable portion"
+                " of the schema within at.properties[spec].properties[l]"
+            ),
+        )
+    ]
+
+
+@pytest.mark.parametrize("value", [True, False])
+def test_optional_old_self_belongs_to_rules_that_use_it(value: bool) -> None:
+    rule = {"rule": "self.n > 0", "optionalOldSelf": value}
+    assert found(schema(NUMBER, rule)) == [
+        (
+            "x-kubernetes-validations[0].optionalOldSelf",
+            f"Invalid value: {str(value).lower()}: may not be set if oldSelf is not used in rule",
+        )
+    ]
+
+
+def test_defaults_are_judged_by_the_rules() -> None:
+    part = {
+        "type": "integer",
+        "x-kubernetes-validations": [{"rule": "self > 80", "message": "port is above 80"}],
+    }
+    errors = RULE_CHECK.run(part, 80, "at.default")
+    assert [error.text() for error in errors] == ["at.default: Invalid value: 80: port is above 80"]

@@ -1,0 +1,272 @@
+"""x-kubernetes-validations on objects: messages, reasons, transitions, ratcheting, budgets."""
+
+from typing import Any
+
+import pytest
+
+from inkube.schemas.cel.rules import NOT_CHECKED, RuleSet
+from inkube.schemas.fielderrors import required
+
+Object = dict[str, Any]
+
+
+def schema(properties: Object | None = None, *rules: Object, **more: Any) -> Object:
+    """A resource's schema whose spec has the properties and rules."""
+    spec = {"type": "object", "properties": properties or {}, **more}
+    if rules:
+        spec["x-kubernetes-validations"] = list(rules)
+    return {"type": "object", "properties": {"spec": spec}}
+
+
+def texts(schema: Object, spec: Any, old: Any = None) -> list[str]:
+    """What the rules say of an object with that spec."""
+    before = None if old is None else {"spec": old}
+    return [error.text() for error in RuleSet(schema).validate({"spec": spec}, before)[0]]
+
+
+NUMBER = {"n": {"type": "integer"}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        ({"rule": "self.n > 3"}, "spec: Invalid value: failed rule: self.n > 3"),
+        ({"rule": "self.n > 3", "message": " big "}, "spec: Invalid value: big"),
+        (
+            {"rule": "self.n > 3", "messageExpression": "'is %d'.format([self.n])"},
+            "spec: Invalid value: is 1",
+        ),
+        (
+            {"rule": "self.n > 3", "message": "m", "messageExpression": "self.n > 0 ? '' : 'x'"},
+            "spec: Invalid value: m",
+        ),
+        (
+            {"rule": "self.n > 3", "message": "m", "messageExpression": "'a\\nb'"},
+            "spec: Invalid value: m",
+        ),
+        (
+            {"rule": "self.n > 3", "message": "m", "messageExpression": "string(1 / (self.n - 1))"},
+            "spec: Invalid value: m",
+        ),
+        (
+            {"rule": "self.n > 3", "message": "m", "reason": "FieldValueForbidden"},
+            "spec: Forbidden: m",
+        ),
+        (
+            {"rule": "self.n > 3", "message": "m", "reason": "FieldValueRequired"},
+            "spec: Required value: m",
+        ),
+        ({"rule": "self.n > 3", "reason": "FieldValueDuplicate"}, "spec: Duplicate value"),
+        ({"rule": "self.n > 3", "reason": "Odd", "message": "m"}, "spec: Invalid value: m"),
+        (
+            {"rule": "self.n > 3", "message": "m", "fieldPath": ".n"},
+            "spec.n: Invalid value: m",
+        ),
+        (
+            {"rule": "1 / (self.n - 1) > 0", "message": "m"},
+            'spec: Invalid value: "object": division by zero evaluating rule: m',
+        ),
+    ],
+)
+def test_a_failing_rule_says_so(rule: Object, text: str) -> None:
+    assert texts(schema(NUMBER, rule), {"n": 1}) == [text]
+
+
+def test_scalars_are_shown_and_containers_are_not() -> None:
+    rule = {"rule": "false", "message": "m"}
+    number = {"type": "integer", "x-kubernetes-validations": [rule]}
+    many = {"type": "array", "items": {"type": "string"}, "x-kubernetes-validations": [rule]}
+    found = texts(schema({"n": number, "l": many}), {"n": 1, "l": []})
+    assert found == ["spec.n: Invalid value: 1: m", "spec.l: Invalid value: m"]
+
+
+def test_rules_of_items_and_map_values_name_their_place() -> None:
+    positive = {"type": "integer", "x-kubernetes-validations": [{"rule": "self > 0"}]}
+    properties = {
+        "l": {"type": "array", "items": positive},
+        "m": {"type": "object", "additionalProperties": positive},
+    }
+    found = texts(schema(properties), {"l": [1, 0], "m": {"a.b": 0}})
+    assert found == [
+        "spec.l[1]: Invalid value: 0: failed rule: self > 0",
+        "spec.m[a.b]: Invalid value: 0: failed rule: self > 0",
+    ]
+
+
+def test_rules_of_the_root_have_no_path() -> None:
+    root = {**schema(NUMBER), "x-kubernetes-validations": [
+        {"rule": "self.metadata.name == self.kind", "message": "m"}
+    ]}  # fmt: skip
+    obj = {"kind": "K", "metadata": {"name": "n"}, "spec": {}}
+    assert [error.text() for error in RuleSet(root).validate(obj)[0]] == ["<nil>: Invalid value: m"]
+
+
+def test_null_is_absent_and_its_own_rules_do_not_run() -> None:
+    nullable = {
+        "type": "string",
+        "nullable": True,
+        "x-kubernetes-validations": [{"rule": "self != 'x'", "message": "m"}],
+    }
+    rule = {"rule": "has(self.a)", "message": "wanted"}
+    assert texts(schema({"a": nullable}, rule), {"a": None}) == ["spec: Invalid value: wanted"]
+    assert texts(schema({"a": nullable}, rule), {"a": "x"}) == ['spec.a: Invalid value: "x": m']
+
+
+TYPED = {
+    "when": ({"type": "string", "format": "date-time"}, "2024-05-06T07:08:09Z"),
+    "day": ({"type": "string", "format": "date"}, "2024-05-06"),
+    "span": ({"type": "string", "format": "duration"}, "2 days"),
+    "raw": ({"type": "string", "format": "byte"}, "YWI="),
+    "share": ({"type": "number"}, 3),
+    "port": ({"x-kubernetes-int-or-string": True}, "5%"),
+    "x-prop": ({"type": "integer"}, 4),
+    "namespace": ({"type": "string"}, "ns"),
+    "times": ({"type": "array", "items": {"type": "string", "format": "date"}}, ["2024-05-06"]),
+}
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "self.when.getHours() == 7 && self.when < timestamp('2025-01-01T00:00:00Z')",
+        "self.day == timestamp('2024-05-06T00:00:00Z')",
+        "self.span == duration('48h')",
+        "self.raw == b'ab'",
+        "type(self.share) == double && self.share / 2.0 == 1.5",
+        "type(self.port) == string && self.port.endsWith('%')",
+        "self.x__dash__prop == 4",
+        "self.namespace == 'ns' && self.__namespace__ == 'ns'",
+        "self.times.all(t, t.getMonth() == 4) && self.times[0] == self.day",
+        "[self.day] == self.times && self.day in self.times",
+        "self == oldSelf",
+    ],
+)
+def test_values_have_the_type_their_schema_gives_them(rule: str) -> None:
+    properties = {name: part for name, (part, _) in TYPED.items()}
+    values = {name: value for name, (_, value) in TYPED.items()}
+    assert texts(schema(properties, {"rule": rule}), values, values) == []
+
+
+def test_sets_and_keyed_lists_compare_and_add_by_their_kind() -> None:
+    keyed = {
+        "type": "array",
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["k"],
+        "items": {
+            "type": "object",
+            "properties": {"k": {"type": "string"}, "v": {"type": "integer"}},
+        },
+    }
+    members = {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "integer"}}
+    rules = [
+        {"rule": "self.s == oldSelf.s && self.k == oldSelf.k && self == oldSelf"},
+        {"rule": "(self.s + [2, 3]).size() == 3 && [1, 2] != [2, 1]"},
+        {"rule": "(self.k + oldSelf.k).size() == 2"},
+    ]
+    new = {"s": [1, 2], "k": [{"k": "a", "v": 1}, {"k": "b", "v": 2}]}
+    old = {"s": [2, 1], "k": [{"k": "b", "v": 2}, {"k": "a", "v": 1}]}
+    assert texts(schema({"s": members, "k": keyed}, *rules), new, old) == []
+
+
+def test_transition_rules_run_where_there_is_an_old_value() -> None:
+    grows = {
+        "type": "integer",
+        "x-kubernetes-validations": [{"rule": "self > oldSelf", "message": "m"}],
+    }
+    shape = schema({"n": grows})
+    assert texts(shape, {"n": 1}) == []
+    assert texts(shape, {"n": 1}, {}) == []
+    assert texts(shape, {"n": 1}, {"n": 1}) == ["spec.n: Invalid value: 1: m"]
+
+
+def test_an_optional_old_value_is_seen_on_creation_too() -> None:
+    rule = {"rule": "oldSelf.hasValue() || self == 1", "message": "m", "optionalOldSelf": True}
+    shape = schema({"n": {"type": "integer", "x-kubernetes-validations": [rule]}})
+    assert texts(shape, {"n": 2}) == ["spec.n: Invalid value: 2: m"]
+    assert texts(shape, {"n": 2}, {"n": 3}) == []
+
+
+def test_items_of_keyed_lists_correlate_and_others_do_not() -> None:
+    item = {
+        "type": "object",
+        "properties": {
+            "k": {"type": "string"},
+            "v": {
+                "type": "integer",
+                "x-kubernetes-validations": [{"rule": "self >= oldSelf", "message": "m"}],
+            },
+        },
+    }
+    keyed = {
+        "type": "array",
+        "items": item,
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["k"],
+    }
+    old = {"l": [{"k": "a", "v": 5}, {"k": "b", "v": 1}]}
+    new = {"l": [{"k": "b", "v": 1}, {"k": "a", "v": 4}]}
+    assert texts(schema({"l": keyed}), new, old) == ["spec.l[1].v: Invalid value: 4: m"]
+    assert texts(schema({"l": {"type": "array", "items": item}}), new, old) == []
+
+
+def test_failures_of_what_did_not_change_are_warnings() -> None:
+    small = {
+        "type": "integer",
+        "x-kubernetes-validations": [{"rule": "self < 5", "message": "m"}],
+    }
+    rules = RuleSet(schema({"n": small, "o": {"type": "string"}}))
+    old = {"spec": {"n": 9, "o": "a"}}
+    assert rules.validate({"spec": {"n": 9, "o": "b"}}, old) == (
+        [],
+        ["spec.n: Invalid value: 9: m"],
+    )
+    errors, warnings = rules.validate({"spec": {"n": 8, "o": "b"}}, old)
+    assert ([error.text() for error in errors], warnings) == (["spec.n: Invalid value: 8: m"], [])
+
+
+def test_rules_do_not_run_behind_errors_that_hide_values() -> None:
+    rules = RuleSet(schema(NUMBER, {"rule": "self.n > 0"}))
+    assert rules.judge([required("spec.n")], {"spec": {}}) == ([NOT_CHECKED], [])
+    assert RuleSet(schema(NUMBER)).judge([required("spec.n")], {"spec": {}}) == ([], [])
+
+
+def test_a_rule_over_the_limit_ends_the_validation() -> None:
+    costly = "self.l.all(a, self.l.all(b, self.l.all(c, self.l.all(d, a + b + c + d >= 0))))"
+    properties = {"l": {"type": "array", "items": {"type": "integer"}}}
+    shape = schema(properties, {"rule": costly, "message": "m"}, {"rule": "false"})
+    assert texts(shape, {"l": list(range(40))}) == [
+        (
+            "spec: Invalid value: \"object\": 'operation cancelled: actual cost limit exceeded': no"
+            " further validation rules will be run due to call cost exceeds limit for rule: m"
+        )
+    ]
+
+
+def test_the_budget_of_an_object_ends_the_validation() -> None:
+    item = {"type": "integer", "x-kubernetes-validations": [{"rule": "self >= 0"}]}
+    rules = RuleSet(schema({"l": {"type": "array", "items": item}}))
+    errors, _ = rules.validate({"spec": {"l": [1] * 100}}, budget=20)
+    assert [error.text() for error in errors] == [
+        (
+            'spec.l[10]: Invalid value: "integer": validation failed due to running out of cost'
+            " budget, no further validation rules will be run"
+        )
+    ]
+
+
+def test_embedded_resources_have_names_of_their_own() -> None:
+    inner = {
+        "type": "object",
+        "x-kubernetes-embedded-resource": True,
+        "x-kubernetes-preserve-unknown-fields": True,
+        "x-kubernetes-validations": [{"rule": "self.metadata.name == 'a'", "message": "m"}],
+    }
+    shape = schema({"i": inner})
+    assert texts(shape, {"i": {"kind": "K", "metadata": {"name": "b"}}}) == [
+        "spec.i: Invalid value: m"
+    ]
+
+
+def test_a_schema_without_rules_is_false() -> None:
+    assert not RuleSet(schema(NUMBER))
+    assert RuleSet(schema(NUMBER, {"rule": "true"}))
