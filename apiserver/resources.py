@@ -75,7 +75,8 @@ class Resource:
         self.prefix = prefix or storage_prefix(definition)
         self.field_versions: Versions | None = None
         """How `ownership` reads managedFields of other versions; made on first use."""
-        self._renewed: dict[str, tuple[Object, Object]] = {}
+        self._renewed: dict[str, tuple[Entry, Object | None]] = {}
+        """What was stored before `since`, and what it is today where that differs."""
 
     def served(self, version: str) -> Served | None:
         """That version, if clients may use it."""
@@ -88,14 +89,11 @@ class Resource:
 
     def current(self, entry: Entry) -> Object:
         """The stored object under today's schema: defaults on read. Shared; do not change it."""
-        if not entry.revision or entry.revision > self.since:
+        if self.is_current(entry):
             return entry.value
-        known = self._renewed.get(entry.key)
-        # by identity: what a dry run would store has the revision of what is stored
-        if known is None or known[0] is not entry.value:
-            known = (entry.value, self.strategy.renew(self, entry))
-            self._renewed[entry.key] = known
-        return known[1]
+        fresh = self._renewed[entry.key][1]
+        assert fresh is not None, "only what is not current was renewed"
+        return fresh
 
     def view(self, entry: Entry, served: Served) -> Object:
         """The stored object as a version shows it. Shared; do not change it."""
@@ -105,8 +103,19 @@ class Resource:
         return self.strategy.from_storage(current, served)
 
     def is_current(self, entry: Entry) -> bool:
-        """Whether the stored bytes are what a reader of the storage version gets."""
-        return self.current(entry) is entry.value
+        """Whether the stored bytes are what a reader of the storage version gets.
+
+        Decodes nothing that was stored under today's schema or looked at before.
+        """
+        if not entry.revision or entry.revision > self.since:
+            return True
+        known = self._renewed.get(entry.key)
+        # by identity: what a dry run would store has the revision of what is stored
+        if known is None or known[0] is not entry:
+            fresh = self.strategy.renew(self, entry)
+            known = (entry, None if fresh is entry.value else fresh)
+            self._renewed[entry.key] = known
+        return known[1] is None
 
 
 def storage_prefix(definition: Definition) -> str:

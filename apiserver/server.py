@@ -118,11 +118,11 @@ class APIServer:
             self._add_kind(module, modules)
         await bootstrap.first_objects(self.client, roles=self.options.authorization_mode == "RBAC")
         crds.add(self.manager, Installer(self.resources, chain))
+        aggregation.add(self.manager, self.client)
         if self.options.controllers:
             catalog = LiveCatalog(self.store, self.resources)
             namespaces.add(self.manager, catalog)
             garbage.add(self.manager, catalog)
-        aggregation.add(self.manager, self.client)
         await self._serve()
         await self._stack.enter_async_context(self.manager)
 
@@ -210,7 +210,9 @@ class APIServer:
             subresources=self._subresources(handlers),
         )
 
-    def _subresources(self, handlers: Handlers) -> dict[tuple[str, str, str], SubresourceHandler]:
+    def _subresources(
+        self, handlers: Handlers
+    ) -> dict[tuple[str, str, str], SubresourceHandler]:
         guards = self.security
         tokens = TokenRequestHandler(self.registry, guards.authenticator.accounts, self.identity)
         reviews = Reviews(guards.authenticator, guards.authorizer, self.identity)
