@@ -215,7 +215,7 @@ def _expired(options: ListOptions, after: str, prefix: str) -> status.StatusErro
 def _filtered(call: Call, entries: Any, matches: Matcher | None) -> list[Entry]:
     if matches is None:
         return list(entries)
-    return [entry for entry in entries if matches(call.resource.current(entry))]
+    return [entry for entry in entries if matches(call.resource.view(entry, call.served))]
 
 
 def _version(text: str) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 
 from inkube.apiserver.client import InProcessClient
 from inkube.schemas import decoding, documents, status
+from inkube.schemas.crds import conditions
 from inkube.schemas.meta import split_api_version
 from inkube.schemas.status import StatusError
 from inkube.schemas.unmarshal import DecodeError
@@ -96,28 +97,37 @@ async def install(
 ) -> None:
     """Make what is missing; `settled` returns once new CRDs are served. Raises ManifestError."""
     ordered = sorted(manifests, key=lambda manifest: manifest.order)
-    defining = True
-    for manifest in ordered:
-        if defining and manifest.order:
-            await settled()
-            defining = False
-        try:
-            await _install(client, manifest)
-        except StatusError as error:
-            raise ManifestError(f"{manifest.where}: {error.message}") from error
-    if defining and ordered:
+    crds = [manifest for manifest in ordered if manifest.order == 0]
+    for manifest in crds:
+        await _install(client, manifest)
+    if crds:
         await settled()
+    for manifest in crds:
+        await _check_served(client, manifest)
+    for manifest in ordered[len(crds) :]:
+        await _install(client, manifest)
+
+
+async def _check_served(client: InProcessClient, manifest: Manifest) -> None:
+    """Refuse a CRD whose names another one has."""
+    crd = await client.get(CRDS, manifest.object["metadata"]["name"])
+    condition = conditions.find(crd["status"], conditions.NAMES_ACCEPTED)
+    if condition is not None and condition["status"] == "False":
+        raise ManifestError(f"{manifest.where}: it is not served: {condition['message']}")
 
 
 async def _install(client: InProcessClient, manifest: Manifest) -> None:
     obj = manifest.object
     try:
-        await client.create(placed(client, obj))
+        try:
+            await client.create(placed(client, obj))
+        except StatusError as error:
+            if error.reason != status.Reason.ALREADY_EXISTS:
+                raise
+            if manifest.order == 0:
+                await _replace_crd(client, obj)
     except StatusError as error:
-        if error.reason != status.Reason.ALREADY_EXISTS:
-            raise
-        if manifest.order == _FIRST["CustomResourceDefinition"]:
-            await _replace_crd(client, obj)
+        raise ManifestError(f"{manifest.where}: {error.message}") from error
 
 
 async def _replace_crd(client: InProcessClient, obj: Object) -> None:

@@ -32,8 +32,7 @@ class ScriptedWorld:
         `tokens`: which are accepted, and whether they may write; without any everybody may.
         """
         listed = [
-            {"path": path, "branches": list(branches), "defaultBranch": next(iter(branches), "")}
-            for path, branches in repositories.items()
+            {"path": path, "branches": list(branches)} for path, branches in repositories.items()
         ]
         spec: Object = {"repositories": listed}
         if tokens is not None:

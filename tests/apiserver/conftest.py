@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 import inkube
-from inkube.apiserver.testing import plans, scripted
 
 PRELUDE = """
 import pytest
@@ -20,34 +19,20 @@ filterwarnings = error
 addopts = --strict-markers
 asyncio_default_fixture_loop_scope = function
 """
-ARGUMENTS = ["-p", "no:cacheprovider", "-p", "no:randomly"]
+ARGUMENTS = ["-p", "no:cacheprovider"]
 if not metadata.entry_points(group="pytest11", name="inkube"):
     ARGUMENTS += ["-p", "inkube.apiserver.pytest_plugin"]
 
-assert (plans, scripted), "imported before nested runs, which forget what they import"
-
 
 @pytest.fixture
-def project(pytester, monkeypatch):
-    """A user's folder; `project(source)` writes a test file and returns the arguments to run it."""
+def run(pytester, monkeypatch):
+    """Run a test file of a user, in a process of its own; the outcome is returned."""
     home = str(Path(inkube.__path__[0]).absolute().parent)
     monkeypatch.setenv("PYTHONPATH", home, prepend=":")
     pytester.makeini(INI)
 
-    def write(source, *arguments):
+    def run(source, *arguments):
         pytester.makepyfile(PRELUDE + source)
-        return [*ARGUMENTS, *arguments]
+        return pytester.runpytest_subprocess(*ARGUMENTS, *arguments)
 
-    return write
-
-
-@pytest.fixture
-def run(project, pytester):
-    """Run a test file of a user in this process."""
-    return lambda source, *more: pytester.runpytest_inprocess(*project(source, *more))
-
-
-@pytest.fixture
-def run_apart(project, pytester):
-    """Run a test file of a user in a process of its own."""
-    return lambda source, *more: pytester.runpytest_subprocess(*project(source, *more))
+    return run
