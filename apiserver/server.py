@@ -11,6 +11,7 @@ Nothing else in `apiserver` knows controllers.
 import asyncio
 import contextlib
 import warnings
+from collections.abc import Callable
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -29,6 +30,7 @@ from inkube.apiserver.catalog import LiveCatalog
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.codec import JSONCodec
 from inkube.apiserver.configuration import Options
+from inkube.apiserver.cors import OriginRequest, Origins
 from inkube.apiserver.crds import Installer
 from inkube.apiserver.discovery import Discovery
 from inkube.apiserver.endpoints import Endpoints
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
 
 __all__ = ["APIServer", "Options"]
 
+MAX_HEADER = 64 * 1024  # a URL with a long selector, a token with many groups
 STOP_SECONDS = 1.5  # how long requests under way may still take when the server stops
 
 
@@ -161,7 +164,13 @@ class APIServer:
     async def _serve(self) -> None:
         self._streams = Streams(self.registry, self.identity)
         app = App(self._parts())
-        server = web.Server(app, request_factory=_make_request, access_log=None)
+        server = web.Server(
+            app,
+            request_factory=_request_factory(self.origins),
+            access_log=None,
+            max_line_size=MAX_HEADER,
+            max_field_size=MAX_HEADER,
+        )
         runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
         await runner.setup()
         self._stack.push_async_callback(runner.cleanup)
@@ -174,6 +183,11 @@ class APIServer:
         name = f"[{host}]" if ":" in host else host
         self.url = f"{'https' if context else 'http'}://{name}:{port}"
 
+    @property
+    def origins(self) -> Origins:
+        """Which web pages may ask."""
+        return Origins(self.options.allow_origins, protects=self.security.is_open)
+
     def _parts(self) -> Parts:
         metrics = Metrics()
         handlers = Handlers(self.registry, Renderer(self.identity))
@@ -185,6 +199,7 @@ class APIServer:
             handlers=handlers,
             streams=self._streams,
             access=self.security.access,
+            origins=self.origins,
             guard=Guard(loopback_only=self.security.is_open),
             metrics=metrics,
             endpoints={
@@ -202,9 +217,7 @@ class APIServer:
             on_request=self.options.on_request,
         )
 
-    def _subresources(
-        self, handlers: Handlers
-    ) -> dict[tuple[str, str, str], SubresourceHandler]:
+    def _subresources(self, handlers: Handlers) -> dict[tuple[str, str, str], SubresourceHandler]:
         guards = self.security
         tokens = TokenRequestHandler(self.registry, guards.authenticator.accounts, self.identity)
         reviews = Reviews(guards.authenticator, guards.authorizer, self.identity)
@@ -227,15 +240,20 @@ class APIServer:
             await self.manager.settled()
 
 
-def _make_request(
-    message: RawRequestMessage,
-    payload: StreamReader,
-    protocol: RequestHandler,
-    writer: AbstractStreamWriter,
-    task: asyncio.Task[None],
-) -> BaseRequest:
-    """A request whose body may be as large as kube-apiserver's."""
-    loop = asyncio.get_running_loop()
-    return BaseRequest(
-        message, payload, protocol, writer, task, loop, client_max_size=bodies.MAX_BODY
-    )
+def _request_factory(origins: Origins) -> Callable[..., BaseRequest]:
+    """Requests whose body may be as large as kube-apiserver's."""
+    kind: type[BaseRequest] = BaseRequest
+    if origins:
+        kind = type("OriginRequest", (OriginRequest,), {"origins": origins})
+
+    def make(
+        message: RawRequestMessage,
+        payload: StreamReader,
+        protocol: RequestHandler,
+        writer: AbstractStreamWriter,
+        task: asyncio.Task[None],
+    ) -> BaseRequest:
+        loop = asyncio.get_running_loop()
+        return kind(message, payload, protocol, writer, task, loop, client_max_size=bodies.MAX_BODY)
+
+    return make
