@@ -13,7 +13,8 @@ from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.listing import ListOptions, Matcher
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.rendering import data_of
-from inkube.schemas import status
+from inkube.schemas import status, strconv
+from inkube.schemas.gotext import quote
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Change, Entry
 
@@ -119,12 +120,10 @@ def frame(kind: str, data: bytes) -> bytes:
 
 def watch_version(text: str) -> int:
     """The version to watch from. Raises StatusError 500 as upstream."""
-    if not (text.isascii() and text.isdigit()):
-        raise status.unknown(
-            f'resourceVersion: Invalid value: "{text}": '
-            f'strconv.ParseUint: parsing "{text}": invalid syntax'
-        )
-    return int(text)
+    try:
+        return strconv.parse_uint(text)
+    except ValueError as error:
+        raise status.unknown(f"resourceVersion: Invalid value: {quote(text)}: {error}") from error
 
 
 async def serve(registry: Registry, exchange: Exchange) -> web.StreamResponse:
