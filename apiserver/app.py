@@ -17,7 +17,7 @@ from typing import Any
 
 from aiohttp import web
 
-from inkube.apiserver import negotiation, requests, responses, tables, watch
+from inkube.apiserver import negotiation, requests, responses, tables
 from inkube.apiserver.auth.access import Access
 from inkube.apiserver.calls import Call, User
 from inkube.apiserver.guards import Guard
@@ -27,6 +27,7 @@ from inkube.apiserver.records import RequestRecord
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.requests import RequestInfo
 from inkube.apiserver.resources import Resource, Resources, Served
+from inkube.apiserver.streams import Streams
 from inkube.schemas import status
 from inkube.schemas.gotext import quote
 
@@ -44,6 +45,7 @@ class Parts:
     registry: Registry
     resources: Resources
     handlers: Handlers
+    streams: Streams
     access: Access
     guard: Guard
     metrics: Metrics
@@ -184,7 +186,7 @@ class App:
         if call.subresource and call.verb not in ("get", "update", "patch"):
             raise method_not_allowed(call)
         if call.verb in _LONG and "watch" in call.resource.definition.verbs:
-            return await watch.serve(self._parts.registry, exchange)
+            return await self._parts.streams.serve(exchange)
         handler = self._parts.handlers.by_verb.get(call.verb)
         if handler is None or not _allowed(info, call):
             raise method_not_allowed(call)

@@ -55,10 +55,18 @@ class Served:
 
 
 class Resource:
-    """A kind as it is served now; what was stored after `since` fits its schema."""
+    """A kind as it is served now; what was stored after `since` fits its schema.
+
+    With `stored_as` its objects are those of another resource, in other words.
+    """
 
     def __init__(
-        self, definition: Definition, strategy: "Strategy", *, prefix: str = "", since: int = 0
+        self,
+        definition: Definition,
+        strategy: "Strategy",
+        *,
+        stored_as: "Resource | None" = None,
+        since: int = 0,
     ) -> None:
         self.definition = definition
         self.strategy = strategy
@@ -71,8 +79,9 @@ class Resource:
         self.versions = {
             version.name: Served(definition, version) for version in definition.versions
         }
-        self.storage = self.versions[definition.storage_version.name]
-        self.prefix = prefix or storage_prefix(definition)
+        own = self.versions[definition.storage_version.name]
+        self.storage = own if stored_as is None else stored_as.storage
+        self.prefix = storage_prefix(definition) if stored_as is None else stored_as.prefix
         self.field_versions: Versions | None = None
         """How `ownership` reads managedFields of other versions; made on first use."""
         self._renewed: dict[str, tuple[Entry, Object | None]] = {}

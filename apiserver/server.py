@@ -45,6 +45,7 @@ from inkube.apiserver.resources import Resource, Resources
 from inkube.apiserver.reviews import Reviews
 from inkube.apiserver.scale import ScaleHandler
 from inkube.apiserver.secrets import StoredSecrets
+from inkube.apiserver.streams import Streams
 from inkube.apiserver.tokenrequests import TokenRequestHandler
 from inkube.controllers import aggregation, crds, garbage, namespaces
 from inkube.controllers.clock import SystemClock
@@ -174,13 +175,13 @@ class APIServer:
         return sqlite_log(self.options.data, options)
 
     async def _serve(self) -> None:
+        self._streams = Streams(self.registry, self.identity)
         app = App(self._parts())
         server = web.Server(app, request_factory=_make_request, access_log=None)
         runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
         await runner.setup()
         self._stack.push_async_callback(runner.cleanup)
-        # before the runner waits for what is under way: watches would never end by themselves
-        self._stack.callback(self.store.end_subscriptions)
+        self._stack.callback(self._streams.close)
         context = self.security.context()
         site = web.TCPSite(runner, self.options.host, self.options.port, ssl_context=context)
         await site.start()
@@ -198,6 +199,7 @@ class APIServer:
             registry=self.registry,
             resources=self.resources,
             handlers=handlers,
+            streams=self._streams,
             access=self.security.access,
             guard=Guard(loopback_only=self.security.is_open),
             metrics=metrics,

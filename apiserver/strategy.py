@@ -70,6 +70,10 @@ class Strategy:
         if _differs(obj, old, call.served.version.status):
             meta["generation"] = meta["generation"] + 1
 
+    def error_group(self, call: Call) -> str:
+        """The group that a 422 names."""
+        return call.resource.group
+
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Everything wrong with a new object."""
         errors = objectmeta.validate(
@@ -117,6 +121,8 @@ class Strategy:
         """From the version of the request to the stored one; pruned and defaulted by the latter."""
         storage = resource.storage
         if obj.get("apiVersion") == storage.api_version:
+            # what was dropped on the way, such as the status of a new object, has its defaults back
+            storage.schema.default(obj)
             return obj
         stored = orjson.loads(orjson.dumps(obj))
         stored["apiVersion"] = storage.api_version
@@ -232,6 +238,9 @@ class BuiltinStrategy(Strategy):
         else:
             self.behaviour.prepare_update(obj, old)
         obj["metadata"] = _in_order(obj["metadata"])
+
+    def error_group(self, call: Call) -> str:
+        return self.behaviour.error_group
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         return self.behaviour.validate(obj)

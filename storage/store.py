@@ -266,10 +266,6 @@ class Store(BaseStore):
                 raise
         return subscription
 
-    def end_subscriptions(self) -> None:
-        """End every subscription there is, as closing does: for a server about to stop."""
-        self._cache.end_subscriptions(None)
-
     async def reached(self, revision: int) -> None:
         """Return once the store has come to `revision`. Raises Closed."""
         await self._cache.reached(revision)
