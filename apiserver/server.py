@@ -35,10 +35,12 @@ from inkube.apiserver.guards import Guard
 from inkube.apiserver.handlers import Handlers
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.lifecycle import NamespaceLifecycle
+from inkube.apiserver.limits import LimitRanger
 from inkube.apiserver.metrics import Metrics
 from inkube.apiserver.modules import ModuleAdmission, ModuleStrategy
 from inkube.apiserver.namespaces import FinalizeHandler
 from inkube.apiserver.openapi import OpenAPI
+from inkube.apiserver.quotas import QuotaAdmission
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.rendering import Renderer
 from inkube.apiserver.resources import Resource, Resources
@@ -46,7 +48,7 @@ from inkube.apiserver.reviews import Reviews
 from inkube.apiserver.scale import ScaleHandler
 from inkube.apiserver.secrets import StoredSecrets
 from inkube.apiserver.tokenrequests import TokenRequestHandler
-from inkube.controllers import aggregation, crds, garbage, namespaces
+from inkube.controllers import aggregation, crds, garbage, namespaces, quotas
 from inkube.controllers.clock import SystemClock
 from inkube.controllers.environment import Environment, Recheck
 from inkube.controllers.events import Recorder
@@ -107,7 +109,15 @@ class APIServer:
         self.store = await self._stack.enter_async_context(Store(self._log(), codec))
         self.security = security.build(self.options, self.store, self.identity)
         modules = ModuleAdmission(lambda: self.environment)
-        chain = Chain([NamespaceLifecycle(self.store), modules, *self.security.plugins()])
+        chain = Chain(
+            [
+                NamespaceLifecycle(self.store),
+                LimitRanger(self.store),
+                modules,
+                *self.security.plugins(),
+                QuotaAdmission(self.store),
+            ]
+        )
         self.registry = Registry(self.store, chain, self.identity, codec)
         self.client = InProcessClient(self.registry, self.resources)
         bootstrap.install_builtin(self.resources, self.identity)
@@ -123,6 +133,7 @@ class APIServer:
             catalog = LiveCatalog(self.store, self.resources)
             namespaces.add(self.manager, catalog)
             garbage.add(self.manager, catalog)
+            quotas.add(self.manager, catalog)
         await self._serve()
         await self._stack.enter_async_context(self.manager)
 
@@ -210,9 +221,7 @@ class APIServer:
             subresources=self._subresources(handlers),
         )
 
-    def _subresources(
-        self, handlers: Handlers
-    ) -> dict[tuple[str, str, str], SubresourceHandler]:
+    def _subresources(self, handlers: Handlers) -> dict[tuple[str, str, str], SubresourceHandler]:
         guards = self.security
         tokens = TokenRequestHandler(self.registry, guards.authenticator.accounts, self.identity)
         reviews = Reviews(guards.authenticator, guards.authorizer, self.identity)
