@@ -11,8 +11,9 @@ Nothing else in `apiserver` knows controllers.
 import asyncio
 import contextlib
 import warnings
+from functools import cached_property
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
@@ -21,8 +22,8 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
-from inkube.apiserver import bodies, bootstrap, kubeconfig, security
-from inkube.apiserver.admission import Chain
+from inkube.apiserver import bodies, bootstrap, kubeconfig, manifests, security
+from inkube.apiserver.admission import Chain, Plugin
 from inkube.apiserver.app import App, Parts, SubresourceHandler
 from inkube.apiserver.catalog import LiveCatalog
 from inkube.apiserver.client import InProcessClient
@@ -37,27 +38,26 @@ from inkube.apiserver.identity import Identity
 from inkube.apiserver.lifecycle import NamespaceLifecycle
 from inkube.apiserver.limits import LimitRanger
 from inkube.apiserver.metrics import Metrics
-from inkube.apiserver.modules import ModuleAdmission, ModuleStrategy
+from inkube.apiserver.modules import ModuleAdmission
 from inkube.apiserver.namespaces import FinalizeHandler
 from inkube.apiserver.openapi import OpenAPI
 from inkube.apiserver.quotas import QuotaAdmission
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.rendering import Renderer
-from inkube.apiserver.resources import Resource, Resources
+from inkube.apiserver.resources import Resources
 from inkube.apiserver.reviews import Reviews
 from inkube.apiserver.scale import ScaleHandler
-from inkube.apiserver.secrets import StoredSecrets
+from inkube.apiserver.streams import Streams
 from inkube.apiserver.tokenrequests import TokenRequestHandler
 from inkube.controllers import aggregation, crds, garbage, namespaces, quotas
 from inkube.controllers.clock import SystemClock
-from inkube.controllers.environment import Environment, Recheck
-from inkube.controllers.events import Recorder
-from inkube.controllers.kinds import KindModule
 from inkube.controllers.manager import Manager
 from inkube.controllers.provisioning import options as provisioning_options
-from inkube.controllers.provisioning.provisioning import Provisioning
 from inkube.storage.log import Log, MemoryLog
 from inkube.storage.store import Store
+
+if TYPE_CHECKING:
+    from inkube.controllers.environment import Environment
 
 __all__ = ["APIServer", "Options"]
 
@@ -108,24 +108,14 @@ class APIServer:
         codec = JSONCodec()
         self.store = await self._stack.enter_async_context(Store(self._log(), codec))
         self.security = security.build(self.options, self.store, self.identity)
-        modules = ModuleAdmission(lambda: self.environment)
-        chain = Chain(
-            [
-                NamespaceLifecycle(self.store),
-                LimitRanger(self.store),
-                modules,
-                *self.security.plugins(),
-                QuotaAdmission(self.store),
-            ]
-        )
+        self._modules = ModuleAdmission(lambda: self.environment)
+        chain = Chain(self._plugins())
         self.registry = Registry(self.store, chain, self.identity, codec)
         self.client = InProcessClient(self.registry, self.resources)
         bootstrap.install_builtin(self.resources, self.identity)
         self.manager = Manager(self.client, self.clock)
-        provisioning = await self._stack.enter_async_context(self._provisioning())
-        self.environment = self._environment(provisioning)
-        for module in (*provisioning.modules, *self.options.kinds):
-            self._add_kind(module, modules)
+        self._outside = await self._stack.enter_async_context(contextlib.AsyncExitStack())
+        self._defer_kinds()
         await bootstrap.first_objects(self.client, roles=self.options.authorization_mode == "RBAC")
         crds.add(self.manager, Installer(self.resources, chain))
         aggregation.add(self.manager, self.client)
@@ -136,42 +126,42 @@ class APIServer:
             quotas.add(self.manager, catalog)
         await self._serve()
         await self._stack.enter_async_context(self.manager)
+        if self.options.definitions:
+            found = manifests.read(self.options.definitions)
+            await manifests.install(self.client, found, self.settled)
 
-    def _provisioning(self) -> Provisioning:
-        options = self.options
-        return Provisioning(
-            provisioning_options.Options(
-                offline=options.offline,
-                allow_private_hosts=options.allow_private_hosts,
-                local_path_prefixes=tuple(str(path) for path in options.local_path_prefixes),
-                github_api_url=options.github_api_url,
-                timeout=options.outside_timeout,
-            ),
-            client=self.client,
-            store=StoredSecrets(self.store, options.data),
-            clock=self.clock,
+    def _plugins(self) -> list[Plugin]:
+        """Admission in its order. Quotas come last: what they let pass is counted."""
+        return [
+            NamespaceLifecycle(self.store),
+            LimitRanger(self.store),
+            self._modules,
+            *self.security.plugins(),
+            QuotaAdmission(self.store),
+        ]
+
+    @cached_property
+    def environment(self) -> "Environment":
+        """What kinds declared in Python work with; they are served from when it is first read."""
+        from inkube.apiserver import declared
+
+        parts = declared.Parts(
+            self.options,
+            self.store,
+            self.client,
+            self.manager,
+            self.resources,
+            self._modules,
+            self._outside,
         )
+        return declared.install(parts)
 
-    def _environment(self, provisioning: Provisioning) -> Environment:
-        options = self.options
-        return Environment(
-            client=self.client,
-            clock=self.clock,
-            informers=self.manager.informers,
-            events=Recorder(self.client, self.clock),
-            services={**provisioning.services, **options.services},
-            recheck=Recheck(options.recheck_healthy, options.recheck_unhealthy),
-            retry_seconds=options.retry_seconds,
-        )
-
-    def _add_kind(self, module: KindModule[Any], admission: ModuleAdmission) -> None:
-        """Serve a kind declared in Python, with its admission and its controllers."""
-        resource = Resource(module.definition, ModuleStrategy(module), since=self.store.revision)
-        self.resources.install(resource)
-        admission.add(module)
-        if self.options.controllers:
-            for controller in module.controllers(self.environment):
-                self.manager.add(controller)
+    def _defer_kinds(self) -> None:
+        """Leave kinds declared in Python out until they are asked for, unless there is work."""
+        groups = provisioning_options.GROUPS
+        self.resources.defer(groups, lambda: self.environment)
+        if self.options.kinds or any(self.store.count(f"/registry/{name}/") for name in groups):
+            self.resources.load()
 
     def _log(self) -> Log:
         if self.options.data is None:
@@ -182,11 +172,13 @@ class APIServer:
         return sqlite_log(self.options.data, options)
 
     async def _serve(self) -> None:
+        self._streams = Streams(self.registry, self.identity)
         app = App(self._parts())
         server = web.Server(app, request_factory=_make_request, access_log=None)
         runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
         await runner.setup()
         self._stack.push_async_callback(runner.cleanup)
+        self._stack.callback(self._streams.close)
         context = self.security.context()
         site = web.TCPSite(runner, self.options.host, self.options.port, ssl_context=context)
         await site.start()
@@ -204,6 +196,7 @@ class APIServer:
             registry=self.registry,
             resources=self.resources,
             handlers=handlers,
+            streams=self._streams,
             access=self.security.access,
             guard=Guard(loopback_only=self.security.is_open),
             metrics=metrics,
@@ -219,6 +212,7 @@ class APIServer:
                 "/openapi/": OpenAPI(self.resources),
             },
             subresources=self._subresources(handlers),
+            on_request=self.options.on_request,
         )
 
     def _subresources(self, handlers: Handlers) -> dict[tuple[str, str, str], SubresourceHandler]:

@@ -121,6 +121,8 @@ class Strategy:
         """From the version of the request to the stored one; pruned and defaulted by the latter."""
         storage = resource.storage
         if obj.get("apiVersion") == storage.api_version:
+            # what was dropped on the way, such as the status of a new object, has its defaults back
+            storage.schema.default(obj)
             return obj
         stored = orjson.loads(orjson.dumps(obj))
         stored["apiVersion"] = storage.api_version
