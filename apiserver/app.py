@@ -23,6 +23,7 @@ from inkube.apiserver.calls import Call, User
 from inkube.apiserver.guards import Guard
 from inkube.apiserver.handlers import Exchange, Handlers
 from inkube.apiserver.metrics import Metrics
+from inkube.apiserver.records import RequestRecord
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.requests import RequestInfo
 from inkube.apiserver.resources import Resource, Resources, Served
@@ -53,6 +54,7 @@ class Parts:
     subresources: dict[tuple[str, str, str], SubresourceHandler]
     """(group, plural, subresource) → handler; group and plural may be `*`. Subresource "" answers
     the creates of a kind that stores nothing."""
+    on_request: Callable[[RequestRecord], None] | None = None
 
 
 class App:
@@ -74,6 +76,8 @@ class App:
         response = await self._answer(request, info, request_id)
         elapsed = time.perf_counter() - started
         self._parts.metrics.count(info, response.status, elapsed)
+        if self._parts.on_request is not None:
+            self._parts.on_request(_record(request, info, response, elapsed))
         if logger.isEnabledFor(logging.INFO):
             logger.info(
                 "request",
@@ -205,6 +209,23 @@ class App:
         if call.resource.builtin:
             return status.resource_not_found()
         return status.not_found(call.resource.group, call.resource.plural, call.name)
+
+
+def _record(
+    request: web.BaseRequest, info: RequestInfo, response: web.StreamResponse, elapsed: float
+) -> RequestRecord:
+    return RequestRecord(
+        method=request.method,
+        path=str(request.rel_url),
+        verb=info.verb,
+        resource=info.resource,
+        namespace=info.namespace,
+        name=info.name,
+        code=response.status,
+        milliseconds=elapsed * 1000,
+        user_agent=request.headers.get("User-Agent", ""),
+        warnings=tuple(response.headers.getall("Warning", ())),
+    )
 
 
 def _watches(request: web.BaseRequest) -> bool:

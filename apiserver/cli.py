@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import logging
 import signal
 from collections.abc import Callable, Coroutine
@@ -14,6 +15,9 @@ from inkube.apiserver.configuration import Options
 from inkube.apiserver.validate import validate
 
 LOCAL = Path("inkube.db")
+# Young objects are looked at after so many allocations. What a server keeps is bytes, which are no
+# work for the collector, and what requests make is freed by counting references.
+COLLECT_AFTER = (25_000, 25, 100)
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _PATH = click.Path(path_type=Path)
 
@@ -98,6 +102,7 @@ async def _serve(options: Options, target: Path | None) -> None:
         with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
             loop.add_signal_handler(number, stop.set)
     async with APIServer(options) as server:
+        _calm_collector()
         path = target or Path("inkube.kubeconfig")
         path.write_text(server.kubeconfig())
         path.chmod(0o600)
@@ -108,6 +113,13 @@ async def _serve(options: Options, target: Path | None) -> None:
         click.echo(f"  curl {server.url}/apis")
         await stop.wait()
         click.echo("stopping")
+
+
+def _calm_collector() -> None:
+    """Let full collections, which stop everything, look at less and be rare."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECT_AFTER)
 
 
 if __name__ == "__main__":

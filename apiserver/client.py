@@ -38,6 +38,11 @@ class InProcessClient:
         """The same client writing under another name."""
         return InProcessClient(self._registry, self._resources, manager=manager)
 
+    def is_namespaced(self, group: str, kind: str) -> bool:
+        """Whether objects of the kind live in namespaces; False for unknown kinds."""
+        resource = self._resources.by_kind(group, kind)
+        return resource is not None and resource.namespaced
+
     async def get(
         self, resource: GVR | str, name: str, namespace: str = "", *, subresource: str = ""
     ) -> Object:

@@ -223,7 +223,7 @@ def selected(call: Call, entries: list[Entry], matches: Matcher | None) -> list[
     """Those that match."""
     if matches is None:
         return entries
-    return [entry for entry in entries if matches(call.resource.current(entry))]
+    return [entry for entry in entries if matches(call.resource.view(entry, call.served))]
 
 
 def _version(text: str) -> int:

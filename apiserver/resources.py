@@ -4,7 +4,7 @@ A `Resource` is a definition with its strategy; a `Served` is one of its version
 schema. Installing a CRD puts a new Resource in place of the old one; calls under way keep theirs.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -55,10 +55,18 @@ class Served:
 
 
 class Resource:
-    """A kind as it is served now; what was stored after `since` fits its schema."""
+    """A kind as it is served now; what was stored after `since` fits its schema.
+
+    With `stored_as` its objects are those of another resource, in other words.
+    """
 
     def __init__(
-        self, definition: Definition, strategy: "Strategy", *, prefix: str = "", since: int = 0
+        self,
+        definition: Definition,
+        strategy: "Strategy",
+        *,
+        stored_as: "Resource | None" = None,
+        since: int = 0,
     ) -> None:
         self.definition = definition
         self.strategy = strategy
@@ -71,11 +79,13 @@ class Resource:
         self.versions = {
             version.name: Served(definition, version) for version in definition.versions
         }
-        self.storage = self.versions[definition.storage_version.name]
-        self.prefix = prefix or storage_prefix(definition)
+        own = self.versions[definition.storage_version.name]
+        self.storage = own if stored_as is None else stored_as.storage
+        self.prefix = storage_prefix(definition) if stored_as is None else stored_as.prefix
         self.field_versions: Versions | None = None
         """How `ownership` reads managedFields of other versions; made on first use."""
-        self._renewed: dict[str, tuple[Object, Object]] = {}
+        self._renewed: dict[str, tuple[Entry, Object | None]] = {}
+        """What was stored before `since`, and what it is today where that differs."""
 
     def served(self, version: str) -> Served | None:
         """That version, if clients may use it."""
@@ -88,14 +98,11 @@ class Resource:
 
     def current(self, entry: Entry) -> Object:
         """The stored object under today's schema: defaults on read. Shared; do not change it."""
-        if not entry.revision or entry.revision > self.since:
+        if self.is_current(entry):
             return entry.value
-        known = self._renewed.get(entry.key)
-        # by identity: what a dry run would store has the revision of what is stored
-        if known is None or known[0] is not entry.value:
-            known = (entry.value, self.strategy.renew(self, entry))
-            self._renewed[entry.key] = known
-        return known[1]
+        fresh = self._renewed[entry.key][1]
+        assert fresh is not None, "only what is not current was renewed"
+        return fresh
 
     def view(self, entry: Entry, served: Served) -> Object:
         """The stored object as a version shows it. Shared; do not change it."""
@@ -105,9 +112,19 @@ class Resource:
         return self.strategy.from_storage(current, served)
 
     def is_current(self, entry: Entry) -> bool:
-        """Whether the stored bytes are what a reader of the storage version gets."""
-        # what was stored since needs no decoding to tell
-        return entry.revision > self.since or self.current(entry) is entry.value
+        """Whether the stored bytes are what a reader of the storage version gets.
+
+        Decodes nothing that was stored under today's schema or looked at before.
+        """
+        if not entry.revision or entry.revision > self.since:
+            return True
+        known = self._renewed.get(entry.key)
+        # by identity: what a dry run would store has the revision of what is stored
+        if known is None or known[0] is not entry:
+            fresh = self.strategy.renew(self, entry)
+            known = (entry, None if fresh is entry.value else fresh)
+            self._renewed[entry.key] = known
+        return known[1] is None
 
 
 def storage_prefix(definition: Definition) -> str:
@@ -122,7 +139,13 @@ class Resources:
     def __init__(self) -> None:
         self._table: dict[tuple[str, str], Resource] = {}
         self._kinds: dict[tuple[str, str], Resource] = {}
+        self._listeners: list[Callable[[], None]] = []
         self.revision = 0
+
+    def subscribe(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call it after every change of the table; what is returned ends that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
 
     def install(self, resource: Resource) -> None:
         """Serve it from now on, instead of one of the same group and plural."""
@@ -137,6 +160,8 @@ class Resources:
     def _changed(self) -> None:
         self._kinds = {(r.group, r.kind): r for r in self._table.values()}
         self.revision += 1
+        for listener in tuple(self._listeners):
+            listener()
 
     def get(self, group: str, plural: str) -> Resource | None:
         """The resource of that group and plural."""

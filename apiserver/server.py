@@ -21,9 +21,10 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
-from inkube.apiserver import bodies, bootstrap, kubeconfig, security
+from inkube.apiserver import bodies, bootstrap, kubeconfig, manifests, security
 from inkube.apiserver.admission import Chain
 from inkube.apiserver.app import App, Parts, SubresourceHandler
+from inkube.apiserver.catalog import LiveCatalog
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.codec import JSONCodec
 from inkube.apiserver.configuration import Options
@@ -36,6 +37,7 @@ from inkube.apiserver.identity import Identity
 from inkube.apiserver.lifecycle import NamespaceLifecycle
 from inkube.apiserver.metrics import Metrics
 from inkube.apiserver.modules import ModuleAdmission, ModuleStrategy
+from inkube.apiserver.namespaces import FinalizeHandler
 from inkube.apiserver.openapi import OpenAPI
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.rendering import Renderer
@@ -45,7 +47,7 @@ from inkube.apiserver.scale import ScaleHandler
 from inkube.apiserver.secrets import StoredSecrets
 from inkube.apiserver.streams import Streams
 from inkube.apiserver.tokenrequests import TokenRequestHandler
-from inkube.controllers import aggregation, crds
+from inkube.controllers import aggregation, crds, garbage, namespaces
 from inkube.controllers.clock import SystemClock
 from inkube.controllers.environment import Environment, Recheck
 from inkube.controllers.events import Recorder
@@ -118,8 +120,15 @@ class APIServer:
         await bootstrap.first_objects(self.client, roles=self.options.authorization_mode == "RBAC")
         crds.add(self.manager, Installer(self.resources, chain))
         aggregation.add(self.manager, self.client)
+        if self.options.controllers:
+            catalog = LiveCatalog(self.store, self.resources)
+            namespaces.add(self.manager, catalog)
+            garbage.add(self.manager, catalog)
         await self._serve()
         await self._stack.enter_async_context(self.manager)
+        if self.options.definitions:
+            found = manifests.read(self.options.definitions)
+            await manifests.install(self.client, found, self.settled)
 
     def _provisioning(self) -> Provisioning:
         options = self.options
@@ -172,6 +181,7 @@ class APIServer:
         runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
         await runner.setup()
         self._stack.push_async_callback(runner.cleanup)
+        # before the runner waits for what is under way: watches would never end by themselves
         self._stack.callback(self._streams.close)
         context = self.security.context()
         site = web.TCPSite(runner, self.options.host, self.options.port, ssl_context=context)
@@ -183,12 +193,13 @@ class APIServer:
 
     def _parts(self) -> Parts:
         metrics = Metrics()
+        handlers = Handlers(self.registry, Renderer(self.identity))
         endpoints = Endpoints(metrics, self.resources)
         discovery = Discovery(self.resources)
         return Parts(
             registry=self.registry,
             resources=self.resources,
-            handlers=Handlers(self.registry, Renderer(self.identity)),
+            handlers=handlers,
             streams=self._streams,
             access=self.security.access,
             guard=Guard(loopback_only=self.security.is_open),
@@ -204,15 +215,17 @@ class APIServer:
                 "/apis/": discovery,
                 "/openapi/": OpenAPI(self.resources),
             },
-            subresources=self._subresources(),
+            subresources=self._subresources(handlers),
+            on_request=self.options.on_request,
         )
 
-    def _subresources(self) -> dict[tuple[str, str, str], SubresourceHandler]:
+    def _subresources(self, handlers: Handlers) -> dict[tuple[str, str, str], SubresourceHandler]:
         guards = self.security
         tokens = TokenRequestHandler(self.registry, guards.authenticator.accounts, self.identity)
         reviews = Reviews(guards.authenticator, guards.authorizer, self.identity)
         return {
             ("*", "*", "scale"): ScaleHandler(self.registry, self.identity),
+            ("", "namespaces", "finalize"): FinalizeHandler(handlers),
             ("", "serviceaccounts", "token"): tokens,
             **reviews.handlers(),
         }
