@@ -187,6 +187,7 @@ class APIServer:
         runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
         await runner.setup()
         self._stack.push_async_callback(runner.cleanup)
+        # before the runner waits for what is under way: watches would never end by themselves
         self._stack.callback(self._streams.close)
         context = self.security.context()
         site = web.TCPSite(runner, self.options.host, self.options.port, ssl_context=context)

@@ -74,21 +74,23 @@ class Watcher:
         return change.once(self._selector, self._transition)
 
     def _transition(self, change: Change) -> str:
-        matches, current = self._matches, self.call.resource.current
-        assert matches is not None, "asked for with selectors only"
-        now = change.type != "DELETED" and matches(current(change.entry))
-        before = change.previous is not None and matches(current(change.previous))
+        now = change.type != "DELETED" and self._selects(change.entry)
+        before = change.previous is not None and self._selects(change.previous)
         if now:
             return "MODIFIED" if before else "ADDED"
         return "DELETED" if before else ""
+
+    def _selects(self, entry: Entry) -> bool:
+        matches = self._matches
+        return matches is None or matches(self.call.resource.view(entry, self.call.served))
 
 
 def last_state(call: Call, change: Change) -> Object:
     """What a DELETED event shows: the state before, finalizers and all, under the new version."""
     entry = change.previous or change.entry
-    value = call.resource.current(entry)
+    value = call.resource.view(entry, call.served)
     metadata = {**value["metadata"], "resourceVersion": str(change.revision)}
-    return {**value, "apiVersion": call.served.api_version, "metadata": metadata}
+    return {**value, "metadata": metadata}
 
 
 def copy_of(value: Object) -> Object:
