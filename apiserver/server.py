@@ -25,7 +25,7 @@ from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
 from inkube.apiserver import bodies, bootstrap, kubeconfig, logs, manifests, security
-from inkube.apiserver.admission import Chain
+from inkube.apiserver.admission import Chain, Plugin
 from inkube.apiserver.app import App, Parts, SubresourceHandler
 from inkube.apiserver.catalog import LiveCatalog
 from inkube.apiserver.client import InProcessClient
@@ -39,10 +39,12 @@ from inkube.apiserver.guards import Guard
 from inkube.apiserver.handlers import Handlers
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.lifecycle import NamespaceLifecycle
+from inkube.apiserver.limits import LimitRanger
 from inkube.apiserver.metrics import Metrics
 from inkube.apiserver.modules import ModuleAdmission
 from inkube.apiserver.namespaces import FinalizeHandler
 from inkube.apiserver.openapi import OpenAPI
+from inkube.apiserver.quotas import QuotaAdmission
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.rendering import Renderer
 from inkube.apiserver.resources import Resources
@@ -50,7 +52,7 @@ from inkube.apiserver.reviews import Reviews
 from inkube.apiserver.scale import ScaleHandler
 from inkube.apiserver.streams import Streams
 from inkube.apiserver.tokenrequests import TokenRequestHandler
-from inkube.controllers import aggregation, crds, garbage, namespaces
+from inkube.controllers import aggregation, crds, garbage, namespaces, quotas
 from inkube.controllers.clock import SystemClock
 from inkube.controllers.manager import Manager
 from inkube.controllers.provisioning import options as provisioning_options
@@ -111,7 +113,7 @@ class APIServer:
         self.store = await self._stack.enter_async_context(Store(self._log(), codec))
         self.security = security.build(self.options, self.store, self.identity)
         self._modules = ModuleAdmission(lambda: self.environment)
-        chain = Chain([NamespaceLifecycle(self.store), self._modules, *self.security.plugins()])
+        chain = Chain(self._plugins())
         self.registry = Registry(self.store, chain, self.identity, codec)
         self.client = InProcessClient(self.registry, self.resources)
         bootstrap.install_builtin(self.resources, self.identity)
@@ -125,11 +127,22 @@ class APIServer:
             catalog = LiveCatalog(self.store, self.resources)
             namespaces.add(self.manager, catalog)
             garbage.add(self.manager, catalog)
+            quotas.add(self.manager, catalog)
         await self._serve()
         await self._stack.enter_async_context(self.manager)
         if self.options.definitions:
             found = manifests.read(self.options.definitions)
             await manifests.install(self.client, found, self.settled)
+
+    def _plugins(self) -> list[Plugin]:
+        """Admission in its order. Quotas come last: what they let pass is counted."""
+        return [
+            NamespaceLifecycle(self.store),
+            LimitRanger(self.store),
+            self._modules,
+            *self.security.plugins(),
+            QuotaAdmission(self.store),
+        ]
 
     @cached_property
     def environment(self) -> "Environment":
@@ -177,6 +190,7 @@ class APIServer:
         runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
         await runner.setup()
         self._stack.push_async_callback(runner.cleanup)
+        # before the runner waits for what is under way: watches would never end by themselves
         self._stack.callback(self._streams.close)
         context = self.security.context()
         site = web.TCPSite(runner, self.options.host, self.options.port, ssl_context=context)
