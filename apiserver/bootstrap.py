@@ -1,6 +1,7 @@
 """What a new server starts with: the built-in kinds and the namespaces every cluster has."""
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from inkube.apiserver.auth import roles as auth_roles
@@ -21,8 +22,7 @@ def install_builtin(resources: Resources, identity: Identity) -> None:
     """Serve every built-in kind."""
     crd_strategy = CRDStrategy(identity)
     for definition in builtin.definitions():
-        strategy = _strategy(definition, crd_strategy)
-        resources.install(Resource(definition, strategy))
+        resources.install(Resource(definition, partial(_strategy, definition, crd_strategy)))
 
 
 def _strategy(definition: Definition, crd_strategy: Strategy) -> Strategy:

@@ -58,10 +58,15 @@ class Resource:
     """A kind as it is served now; what was stored after `since` fits its schema."""
 
     def __init__(
-        self, definition: Definition, strategy: "Strategy", *, prefix: str = "", since: int = 0
+        self,
+        definition: Definition,
+        make_strategy: Callable[[], "Strategy"],
+        *,
+        prefix: str = "",
+        since: int = 0,
     ) -> None:
         self.definition = definition
-        self.strategy = strategy
+        self._make_strategy = make_strategy
         self.group = definition.group
         self.plural = definition.names.plural
         self.kind = definition.names.kind
@@ -77,6 +82,11 @@ class Resource:
         """How `ownership` reads managedFields of other versions; made on first use."""
         self._renewed: dict[str, tuple[Entry, Object | None]] = {}
         """What was stored before `since`, and what it is today where that differs."""
+
+    @cached_property
+    def strategy(self) -> "Strategy":
+        """What the kind does differently; made, and what it needs imported, on first use."""
+        return self._make_strategy()
 
     def served(self, version: str) -> Served | None:
         """That version, if clients may use it."""
