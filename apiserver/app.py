@@ -17,15 +17,17 @@ from typing import Any
 
 from aiohttp import web
 
-from inkube.apiserver import negotiation, requests, responses, tables, watch
+from inkube.apiserver import negotiation, requests, responses, tables
 from inkube.apiserver.auth.access import Access
 from inkube.apiserver.calls import Call, User
 from inkube.apiserver.guards import Guard
 from inkube.apiserver.handlers import Exchange, Handlers
 from inkube.apiserver.metrics import Metrics
+from inkube.apiserver.records import RequestRecord
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.requests import RequestInfo
 from inkube.apiserver.resources import Resource, Resources, Served
+from inkube.apiserver.streams import Streams
 from inkube.schemas import status
 from inkube.schemas.gotext import quote
 
@@ -43,6 +45,7 @@ class Parts:
     registry: Registry
     resources: Resources
     handlers: Handlers
+    streams: Streams
     access: Access
     guard: Guard
     metrics: Metrics
@@ -51,6 +54,7 @@ class Parts:
     subresources: dict[tuple[str, str, str], SubresourceHandler]
     """(group, plural, subresource) → handler; group and plural may be `*`. Subresource "" answers
     the creates of a kind that stores nothing."""
+    on_request: Callable[[RequestRecord], None] | None = None
 
 
 class App:
@@ -72,6 +76,8 @@ class App:
         response = await self._answer(request, info, request_id)
         elapsed = time.perf_counter() - started
         self._parts.metrics.count(info, response.status, elapsed)
+        if self._parts.on_request is not None:
+            self._parts.on_request(_record(request, info, response, elapsed))
         if logger.isEnabledFor(logging.INFO):
             logger.info(
                 "request",
@@ -180,7 +186,7 @@ class App:
         if call.subresource and call.verb not in ("get", "update", "patch"):
             raise method_not_allowed(call)
         if call.verb in _LONG and "watch" in call.resource.definition.verbs:
-            return await watch.serve(self._parts.registry, exchange)
+            return await self._parts.streams.serve(exchange)
         handler = self._parts.handlers.by_verb.get(call.verb)
         if handler is None or not _allowed(info, call):
             raise method_not_allowed(call)
@@ -203,6 +209,23 @@ class App:
         if call.resource.builtin:
             return status.resource_not_found()
         return status.not_found(call.resource.group, call.resource.plural, call.name)
+
+
+def _record(
+    request: web.BaseRequest, info: RequestInfo, response: web.StreamResponse, elapsed: float
+) -> RequestRecord:
+    return RequestRecord(
+        method=request.method,
+        path=str(request.rel_url),
+        verb=info.verb,
+        resource=info.resource,
+        namespace=info.namespace,
+        name=info.name,
+        code=response.status,
+        milliseconds=elapsed * 1000,
+        user_agent=request.headers.get("User-Agent", ""),
+        warnings=tuple(response.headers.getall("Warning", ())),
+    )
 
 
 def _watches(request: web.BaseRequest) -> bool:

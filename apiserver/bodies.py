@@ -7,7 +7,9 @@ from aiohttp import web
 
 from inkube.apiserver.calls import Call
 from inkube.schemas import decoding, status
+from inkube.schemas.builtin import protobuf
 from inkube.schemas.gotext import quote
+from inkube.schemas.meta import GVK
 from inkube.schemas.unmarshal import DecodeError
 
 Object = dict[str, Any]
@@ -116,10 +118,37 @@ async def read_delete_options(request: web.BaseRequest, call: Call) -> Object | 
 def decode_kind(body: bytes, media: str, kind: str) -> Object:
     """A body that must be an object of the kind, which it may leave unsaid. Raises 400 or 415."""
     if media == PROTOBUF:
-        raise status.unsupported_media_type("protobuf is not supported; send JSON or YAML")
+        head, data = open_protobuf(body, kind)
+        return decode_protobuf(data, GVK.of(head["apiVersion"], head["kind"]))
     chosen: decoding.Media = "yaml" if media == "yaml" else "json"
     decoded = decoding.decode_object(
         body, chosen, kind=kind, want_duplicates=False, needs_kind=False
     )
     value: Object = decoded.value
     return value
+
+
+def open_protobuf(body: bytes, kind: str) -> tuple[Object, bytes]:
+    """What an envelope says it holds, and the bytes of that. Raises StatusError 400."""
+    if not body.startswith(protobuf.PREFIX):
+        text = (
+            "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
+        )
+        raise decoding.unrecognized(body, kind, text)
+    try:
+        version, found, data = protobuf.open_envelope(body)
+    except protobuf.WireError as error:
+        raise status.bad_request(str(error)) from error
+    return {"apiVersion": version, "kind": found}, data
+
+
+def decode_protobuf(data: bytes, gvk: GVK) -> Object:
+    """An object out of its message. Raises StatusError 400, or 415 for kinds without one."""
+    if not protobuf.can_decode(gvk):
+        raise status.unsupported_media_type(
+            f"protobuf is not supported for {gvk.kind}; send JSON or YAML"
+        )
+    try:
+        return protobuf.decode(data, gvk)
+    except protobuf.WireError as error:
+        raise status.bad_request(str(error)) from error

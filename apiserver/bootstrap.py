@@ -19,16 +19,19 @@ NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
 def install_builtin(resources: Resources, identity: Identity) -> None:
-    """Serve every built-in kind."""
+    """Serve every built-in kind. The events of both groups are the same objects."""
     crd_strategy = CRDStrategy(identity)
     for definition in builtin.definitions():
-        resources.install(Resource(definition, partial(_strategy, definition, crd_strategy)))
+        make = partial(_strategy, definition, crd_strategy, identity)
+        is_new_event = (definition.group, definition.names.plural) == ("events.k8s.io", "events")
+        stored_as = resources.get("", "events") if is_new_event else None
+        resources.install(Resource(definition, make, stored_as=stored_as))
 
 
-def _strategy(definition: Definition, crd_strategy: Strategy) -> Strategy:
+def _strategy(definition: Definition, crd_strategy: Strategy, identity: Identity) -> Strategy:
     if (definition.group, definition.names.plural) == (GROUP, PLURAL):
         return crd_strategy
-    return BuiltinStrategy(behaviours.of(definition.group, definition.names.plural))
+    return BuiltinStrategy(behaviours.of(definition.group, definition.names.plural), identity)
 
 
 async def first_objects(client: InProcessClient, *, roles: bool) -> None:

@@ -11,12 +11,13 @@ from inkube.apiserver.calls import Call, User, WriteOptions
 from inkube.apiserver.listing import ListOptions
 from inkube.apiserver.options import DeleteOptions, read_delete_options
 from inkube.apiserver.registry import Outcome, Registry
-from inkube.apiserver.rendering import value_of
+from inkube.apiserver.rendering import data_of
 from inkube.apiserver.resources import Resources
-from inkube.apiserver.watch import Watcher
+from inkube.apiserver.watch import SLOW, Watcher, bookmark, copy_of, last_state, too_old
 from inkube.controllers.client import Event, Object, ObjectList, PatchType, Selection
 from inkube.schemas import status
 from inkube.schemas.meta import GVR, split_api_version
+from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Entry
 
 ALL = Selection()
@@ -36,6 +37,11 @@ class InProcessClient:
     def as_manager(self, manager: str) -> "InProcessClient":
         """The same client writing under another name."""
         return InProcessClient(self._registry, self._resources, manager=manager)
+
+    def is_namespaced(self, group: str, kind: str) -> bool:
+        """Whether objects of the kind live in namespaces; False for unknown kinds."""
+        resource = self._resources.by_kind(group, kind)
+        return resource is not None and resource.namespaced
 
     async def get(
         self, resource: GVR | str, name: str, namespace: str = "", *, subresource: str = ""
@@ -64,15 +70,25 @@ class InProcessClient:
         return self._events(Watcher(self._registry, call, options))
 
     async def _events(self, watcher: Watcher) -> AsyncIterator[Event]:
-        async for data in watcher.frames():
-            for line in data.splitlines():
-                event = orjson.loads(line)
-                if event["type"] == "ERROR":
-                    body = event["object"]
-                    raise status.StatusError(
-                        body["code"], body.get("reason", ""), body.get("message", "")
-                    )
-                yield Event(event["type"], event["object"])
+        """Events as they are published; every object is a copy of its own."""
+        call = watcher.call
+        subscription, found = watcher.begin()
+        with subscription:
+            for entry in found:
+                yield Event("ADDED", self._copy(call, entry))
+            if watcher.tells_end:
+                yield Event("BOOKMARK", bookmark(call, watcher.start, end=True))
+            try:
+                async for change in subscription:
+                    kind = watcher.type_of(change)
+                    if kind == "DELETED":
+                        yield Event(kind, copy_of(last_state(call, change)))
+                    elif kind:
+                        yield Event(kind, self._copy(call, change.entry))
+            except storage_errors.SlowConsumer as error:
+                raise status.expired(SLOW) from error
+            except storage_errors.Compacted as error:
+                raise too_old(watcher.start, error) from error
 
     async def revision(self, resource: GVR | str) -> str:
         return str(self._registry.store.newest(self._call("list", resource, "").key))
@@ -150,7 +166,7 @@ class InProcessClient:
         )
 
     def _copy(self, call: Call, entry: Entry) -> Object:
-        return orjson.loads(orjson.dumps(value_of(call, entry)))  # type: ignore[no-any-return]
+        return orjson.loads(data_of(call, entry))  # type: ignore[no-any-return]
 
     def _result(self, call: Call, outcome: Outcome) -> Object:
         return self._copy(call, outcome.entry)

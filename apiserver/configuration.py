@@ -1,9 +1,11 @@
 """What a server can be told: one frozen dataclass, the same for Python and the command line."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from inkube.apiserver.records import RequestRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,8 +19,8 @@ class Options:
     """The SQLite file; None keeps everything in memory."""
     durable: bool = True
     """Whether an acknowledged write survives a power cut (`synchronous=FULL`)."""
-    definitions: Sequence[Path] = ()
-    """Files or folders of CRDs, and of objects, that are there from the start."""
+    definitions: Sequence[Path | str | Mapping[str, Any]] = ()
+    """CRDs and objects that are there from the start: files, folders, or objects themselves."""
     kinds: Sequence[Any] = ()
     """`controllers.kinds.KindModule`s beside the built-in ones."""
     controllers: bool = True
@@ -47,5 +49,5 @@ class Options:
     """A `schemas.clock.Clock`; None is real time."""
     services: dict[str, Any] = field(default_factory=dict)
     """Outside services for checks, by parameter name."""
-    on_request: Callable[..., None] | None = None
+    on_request: Callable[[RequestRecord], None] | None = None
     """Called with every finished request, for a fixture's log."""

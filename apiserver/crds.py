@@ -24,6 +24,7 @@ class CRDStrategy(Strategy):
 
     unconditional_update = False
     returns_deleted = False
+    goes_its_own_way = True
 
     def __init__(self, identity: Identity) -> None:
         self._identity = identity

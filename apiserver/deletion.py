@@ -1,14 +1,18 @@
-"""The rules of deletion: preconditions, finalizers, propagation, grace.
+"""The rules of deletion: preconditions, grace, finalizers, propagation.
 
 Pure decisions for `registry.delete`; nothing is stored here. Follows
-apiserver/pkg/registry/rest/delete.go and the finalizer logic of generic/registry/store.go.
+apiserver/pkg/registry/rest/delete.go (BeforeDelete) and
+updateForGracefulDeletionAndFinalizers of generic/registry/store.go.
 """
 
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.options import DeleteOptions
+from inkube.schemas import meta as metadata
 from inkube.schemas import status
 from inkube.storage.entry import Entry
 
@@ -17,58 +21,133 @@ ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a DELETE does: store `state` if there is one, then remove the object if it `goes`."""
+
+    state: Object | None
+    goes: bool
+
+
 def check_preconditions(call: Call, entry: Entry, options: DeleteOptions) -> None:
     """Refuse when uid or resourceVersion differ. Raises StatusError 409."""
-    uid = entry.value["metadata"]["uid"]
-    resource = call.resource
-    name = resource.plural if resource.builtin else resource.kind
+    uid, version = entry.value["metadata"]["uid"], str(entry.revision)
+    own_way = call.resource.strategy.goes_its_own_way
     if options.uid is not None and options.uid != uid:
-        why = f"Precondition failed: UID in precondition: {options.uid}, UID in object meta: {uid}"
-        raise status.conflict(resource.group, name, call.name, why)
-    if options.resource_version is not None and options.resource_version != str(entry.revision):
-        why = (
-            "Precondition failed: ResourceVersion in precondition: "
-            f"{options.resource_version}, ResourceVersion in object meta: {entry.revision}"
+        asked, found = options.uid, uid
+        plain = f"Precondition failed: UID in precondition: {asked}, UID in object meta: {found}"
+        text = (
+            f"the UID in the precondition ({asked}) does not match the UID in record ({found}). "
+            "The object might have been deleted and then recreated"
         )
-        raise status.conflict(resource.group, name, call.name, why)
+    elif options.resource_version is not None and options.resource_version != version:
+        asked, found = options.resource_version, version
+        plain = (
+            f"Precondition failed: ResourceVersion in precondition: {asked}, "
+            f"ResourceVersion in object meta: {found}"
+        )
+        text = (
+            f"the ResourceVersion in the precondition ({asked}) does not match the "
+            f"ResourceVersion in record ({found}). The object might have been modified"
+        )
+    else:
+        return
+    resource = call.resource
+    if own_way:
+        raise status.conflict(resource.group, resource.plural, call.name, plain)
+    raise status.conflict(resource.group, resource.kind, call.name, text)
 
 
-def mark(call: Call, obj: Object, options: DeleteOptions, identity: Identity) -> Object | None:
-    """The object as it waits for its finalizers; None when it can go at once."""
+def plan(call: Call, obj: Object, options: DeleteOptions, identity: Identity) -> Plan:
+    """What becomes of an object, which is changed in place."""
     meta = obj["metadata"]
-    if call.resource.strategy.mark_deleted(obj):
-        meta.pop("resourceVersion", None)
-        return obj
-    finalizers = _finalizers(meta.get("finalizers") or [], options)
-    if not finalizers:
-        return None
-    meta["finalizers"] = finalizers
-    if "deletionTimestamp" not in meta:
-        meta["deletionTimestamp"] = identity.timestamp()
-        meta["deletionGracePeriodSeconds"] = 0
-        if "generation" in meta:
-            meta["generation"] += 1
     meta.pop("resourceVersion", None)
-    return obj
+    if call.resource.strategy.mark_deleted(obj):
+        return Plan(obj, goes=False)
+    held = bool(meta.get("deletionGracePeriodSeconds")) and "deletionTimestamp" in meta
+    if held and not _is_shorter(meta, options.grace):
+        return Plan(obj, goes=False)
+    graceful = _graceful(call, obj, options, identity)
+    before = meta.get("finalizers") or []
+    finalizers = _finalizers(call, before, options)
+    if finalizers:
+        meta["finalizers"] = finalizers
+    else:
+        meta.pop("finalizers", None)
+    if finalizers and not graceful:
+        _mark(meta, identity)
+    if not finalizers and not graceful:
+        return Plan(None, goes=True)
+    return Plan(obj, goes=not finalizers and not meta["deletionGracePeriodSeconds"])
 
 
-def _finalizers(present: list[str], options: DeleteOptions) -> list[str]:
-    """Those present, with the garbage collector's set as the propagation asks."""
-    orphan = options.propagation == "Orphan" or bool(options.orphan)
-    foreground = options.propagation == "Foreground"
-    said = options.propagation is not None or options.orphan is not None
-    if not said:
-        return present
-    wanted = {ORPHAN: orphan, FOREGROUND: foreground}
-    kept = [name for name in present if wanted.get(name, True)]
-    return kept + [name for name, on in wanted.items() if on and name not in kept]
+def _is_shorter(meta: Object, asked: int | None) -> bool:
+    """A pending deletion may only be hastened; a negative period counts as one second."""
+    return asked is not None and (asked if asked >= 0 else 1) < meta["deletionGracePeriodSeconds"]
 
 
-def is_finished(obj: Object, stored: Object) -> bool:
-    """Whether an update took the last finalizer from an object that is being deleted."""
+def _graceful(call: Call, obj: Object, options: DeleteOptions, identity: Identity) -> bool:
+    """Set the times of a graceful deletion; False where the kind or the object knows none."""
     meta = obj["metadata"]
+    asked = 1 if options.grace is not None and options.grace < 0 else options.grace
+    if "deletionTimestamp" in meta:
+        pending = meta.get("deletionGracePeriodSeconds") or 0
+        if not pending or asked is None:
+            return False
+        end = datetime.fromisoformat(meta["deletionTimestamp"]) + timedelta(seconds=asked - pending)
+        meta["deletionTimestamp"] = metadata.format_time(end)
+        meta["deletionGracePeriodSeconds"] = asked
+        return True
+    period = call.resource.strategy.grace_seconds(obj, asked)
+    if period is None:
+        return False
+    end = identity.now() + timedelta(seconds=period)
+    meta["deletionTimestamp"] = metadata.format_time(end)
+    meta["deletionGracePeriodSeconds"] = period
+    _count(meta)
+    return True
+
+
+def _mark(meta: Object, identity: Identity) -> None:
+    """store.go markAsDeleting."""
+    if meta.get("deletionGracePeriodSeconds") is None:
+        _count(meta)
+    now = identity.timestamp()
+    if meta.get("deletionTimestamp", "~") > now:
+        meta["deletionTimestamp"] = now
+    meta["deletionGracePeriodSeconds"] = 0
+
+
+def _count(meta: Object) -> None:
+    if meta.get("generation"):
+        meta["generation"] += 1
+
+
+def _finalizers(call: Call, present: list[str], options: DeleteOptions) -> list[str]:
+    """Those present, with the garbage collector's as the options, the object or the kind asks."""
+    default = call.resource.strategy.dependents
+    if default == "ignore":
+        orphan = foreground = False
+    elif options.orphan is not None:
+        orphan, foreground = options.orphan, False
+    elif options.propagation is not None:
+        orphan = options.propagation == "Orphan"
+        foreground = options.propagation == "Foreground"
+    else:
+        own = next((name for name in present if name in (ORPHAN, FOREGROUND)), None)
+        orphan = own == ORPHAN or (own is None and default == "orphan")
+        foreground = FOREGROUND in present and own == FOREGROUND
+    wanted = [name for name, on in ((ORPHAN, orphan), (FOREGROUND, foreground)) if on]
+    made = [name for name in present if name not in (ORPHAN, FOREGROUND)] + wanted
+    return present if set(made) == set(present) else made
+
+
+def is_finished(call: Call, obj: Object, stored: Object) -> bool:
+    """Whether an update took from an object that is being deleted the last that held it."""
+    before = stored["metadata"]
     return (
-        "deletionTimestamp" in stored["metadata"]
-        and not meta.get("finalizers")
-        and not meta.get("deletionGracePeriodSeconds")
+        "deletionTimestamp" in before
+        and not before.get("deletionGracePeriodSeconds")
+        and not obj["metadata"].get("finalizers")
+        and call.resource.strategy.may_go(obj)
     )

@@ -1,8 +1,8 @@
 """Nobody grants rights they do not have: checks on roles and bindings before they are stored.
 
 Runs last among the mutators, so that it sees what will be stored, and before validation, as the
-reference's policy-based storage does. Active under RBAC only: where everybody may everything, nobody
-can escalate. Follows pkg/registry/rbac/{role,clusterrole,rolebinding}/policybased and
+reference's policy-based storage does. Active under RBAC only: where everybody may everything,
+nobody can escalate. Follows pkg/registry/rbac/{role,clusterrole,rolebinding}/policybased and
 pkg/registry/rbac/validation/rule.go.
 """
 

@@ -139,6 +139,7 @@ class Handlers:
                 meta.get("namespace", ""),
                 meta["name"],
                 user=call.user,
+                options=call.options,
             )
             try:
                 await self._registry.delete(one, options)

@@ -24,7 +24,7 @@ def read(call: Call, body: bytes, media: str) -> Object:
     """Decode the body of a create or update. Raises StatusError 400 or 422."""
     kind = call.served.kind
     if media == bodies.PROTOBUF:
-        raise _no_protobuf(call, body)
+        return _read_protobuf(call, body)
     decoded = decoding.decode_object(
         body,
         "yaml" if media == "yaml" else "json",
@@ -38,12 +38,11 @@ def read(call: Call, body: bytes, media: str) -> Object:
     return admit(call, obj, decoded.strict_texts() if strict else decoded.duplicates)
 
 
-def _no_protobuf(call: Call, body: bytes) -> status.StatusError:
-    """Bytes that say they are protobuf: the reference's words, or that it is not supported."""
-    if body.startswith(b"k8s\0"):
-        return status.unsupported_media_type("protobuf is not supported; send JSON or YAML")
-    text = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
-    return decoding.unrecognized(body, call.served.kind, text)
+def _read_protobuf(call: Call, body: bytes) -> Object:
+    """A protobuf body of a built-in kind; answers are JSON all the same. Raises 400 or 415."""
+    head, data = bodies.open_protobuf(body, call.served.kind)
+    check_type(call, head)
+    return admit(call, bodies.decode_protobuf(data, call.served.gvk), [])
 
 
 def check_type(call: Call, obj: Object) -> None:

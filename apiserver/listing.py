@@ -155,7 +155,7 @@ def _watch_problems(options: ListOptions) -> list[FieldError]:
 
 def matcher(call: Call, options: ListOptions) -> Matcher | None:
     """A predicate for both selectors, None when everything matches. Raises StatusError 400."""
-    if not options.labels and not options.fields and not call.name:
+    if not options.labels and not options.fields:
         return None
     return selectors.compile(
         labels=options.labels,
@@ -165,6 +165,13 @@ def matcher(call: Call, options: ListOptions) -> Matcher | None:
     )
 
 
+def single_name(call: Call, options: ListOptions) -> str:
+    """The one name that may match in one place, "" where more may: a look-up instead of a scan."""
+    if call.name or (call.resource.namespaced and not call.namespace):
+        return call.name
+    return selectors.selected_name(options.fields) if options.fields else ""
+
+
 async def find(registry: Registry, call: Call, options: ListOptions) -> Page:
     """The page that the options ask for."""
     store = registry.store
@@ -172,7 +179,7 @@ async def find(registry: Registry, call: Call, options: ListOptions) -> Page:
     matches = matcher(call, options)
     if not options.token and not options.limit and options.match != "Exact":
         await _wait_for(registry, options.resource_version)
-        return Page(_filtered(call, store.list(prefix), matches), store.revision)
+        return Page(selected(call, store.list(prefix), matches), store.revision)
     return await _page(registry, call, options, matches)
 
 
@@ -195,7 +202,7 @@ async def _page(
         entries = await store.list_at(prefix, revision)
     except storage_errors.Compacted as error:
         raise _expired(options, after, prefix) from error
-    left = [entry for entry in _filtered(call, entries, matches) if entry.key > after]
+    left = [entry for entry in selected(call, entries, matches) if entry.key > after]
     if not options.limit or len(left) <= options.limit:
         return Page(left, revision)
     shown = left[: options.limit]
@@ -212,10 +219,11 @@ def _expired(options: ListOptions, after: str, prefix: str) -> status.StatusErro
     return error
 
 
-def _filtered(call: Call, entries: Any, matches: Matcher | None) -> list[Entry]:
+def selected(call: Call, entries: list[Entry], matches: Matcher | None) -> list[Entry]:
+    """Those that match."""
     if matches is None:
-        return list(entries)
-    return [entry for entry in entries if matches(call.resource.current(entry))]
+        return entries
+    return [entry for entry in entries if matches(call.resource.view(entry, call.served))]
 
 
 def _version(text: str) -> int:
@@ -232,8 +240,13 @@ async def _wait_for(registry: Registry, version: str) -> None:
     if version in ("", "0"):
         return
     wanted = _version(version)
-    if wanted > registry.store.revision:
-        raise too_large(wanted, registry.store.revision)
+    check_known(wanted, registry.store.revision)
+
+
+def check_known(wanted: int, newest: int) -> None:
+    """Raises StatusError 504 for a version that is not there yet."""
+    if wanted > newest:
+        raise too_large(wanted, newest)
 
 
 def too_large(wanted: int, current: int) -> status.StatusError:

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver import deletion, ownership
+from inkube.apiserver import deletion, owners, ownership
 from inkube.apiserver.admission import Attributes, Chain
 from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
@@ -81,6 +81,7 @@ class Registry:
         if call.resource.definition.terminating:
             why = "create not allowed while custom resource definition is terminating"
             raise status.forbidden(call.resource.group, call.resource.plural, call.name, why)
+        owners.deduplicate(call, meta)
         ownership.track(call, None, obj, self.identity.now())
         return await self._create(call, obj, attributes)
 
@@ -137,7 +138,7 @@ class Registry:
         strategy.prepare_create(call, obj)
         found = strategy.validate(call, obj)
         if found:
-            raise status.invalid(call.resource.group, call.resource.kind, call.name, found)
+            raise status.invalid(strategy.error_group(call), call.resource.kind, call.name, found)
         for warning in strategy.warnings(call, obj, None):
             call.warn(warning)
 
@@ -167,10 +168,11 @@ class Registry:
             raise status.not_found(call.resource.group, call.resource.plural, call.name)
         obj = await _resolve(change.transform(None))
         meta = metadata(obj)
-        if meta.get("uid") and not change.tracks:
+        if meta.get("uid"):
+            if change.tracks:
+                raise self._wrong_uid(call, meta["uid"], "")
             raise uid_without_object(call, meta["uid"])
-        if not change.tracks:
-            meta.pop("resourceVersion", None)
+        meta.pop("resourceVersion", None)
         attributes = Attributes("CREATE", call, obj, None, call.options.dry_run)
         if change.tracks:
             ownership.track(call, None, obj, self.identity.now())
@@ -180,6 +182,7 @@ class Registry:
         old = self.view(call, entry)
         obj = await _resolve(change.transform(self.copy(call, entry)))
         attributes = Attributes("UPDATE", call, obj, old, call.options.dry_run)
+        owners.deduplicate(call, metadata(obj))
         if change.tracks:
             ownership.track(call, old, obj, self.identity.now())
         await self._mutate(attributes)
@@ -198,11 +201,12 @@ class Registry:
         warning = managedfields.admitted(sent, obj)
         if warning:
             attributes.call.warn(warning)
+        owners.deduplicate(attributes.call, obj["metadata"], admitted=True)
 
     async def _store_changed(self, call: Call, obj: Object, entry: Entry) -> Outcome:
         store = self._dry if call.options.dry_run else self.store
         obj["metadata"].pop("resourceVersion", None)
-        if deletion.is_finished(obj, entry.value):
+        if deletion.is_finished(call, obj, entry.value):
             final = self._stored(call, obj)
             await store.delete(entry.key, entry.revision, final)
             # the reference answers the final state under the version it was deleted at
@@ -265,7 +269,7 @@ class Registry:
         strategy.prepare_update(call, obj, old)
         found = strategy.validate_update(call, obj, old)
         if found:
-            raise status.invalid(call.resource.group, call.resource.kind, call.name, found)
+            raise status.invalid(strategy.error_group(call), call.resource.kind, call.name, found)
         for warning in strategy.warnings(call, obj, old):
             call.warn(warning)
 
@@ -289,19 +293,24 @@ class Registry:
             attributes = Attributes("DELETE", call, None, self.view(call, entry), options.dry_run)
             await self.chain.mutate(attributes)
             await self.chain.validate(attributes)
-            store = self._dry if options.dry_run else self.store
-            marked = deletion.mark(call, self.copy(call, entry), options, self.identity)
+            plan = deletion.plan(call, self.copy(call, entry), options, self.identity)
             try:
-                if marked is None:
-                    await store.delete(entry.key, entry.revision)
-                    return Outcome(entry, deleted=True)
-                if same_state(marked, entry.value):
-                    return Outcome(entry, changed=False)
-                stored = self._stored(call, marked)
-                return Outcome(await store.update(entry.key, stored, entry.revision))
+                return await self._carry_out(call, plan, entry, dry_run=options.dry_run)
             except (storage_errors.Conflict, storage_errors.NotFound):
                 continue
         raise status.conflict(call.resource.group, call.resource.plural, call.name)
+
+    async def _carry_out(
+        self, call: Call, plan: deletion.Plan, entry: Entry, *, dry_run: bool
+    ) -> Outcome:
+        store = self._dry if dry_run else self.store
+        changed = plan.state is not None and not same_state(plan.state, entry.value)
+        if plan.state is not None and changed:
+            stored = self._stored(call, plan.state)
+            entry = await store.update(entry.key, stored, entry.revision)
+        if plan.goes:
+            await store.delete(entry.key, entry.revision)
+        return Outcome(entry, deleted=plan.goes, changed=changed)
 
 
 def metadata(obj: Object) -> Object:

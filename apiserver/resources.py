@@ -55,14 +55,17 @@ class Served:
 
 
 class Resource:
-    """A kind as it is served now; what was stored after `since` fits its schema."""
+    """A kind as it is served now; what was stored after `since` fits its schema.
+
+    With `stored_as` its objects are those of another resource, in other words.
+    """
 
     def __init__(
         self,
         definition: Definition,
         make_strategy: Callable[[], "Strategy"],
         *,
-        prefix: str = "",
+        stored_as: "Resource | None" = None,
         since: int = 0,
     ) -> None:
         self.definition = definition
@@ -76,8 +79,9 @@ class Resource:
         self.versions = {
             version.name: Served(definition, version) for version in definition.versions
         }
-        self.storage = self.versions[definition.storage_version.name]
-        self.prefix = prefix or storage_prefix(definition)
+        own = self.versions[definition.storage_version.name]
+        self.storage: Served = own if stored_as is None else stored_as.storage
+        self.prefix: str = storage_prefix(definition) if stored_as is None else stored_as.prefix
         self.field_versions: Versions | None = None
         """How `ownership` reads managedFields of other versions; made on first use."""
         self._renewed: dict[str, tuple[Entry, Object | None]] = {}
@@ -142,6 +146,7 @@ class Resources:
         self._kinds: dict[tuple[str, str], Resource] = {}
         self._deferred: frozenset[str] = frozenset()
         self._load: Callable[[], object] | None = None
+        self._listeners: list[Callable[[], None]] = []
         self.revision = 0
 
     def defer(self, groups: Iterable[str], load: Callable[[], object]) -> None:
@@ -154,6 +159,11 @@ class Resources:
         self._deferred = frozenset()
         if load is not None:
             load()
+
+    def subscribe(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call it after every change of the table; what is returned ends that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
 
     def install(self, resource: Resource) -> None:
         """Serve it from now on, instead of one of the same group and plural."""
@@ -168,6 +178,8 @@ class Resources:
     def _changed(self) -> None:
         self._kinds = {(r.group, r.kind): r for r in self._table.values()}
         self.revision += 1
+        for listener in tuple(self._listeners):
+            listener()
 
     def get(self, group: str, plural: str) -> Resource | None:
         """The resource of that group and plural."""

@@ -25,6 +25,7 @@ from aiohttp.web_request import BaseRequest
 from inkube.apiserver import bodies, bootstrap, kubeconfig, security
 from inkube.apiserver.admission import Chain
 from inkube.apiserver.app import App, Parts, SubresourceHandler
+from inkube.apiserver.catalog import LiveCatalog
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.codec import JSONCodec
 from inkube.apiserver.configuration import Options
@@ -37,14 +38,16 @@ from inkube.apiserver.identity import Identity
 from inkube.apiserver.lifecycle import NamespaceLifecycle
 from inkube.apiserver.metrics import Metrics
 from inkube.apiserver.modules import ModuleAdmission
+from inkube.apiserver.namespaces import FinalizeHandler
 from inkube.apiserver.openapi import OpenAPI
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.rendering import Renderer
 from inkube.apiserver.resources import Resources
 from inkube.apiserver.reviews import Reviews
 from inkube.apiserver.scale import ScaleHandler
+from inkube.apiserver.streams import Streams
 from inkube.apiserver.tokenrequests import TokenRequestHandler
-from inkube.controllers import aggregation, crds
+from inkube.controllers import aggregation, crds, garbage, namespaces
 from inkube.controllers.clock import SystemClock
 from inkube.controllers.manager import Manager
 from inkube.controllers.provisioning import options as provisioning_options
@@ -114,8 +117,17 @@ class APIServer:
         await bootstrap.first_objects(self.client, roles=self.options.authorization_mode == "RBAC")
         crds.add(self.manager, Installer(self.resources, chain))
         aggregation.add(self.manager, self.client)
+        if self.options.controllers:
+            catalog = LiveCatalog(self.store, self.resources)
+            namespaces.add(self.manager, catalog)
+            garbage.add(self.manager, catalog)
         await self._serve()
         await self._stack.enter_async_context(self.manager)
+        if self.options.definitions:
+            from inkube.apiserver import manifests
+
+            found = manifests.read(self.options.definitions)
+            await manifests.install(self.client, found, self.settled)
 
     @cached_property
     def environment(self) -> "Environment":
@@ -149,11 +161,13 @@ class APIServer:
         return sqlite_log(self.options.data, options)
 
     async def _serve(self) -> None:
+        self._streams = Streams(self.registry, self.identity)
         app = App(self._parts())
         server = web.Server(app, request_factory=_make_request, access_log=None)
         runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
         await runner.setup()
         self._stack.push_async_callback(runner.cleanup)
+        self._stack.callback(self._streams.close)
         context = self.security.context()
         site = web.TCPSite(runner, self.options.host, self.options.port, ssl_context=context)
         await site.start()
@@ -164,12 +178,14 @@ class APIServer:
 
     def _parts(self) -> Parts:
         metrics = Metrics()
+        handlers = Handlers(self.registry, Renderer(self.identity))
         endpoints = Endpoints(metrics, self.resources)
         discovery = Discovery(self.resources)
         return Parts(
             registry=self.registry,
             resources=self.resources,
-            handlers=Handlers(self.registry, Renderer(self.identity)),
+            handlers=handlers,
+            streams=self._streams,
             access=self.security.access,
             guard=Guard(loopback_only=self.security.is_open),
             metrics=metrics,
@@ -184,15 +200,19 @@ class APIServer:
                 "/apis/": discovery,
                 "/openapi/": OpenAPI(self.resources),
             },
-            subresources=self._subresources(),
+            subresources=self._subresources(handlers),
+            on_request=self.options.on_request,
         )
 
-    def _subresources(self) -> dict[tuple[str, str, str], SubresourceHandler]:
+    def _subresources(
+        self, handlers: Handlers
+    ) -> dict[tuple[str, str, str], SubresourceHandler]:
         guards = self.security
         tokens = TokenRequestHandler(self.registry, guards.authenticator.accounts, self.identity)
         reviews = Reviews(guards.authenticator, guards.authorizer, self.identity)
         return {
             ("*", "*", "scale"): ScaleHandler(self.registry, self.identity),
+            ("", "namespaces", "finalize"): FinalizeHandler(handlers),
             ("", "serviceaccounts", "token"): tokens,
             **reviews.handlers(),
         }

@@ -5,11 +5,12 @@ adapts the pure behaviours of built-in kinds. Hooks must not store, wait or look
 Follows apiextensions-apiserver/pkg/registry/customresource/strategy.go.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
 from inkube.apiserver.calls import Call
+from inkube.apiserver.identity import Identity
 from inkube.apiserver.resources import Resource, Served
 from inkube.schemas import decoding, names, objectmeta
 from inkube.schemas.builtin import conversion
@@ -30,6 +31,10 @@ class Strategy:
     create_on_update = False
     unconditional_update = False
     returns_deleted = False
+    goes_its_own_way = False
+    """Whether `mark_deleted` does something; preconditions read differently then."""
+    dependents: Literal["delete", "orphan", "ignore"] = "delete"
+    """What becomes of dependents when a DELETE does not say; `ignore`: it cannot be asked for."""
 
     def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:
         """Give an incoming object its types: prune, default. Collects unknown fields if asked.
@@ -65,6 +70,10 @@ class Strategy:
         if _differs(obj, old, call.served.version.status):
             meta["generation"] = meta["generation"] + 1
 
+    def error_group(self, call: Call) -> str:
+        """The group that a 422 names."""
+        return call.resource.group
+
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Everything wrong with a new object."""
         errors = objectmeta.validate(
@@ -97,13 +106,23 @@ class Strategy:
         return objectmeta.finalizer_warnings(obj["metadata"], old and old["metadata"])
 
     def mark_deleted(self, obj: Object) -> bool:
-        """Whether the kind has a deletion of its own, and marked the object for it just now."""
+        """Whether a deletion of the kind's own keeps the object for now; marks it if need be."""
         return False
+
+    def may_go(self, obj: Object) -> bool:
+        """Whether nothing of the kind's own holds an object that is being deleted."""
+        return True
+
+    def grace_seconds(self, obj: Object, asked: int | None) -> int | None:
+        """How long a graceful deletion takes; None where the kind knows no such thing."""
+        return None
 
     def to_storage(self, resource: Resource, obj: Object) -> Object:
         """From the version of the request to the stored one; pruned and defaulted by the latter."""
         storage = resource.storage
         if obj.get("apiVersion") == storage.api_version:
+            # what was dropped on the way, such as the status of a new object, has its defaults back
+            storage.schema.default(obj)
             return obj
         stored = orjson.loads(orjson.dumps(obj))
         stored["apiVersion"] = storage.api_version
@@ -169,14 +188,26 @@ def _same(left: Any, right: Any) -> bool:
 same = _same
 
 
+_FIRST = ("name", "generateName", "namespace", "uid")
+
+
+def _in_order(meta: Object) -> Object:
+    """Metadata with the members first that Go writes first."""
+    first = {member: meta[member] for member in _FIRST if member in meta}
+    return {**first, **meta}
+
+
 class BuiltinStrategy(Strategy):
     """A built-in kind: its behaviour says what the data cannot."""
 
-    def __init__(self, behaviour: Behaviour) -> None:
+    def __init__(self, behaviour: Behaviour, identity: Identity) -> None:
         self.behaviour = behaviour
+        self._identity = identity
         self.create_on_update = behaviour.create_on_update
         self.unconditional_update = behaviour.unconditional_update
         self.returns_deleted = behaviour.returns_deleted
+        self.dependents = behaviour.dependents
+        self.goes_its_own_way = behaviour.goes_its_own_way
 
     def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:
         try:
@@ -193,6 +224,7 @@ class BuiltinStrategy(Strategy):
 
     def prepare_create(self, call: Call, obj: Object) -> None:
         self.behaviour.prepare_create(obj)
+        obj["metadata"] = _in_order(obj["metadata"])
 
     def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
         if "generation" in old["metadata"]:
@@ -201,8 +233,14 @@ class BuiltinStrategy(Strategy):
             obj["metadata"].pop("generation", None)
         if call.subresource == "status":
             self.behaviour.prepare_status(obj, old)
+        elif call.subresource == "finalize":
+            self.behaviour.prepare_finalize(obj, old)
         else:
             self.behaviour.prepare_update(obj, old)
+        obj["metadata"] = _in_order(obj["metadata"])
+
+    def error_group(self, call: Call) -> str:
+        return self.behaviour.error_group
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         return self.behaviour.validate(obj)
@@ -215,6 +253,15 @@ class BuiltinStrategy(Strategy):
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         return self.behaviour.warnings(obj, old)
+
+    def mark_deleted(self, obj: Object) -> bool:
+        return self.behaviour.prepare_delete(obj, self._identity.timestamp())
+
+    def may_go(self, obj: Object) -> bool:
+        return self.behaviour.may_go(obj)
+
+    def grace_seconds(self, obj: Object, asked: int | None) -> int | None:
+        return self.behaviour.grace_seconds(obj, asked)
 
     def to_storage(self, resource: Resource, obj: Object) -> Object:
         if obj.get("apiVersion") == resource.storage.api_version:

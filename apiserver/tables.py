@@ -106,7 +106,7 @@ def table(
         "kind": "Table",
         "apiVersion": f"meta.k8s.io/{form.version}",
         "metadata": {key: value for key, value in metadata.items() if value != ""},
-        "columnDefinitions": [_definition(column) for column in shown],
+        "columnDefinitions": definitions(call),
         "rows": [row(call, shown, obj, now, form, include) for obj in objects],
     }
 
@@ -117,6 +117,11 @@ def columns(call: Call) -> list[Column]:
     if call.resource.builtin:
         return own or [_NAME, _AGE]
     return [_NAME, *(own or [_AGE])]
+
+
+def definitions(call: Call) -> list[Object]:
+    """The columns as a Table tells them."""
+    return [_definition(column) for column in columns(call)]
 
 
 def row(

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import click
 
+from inkube.apiserver import manifests
 from inkube.schemas import documents, offline
 from inkube.schemas.documents import Document
 from inkube.schemas.offline import Finding
-
-_SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 
 
 @click.command()
@@ -50,17 +49,12 @@ def _read(paths: Iterable[str]) -> Iterator[Document]:
         if path == "-":
             yield from documents.split("<stdin>", sys.stdin.buffer.read())
             continue
-        for file in _files(Path(path)):
+        try:
+            files = manifests.files(Path(path))
+        except FileNotFoundError as error:
+            raise click.FileError(path, "no such file or folder") from error
+        for file in files:
             yield from documents.split(str(file), file.read_bytes())
-
-
-def _files(path: Path) -> list[Path]:
-    if path.is_dir():
-        found = (file for file in path.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
-        return sorted(found)
-    if not path.exists():
-        raise click.FileError(str(path), "no such file or folder")
-    return [path]
 
 
 def _distinct(found: list[Finding]) -> list[Finding]:

@@ -1,149 +1,121 @@
-"""The watch stream: changes of a prefix, selected, framed once, written as they come."""
+"""What one watch tells: where it begins, what is there already, how changes look to it.
 
-import asyncio
-from collections.abc import AsyncIterator
+HTTP streams and the in-process client read the same `Watcher`. Follows
+apiserver/pkg/storage/cacher.
+"""
+
+from collections.abc import Hashable
 from typing import Any
 
 import orjson
-from aiohttp import web
 
-from inkube.apiserver import listing, responses
+from inkube.apiserver import listing
 from inkube.apiserver.calls import Call
-from inkube.apiserver.handlers import Exchange
-from inkube.apiserver.listing import ListOptions, Matcher
+from inkube.apiserver.listing import ListOptions
 from inkube.apiserver.registry import Registry
-from inkube.apiserver.rendering import data_of
 from inkube.schemas import status
+from inkube.schemas.gotext import quote
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Change, Entry
+from inkube.storage.subscription import Subscription
 
 Object = dict[str, Any]
-INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+SLOW = "the watcher was too slow; resume"
 
 
 class Watcher:
-    """One watch request: from its options to its frames."""
+    """One watch request. Raises StatusError 400 or 500 for selectors and versions that are none."""
 
     def __init__(self, registry: Registry, call: Call, options: ListOptions) -> None:
+        self.call = call
+        self.options = options
         self._registry = registry
-        self._call = call
-        self._options = options
         self._matches = listing.matcher(call, options)
-        self._prefix = call.resource.key(call.namespace, "")
+        self._selector: Hashable = (options.labels, options.fields, call.served)
+        self._prefix = call.resource.key(call.namespace, listing.single_name(call, options))
+        self.start = 0
 
-    async def frames(self) -> AsyncIterator[bytes]:
-        """Frames until the client leaves, the time is over or the watcher is cut off."""
-        start, initial = self._start()
-        try:
-            subscription = self._registry.store.subscribe(self._prefix, start)
-        except storage_errors.Compacted:
-            yield self.error_frame(status.expired(f"too old resource version: {start}"))
-            return
-        async with subscription:
-            if initial:
-                yield b"".join(map(self._added, initial))
-            if self._wants_end():
-                yield self._bookmark(start, end=True)
-            try:
-                async for change in subscription:
-                    frame = self.frame(change)
-                    if frame:
-                        yield frame
-            except storage_errors.SlowConsumer:
-                yield self.error_frame(status.expired("the watcher was too slow; resume"))
+    def begin(self) -> tuple[Subscription, list[Entry]]:
+        """The subscription, and what is there already where that is wanted.
 
-    def _start(self) -> tuple[int, list[Entry]]:
-        store, options = self._registry.store, self._options
+        Both are of one moment. Raises StatusError: 410 for a version too old, 504 for initial
+        events of a version that is not there yet.
+        """
+        store, options = self._registry.store, self.options
         version = options.resource_version
         fresh = version in ("", "0")
+        found: list[Entry] = []
         if options.initial_events or (fresh and options.initial_events is None):
-            entries = [e for e in store.list(self._prefix) if self._selected(e)]
-            return store.revision, entries
-        return (store.revision if fresh else watch_version(version)), []
+            if not fresh:
+                listing.check_known(watch_version(version), store.revision)
+            found = listing.selected(self.call, store.list(self._prefix), self._matches)
+            self.start = store.revision
+        else:
+            self.start = store.revision if fresh else watch_version(version)
+        try:
+            return store.subscribe(self._prefix, self.start), found
+        except storage_errors.Compacted as error:
+            raise too_old(self.start, error) from error
 
-    def _selected(self, entry: Entry) -> bool:
-        return self._matches is None or self._matches(self._call.resource.current(entry))
-
-    def _wants_end(self) -> bool:
-        options = self._options
+    @property
+    def tells_end(self) -> bool:
+        """Whether a bookmark marks the end of what is there already."""
+        options = self.options
         if not options.bookmarks:
             return False
         return bool(options.initial_events) or (
             options.initial_events is None and options.resource_version == ""
         )
 
-    def frame(self, change: Change) -> bytes:
-        """One change as this watcher sees it; empty when it does not concern it."""
-        kind = transition(self._matches, change)
-        if not kind:
-            return b""
-        entry = change.entry
-        if kind == "DELETED" and change.type != "DELETED":
-            assert change.previous is not None, "a transition to DELETED has a previous state"
-            value = {**change.previous.value}
-            value["metadata"] = {**value["metadata"], "resourceVersion": str(entry.revision)}
-            return frame(kind, orjson.dumps(value))
-        return frame(kind, data_of(self._call, entry))
+    def type_of(self, change: Change) -> str:
+        """How a change looks to this watcher; "" when neither state matches."""
+        if self._matches is None:
+            return change.type
+        return change.once(self._selector, self._transition)
 
-    def _added(self, entry: Entry) -> bytes:
-        return frame("ADDED", data_of(self._call, entry))
-
-    def _bookmark(self, revision: int, *, end: bool = False) -> bytes:
-        meta: Object = {"creationTimestamp": None, "resourceVersion": str(revision)}
-        if end:
-            meta["annotations"] = {INITIAL_EVENTS_END: "true"}
-        served = self._call.served
-        body = {"kind": served.kind, "apiVersion": served.api_version, "metadata": meta}
-        return frame("BOOKMARK", orjson.dumps(body))
-
-    def error_frame(self, error: status.StatusError) -> bytes:
-        """An ERROR event; the stream ends after it."""
-        return frame("ERROR", orjson.dumps(error.body()))
+    def _transition(self, change: Change) -> str:
+        matches, current = self._matches, self.call.resource.current
+        assert matches is not None, "asked for with selectors only"
+        now = change.type != "DELETED" and matches(current(change.entry))
+        before = change.previous is not None and matches(current(change.previous))
+        if now:
+            return "MODIFIED" if before else "ADDED"
+        return "DELETED" if before else ""
 
 
-def transition(matches: Matcher | None, change: Change) -> str:
-    """How a change looks through a selector: "" when neither state matches."""
-    if matches is None:
-        return change.type
-    now = change.type != "DELETED" and matches(change.entry.value)
-    before = change.previous is not None and matches(change.previous.value)
-    if now:
-        return "MODIFIED" if before else "ADDED"
-    return "DELETED" if before else ""
+def last_state(call: Call, change: Change) -> Object:
+    """What a DELETED event shows: the state before, finalizers and all, under the new version."""
+    entry = change.previous or change.entry
+    value = call.resource.current(entry)
+    metadata = {**value["metadata"], "resourceVersion": str(change.revision)}
+    return {**value, "apiVersion": call.served.api_version, "metadata": metadata}
 
 
-def frame(kind: str, data: bytes) -> bytes:
-    """One line of the stream."""
-    return b'{"type":"' + kind.encode() + b'","object":' + data.rstrip(b"\n") + b"}\n"
+def copy_of(value: Object) -> Object:
+    """An object of one's own."""
+    copy: Object = orjson.loads(orjson.dumps(value))
+    return copy
+
+
+def bookmark(call: Call, revision: int, *, end: bool = False) -> Object:
+    """The object of a BOOKMARK event; `end` marks the end of the initial events."""
+    metadata: Object = {"resourceVersion": str(revision)}
+    if end:
+        metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
+    served = call.served
+    return {"kind": served.kind, "apiVersion": served.api_version, "metadata": metadata}
+
+
+def too_old(start: int, error: storage_errors.Compacted) -> status.StatusError:
+    """410: what happened since is not known any more."""
+    return status.expired(f"too old resource version: {start} ({error.compacted})")
 
 
 def watch_version(text: str) -> int:
     """The version to watch from. Raises StatusError 500 as upstream."""
     if not (text.isascii() and text.isdigit()):
         raise status.unknown(
-            f'resourceVersion: Invalid value: "{text}": '
-            f'strconv.ParseUint: parsing "{text}": invalid syntax'
+            f"resourceVersion: Invalid value: {quote(text)}: "
+            f"strconv.ParseUint: parsing {quote(text)}: invalid syntax"
         )
     return int(text)
-
-
-async def serve(registry: Registry, exchange: Exchange) -> web.StreamResponse:
-    """Answer a watch request; returns when the stream is over."""
-    call = exchange.call
-    options = listing.read_options(exchange.query, call)
-    watcher = Watcher(registry, call, options)
-    if options.resource_version not in ("", "0"):
-        watch_version(options.resource_version)
-    response = responses.stream(call.warnings)
-    response.enable_chunked_encoding()
-    await response.prepare(exchange.request)
-    try:
-        async with asyncio.timeout(options.timeout or None):
-            async for data in watcher.frames():
-                await response.write(data)
-    except TimeoutError:
-        pass
-    except ConnectionError:
-        return response
-    await response.write_eof()
-    return response

@@ -23,10 +23,14 @@ RECONNECT = Backoff(first=0.1, longest=30.0)
 
 
 class Key(NamedTuple):
-    """Which object: namespace ("" for cluster-scoped ones) and name."""
+    """Which object: namespace ("" for cluster-scoped ones) and name.
+
+    `resource` names its resource, such as `apps/v1/deployments`, where it may be any.
+    """
 
     namespace: str
     name: str
+    resource: str = ""
 
     @classmethod
     def of(cls, obj: Object) -> "Key":

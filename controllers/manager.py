@@ -50,6 +50,10 @@ class Watch:
     selection: Selection = field(default_factory=Selection)
 
 
+Source = Callable[[Callable[[Key], None]], Callable[[], None]]
+"""Keys from elsewhere than watches: called with the queue's `add`, returns what ends it."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Controller:
     """A name (unique in a manager), what it watches and what it does with each key."""
@@ -59,6 +63,7 @@ class Controller:
     watches: tuple[Watch, ...]
     concurrency: int = 4
     backoff: Backoff = field(default_factory=Backoff)
+    sources: tuple[Source, ...] = ()
 
 
 class _Running:
@@ -74,9 +79,11 @@ class _Running:
             for watch in controller.watches
         ]
         self._tasks: list[asyncio.Task[None]] = []
+        self._ends: list[Callable[[], None]] = []
 
     def start(self) -> None:
         """Subscribe and begin to work once all informers were listed."""
+        self._ends = [source(self.queue.add) for source in self.controller.sources]
         for informer, subscriber in self._watched:
             informer.subscribe(subscriber)
         self._tasks = [
@@ -86,6 +93,9 @@ class _Running:
 
     async def stop(self) -> None:
         """Hear no more changes and cancel what runs: level-based work may stop anywhere."""
+        for end in self._ends:
+            end()
+        self._ends = []
         for informer, subscriber in self._watched:
             informer.unsubscribe(subscriber)
         for task in self._tasks:

@@ -35,6 +35,10 @@ class GVR(NamedTuple):
         """`group/version`, or `v1` in the core group."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
+    def __str__(self) -> str:
+        """What `parse` reads."""
+        return f"{self.api_version}/{self.resource}"
+
     @classmethod
     def parse(cls, text: str) -> "GVR":
         """Read `apps/v1/deployments` or `v1/configmaps`. Raises ValueError on anything else."""

@@ -83,7 +83,7 @@ def paths(definition: Definition, version: str) -> Object:
     )
     if inner and "list" in verbs:
         _put(found, f"{root}/{plural}", shown, ["list"])
-    single = [v for v in ("delete", "get", "patch", "update") if v in verbs]
+    single: list[str] = [v for v in ("delete", "get", "patch", "update") if v in verbs]
     _put(found, f"{collection}/{{name}}", shown, single)
     for name, kind, sub_verbs in _subresources(definition, version):
         sub = _Shown(definition, kind[0], kind[1])

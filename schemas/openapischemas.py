@@ -47,7 +47,9 @@ def custom(definition: Definition, version: str) -> Schema:
     """The schema of a kind that is not built in, with apiVersion, kind and metadata."""
     served = definition.version(version)
     declared = served.schema if served is not None else {}
-    made = _published(declared) if declared else {"type": "object", PRESERVE: True}
+    made: Schema = {"type": "object", PRESERVE: True}
+    if declared:
+        made = _published(declared)
     made["properties"] = {**made.get("properties", {}), **_type_meta()}
     made[GVK_MARK] = [gvk_of(definition, version)]
     return made

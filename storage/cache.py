@@ -149,6 +149,13 @@ class Cache:
                 waiter.set_exception(Closed())
         self._waiters.clear()
 
+    def _end_subscriptions(self, error: StorageError | None) -> None:
+        """Tell every subscriber that it is over, and why."""
+        subscriptions, self._subscriptions = self._subscriptions, {}
+        for scope in subscriptions.values():
+            for subscription in scope:
+                subscription.end(error)
+
     # Helpers.
 
     def _newer(self, revision: int) -> Iterator[Change]:
@@ -191,12 +198,6 @@ class Cache:
                 found.append(key[:end])
             end = key.find("/", end) + 1
         return found
-
-    def _end_subscriptions(self, error: StorageError | None) -> None:
-        subscriptions, self._subscriptions = self._subscriptions, {}
-        for scope in subscriptions.values():
-            for subscription in scope:
-                subscription.end(error)
 
     def _wake(self) -> None:
         for revision, waiter in self._waiters:

@@ -69,6 +69,11 @@ class Subscription:
             return self._delivered
         return max(self._delivered, self._publisher.revision)
 
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will be published to it: closed, or cut off."""
+        return self._over
+
     async def next_batch(self) -> Changes:
         """All changes that wait, at least one; empty when the subscription or store was closed.
 

@@ -22,7 +22,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 TOKEN = "anchor-admin-token"
 TOKENS = (
-    f"{TOKEN},admin,admin-uid,system:masters\nanchor-user-token,plain-user,user-uid,plain-group\n"
+    f"{TOKEN},admin,admin-uid,system:masters\nanchor-user-token,plain-user,plain-uid,plain-group\n"
 )
 # Recordings of what is not built yet: they are shown, and counted for the floor like the others.
 GRADES = {"FAILED": 0, "status": 1, "contract": 2}

@@ -6,7 +6,7 @@ store nothing. Objects have passed `decoding`, so their members have the types o
 nothing stands there that Go would leave out; a later hook keeps it so.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
@@ -30,6 +30,10 @@ class Behaviour:
     """Whether PUT may leave out the resourceVersion."""
     returns_deleted = False
     """Whether DELETE answers the object instead of a Status."""
+    goes_its_own_way = False
+    """Whether `prepare_delete` does something; preconditions read differently then."""
+    dependents: Literal["delete", "orphan", "ignore"] = "delete"
+    """What becomes of dependents when a DELETE does not say; `ignore`: it cannot be asked for."""
     generation: tuple[str, ...] | None = None
     """Which members count the generation; () keeps it at 1, None means that the kind has none."""
 
@@ -66,6 +70,22 @@ class Behaviour:
         for member in [*old, *obj]:
             if member not in ("status", "metadata"):
                 keep(obj, old, member)
+
+    def prepare_finalize(self, obj: Object, old: Object) -> None:
+        """A write to /finalize, where a kind has one."""
+        self.prepare_update(obj, old)
+
+    def prepare_delete(self, obj: Object, now: str) -> bool:
+        """Whether the kind's own way of going keeps the object for now; marked the first time."""
+        return False
+
+    def may_go(self, obj: Object) -> bool:
+        """Whether nothing of the kind's own holds an object that is being deleted."""
+        return True
+
+    def grace_seconds(self, obj: Object, asked: int | None) -> int | None:
+        """How long a graceful deletion takes; None where the kind knows no such thing."""
+        return None
 
     def validate(self, obj: Object) -> list[FieldError]:
         """Everything wrong with a new object: its metadata, then what `check` finds."""

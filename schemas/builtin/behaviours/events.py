@@ -63,6 +63,7 @@ class CoreEvents(Behaviour):
 
     name_check = "path"
     create_on_update = True
+    dependents = "ignore"
     _shape = _Shape(core=True)
 
     def check(self, obj: Object) -> list[FieldError]:
@@ -73,6 +74,7 @@ class Events(Behaviour):
     """Events of events.k8s.io: complete, and nothing but a series may be added later."""
 
     create_on_update = True
+    dependents = "ignore"
     internal_group = ""
     _shape = _Shape(core=False)
 

@@ -28,6 +28,7 @@ class Jobs(Behaviour):
     """The selector is made from the uid unless it is given by hand."""
 
     generation = ("spec",)
+    dependents = "orphan"
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})

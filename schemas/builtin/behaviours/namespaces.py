@@ -21,6 +21,8 @@ class Namespaces(Behaviour):
     """`spec.finalizers` changes through /finalize only, the status through /status."""
 
     name_check = "label"
+    goes_its_own_way = True
+    returns_deleted = True
 
     def default(self, obj: Object) -> None:
         meta = obj["metadata"]
@@ -42,6 +44,17 @@ class Namespaces(Behaviour):
     def prepare_finalize(self, obj: Object, old: Object) -> None:
         """A write to /finalize changes the spec alone."""
         keep(obj, old, "status")
+
+    def prepare_delete(self, obj: Object, now: str) -> bool:
+        """Terminating first; what `spec.finalizers` names lets go of it later."""
+        if "deletionTimestamp" in obj["metadata"]:
+            return not self.may_go(obj)
+        obj["metadata"]["deletionTimestamp"] = now
+        obj["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
+        return True
+
+    def may_go(self, obj: Object) -> bool:
+        return not (obj.get("spec") or {}).get("finalizers")
 
     def check(self, obj: Object) -> list[FieldError]:
         finalizers = (obj.get("spec") or {}).get("finalizers") or []

@@ -44,6 +44,14 @@ class Pods(Behaviour):
         _tolerate(spec)
         obj["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
 
+    def grace_seconds(self, obj: Object, asked: int | None) -> int | None:
+        """podStrategy.CheckGracefulDelete: only a pod on a node takes its time."""
+        spec = obj["spec"]
+        if not spec.get("nodeName") or obj["status"].get("phase") in ("Succeeded", "Failed"):
+            return 0
+        period = spec.get("terminationGracePeriodSeconds", 0) if asked is None else asked
+        return period if period >= 0 else 1
+
     def check(self, obj: Object) -> list[FieldError]:
         return podvalidation.pod_spec(obj.get("spec") or {}, "spec")
 

@@ -134,6 +134,7 @@ class ReplicationControllers(Behaviour):
     """The old kind, whose selector is a plain map."""
 
     generation = ("spec",)
+    dependents = "orphan"
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})

@@ -1,0 +1,132 @@
+"""Watch events as bytes: whole objects, tables or metadata; each made once for all its watchers."""
+
+import itertools
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from inkube.apiserver import tables
+from inkube.apiserver.identity import Identity
+from inkube.apiserver.negotiation import Form
+from inkube.apiserver.rendering import data_of, value_of
+from inkube.apiserver.watch import Watcher, bookmark, last_state
+from inkube.schemas.status import StatusError
+from inkube.storage.entry import Change, Entry
+
+Object = dict[str, Any]
+TYPES = ("ADDED", "MODIFIED", "DELETED")
+
+
+class Framer:
+    """Turns what a watcher sees into lines."""
+
+    def __init__(self, watcher: Watcher, form: Form, identity: Identity) -> None:
+        self._watcher = watcher
+        self._call = watcher.call
+        self._form = form
+        self._identity = identity
+        self._keys = {kind: (kind, self._call.served, form) for kind in TYPES}
+        self._makers = {
+            "ADDED": self._make_added,
+            "MODIFIED": self._make_modified,
+            "DELETED": self._make_deleted,
+        }
+        self._first = form.kind == "Table"
+
+    def changes(self, changes: Iterable[Change]) -> bytes:
+        """The events of some changes, in order; empty when none concerns the watcher."""
+        return b"".join([frame for frame in map(self.change, changes) if frame])
+
+    def change(self, change: Change) -> bytes:
+        """The event of one change, empty when it does not concern the watcher."""
+        kind = self._watcher.type_of(change)
+        if not kind:
+            return b""
+        if self._first:
+            return self._headed(kind, self._state(change, kind))
+        return change.once(self._keys[kind], self._makers[kind])
+
+    def added(self, entries: Iterable[Entry]) -> Iterable[bytes]:
+        """What is there already, as ADDED events."""
+        for entry in entries:
+            if self._first:
+                yield self._headed("ADDED", value_of(self._call, entry))
+            elif self._form.kind:
+                yield self._event("ADDED", value_of(self._call, entry))
+            else:
+                yield self._line("ADDED", data_of(self._call, entry))
+
+    def bookmark(self, revision: int, *, end: bool = False) -> bytes:
+        """A BOOKMARK event."""
+        shown = bookmark(self._call, revision, end=end)
+        if self._form.kind == "Table":
+            return self._line("BOOKMARK", orjson.dumps(self._bookmark_table(shown)))
+        if self._form.kind:
+            shown = tables.partial(shown, self._form.version)
+        return self._line("BOOKMARK", orjson.dumps(shown))
+
+    def error(self, error: StatusError) -> bytes:
+        """An ERROR event; the stream ends after it."""
+        return self._line("ERROR", orjson.dumps(error.body()))
+
+    def _state(self, change: Change, kind: str) -> Object:
+        if kind == "DELETED":
+            return last_state(self._call, change)
+        return value_of(self._call, change.entry)
+
+    def _make(self, change: Change, kind: str) -> bytes:
+        if kind == "DELETED" or self._form.kind:
+            return self._event(kind, self._state(change, kind))
+        return self._line(kind, data_of(self._call, change.entry))
+
+    def _make_added(self, change: Change) -> bytes:
+        return self._make(change, "ADDED")
+
+    def _make_modified(self, change: Change) -> bytes:
+        return self._make(change, "MODIFIED")
+
+    def _make_deleted(self, change: Change) -> bytes:
+        return self._make(change, "DELETED")
+
+    def _headed(self, kind: str, value: Object) -> bytes:
+        """The first event of a table, which alone tells the columns."""
+        self._first = False
+        return self._line(kind, orjson.dumps(self._table(value)))
+
+    def _event(self, kind: str, value: Object) -> bytes:
+        if self._form.kind == "Table":
+            value = {**self._table(value), "columnDefinitions": None}
+        elif self._form.kind:
+            value = tables.partial(value, self._form.version)
+        return self._line(kind, orjson.dumps(value))
+
+    def _table(self, value: Object) -> Object:
+        form = self._form
+        return tables.table(self._call, [value], form, self._now(), include=form.include)
+
+    def _bookmark_table(self, shown: Object) -> Object:
+        """A row without an object's cells: the name is "", all others are null."""
+        columns = len(tables.columns(self._call))
+        cells = ["", *itertools.repeat(None, columns - 1)]
+        row: Object = {"cells": cells, "object": None}
+        if self._form.include == "Object":
+            row["object"] = shown
+        elif self._form.include != "None":
+            row["object"] = tables.partial(shown, self._form.version)
+        version = shown["metadata"]["resourceVersion"]
+        headed, self._first = self._first, False
+        return {
+            "kind": "Table",
+            "apiVersion": f"meta.k8s.io/{self._form.version}",
+            "metadata": {"resourceVersion": version},
+            "columnDefinitions": tables.definitions(self._call) if headed else None,
+            "rows": [row],
+        }
+
+    def _now(self) -> datetime:
+        return self._identity.now()
+
+    def _line(self, kind: str, data: bytes) -> bytes:
+        return b'{"type":"%b","object":%b}\n' % (kind.encode(), data.rstrip(b"\n"))

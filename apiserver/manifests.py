@@ -1,0 +1,145 @@
+"""Files and folders of CRDs and objects, and how a starting server takes them in.
+
+CRDs come first and are served before the other objects are made. A CRD that is stored already
+follows its file; another object that is stored already stays as it is.
+"""
+
+import copy
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from inkube.apiserver.client import InProcessClient
+from inkube.schemas import decoding, documents, status
+from inkube.schemas.crds import conditions
+from inkube.schemas.meta import split_api_version
+from inkube.schemas.status import StatusError
+from inkube.schemas.unmarshal import DecodeError
+
+Object = dict[str, Any]
+Source = Path | str | Mapping[str, Any]
+"""A file, a folder with everything below it, or an object itself."""
+
+SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+CRDS = "apiextensions.k8s.io/v1/customresourcedefinitions"
+_FIRST = {"CustomResourceDefinition": 0, "Namespace": 1}
+_OTHERS = 2
+
+
+class ManifestError(ValueError):
+    """A document that cannot be read or is refused; the text names file and document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One object and where it was found."""
+
+    where: str
+    object: Object
+
+    @property
+    def order(self) -> int:
+        """Definitions before namespaces before what lives in them."""
+        return _FIRST.get(self.object["kind"], _OTHERS)
+
+
+def files(path: Path) -> list[Path]:
+    """The file, or every manifest in the folder and below. Raises FileNotFoundError."""
+    if path.is_dir():
+        found = (file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
+        return sorted(found)
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file or folder")
+    return [path]
+
+
+def read(sources: Iterable[Source]) -> list[Manifest]:
+    """Every object in the sources, in their order. Raises ManifestError, OSError."""
+    return list(_read(sources))
+
+
+def _read(sources: Iterable[Source]) -> Iterator[Manifest]:
+    for number, source in enumerate(sources, 1):
+        if isinstance(source, Mapping):
+            yield from _objects(f"definition {number}", copy.deepcopy(dict(source)))
+            continue
+        for file in files(Path(source)):
+            for document in documents.split(str(file), file.read_bytes()):
+                where = f"{document.file}: document {document.number}, line {document.line}"
+                yield from _objects(where, _decode(where, document))
+
+
+def _decode(where: str, document: documents.Document) -> Any:
+    try:
+        return decoding.decode(document.body, document.media, want_duplicates=False).value
+    except DecodeError as error:
+        raise ManifestError(f"{where}: {error.text}") from error
+
+
+def _objects(where: str, value: Any) -> Iterator[Manifest]:
+    """The object, or those of a List."""
+    if value is None:
+        return
+    if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
+        raise ManifestError(f"{where}: no object of Kubernetes: kind is missing")
+    if value["kind"].endswith("List") and isinstance(value.get("items"), list):
+        for number, item in enumerate(value["items"]):
+            yield from _objects(f"{where}: items[{number}]", item)
+        return
+    yield Manifest(where, value)
+
+
+async def install(
+    client: InProcessClient,
+    manifests: Iterable[Manifest],
+    settled: Callable[[], Awaitable[None]],
+) -> None:
+    """Make what is missing; `settled` returns once new CRDs are served. Raises ManifestError."""
+    ordered = sorted(manifests, key=lambda manifest: manifest.order)
+    crds = [manifest for manifest in ordered if manifest.order == 0]
+    for manifest in crds:
+        await _install(client, manifest)
+    if crds:
+        await settled()
+    for manifest in crds:
+        await _check_served(client, manifest)
+    for manifest in ordered[len(crds) :]:
+        await _install(client, manifest)
+
+
+async def _check_served(client: InProcessClient, manifest: Manifest) -> None:
+    """Refuse a CRD whose names another one has."""
+    crd = await client.get(CRDS, manifest.object["metadata"]["name"])
+    condition = conditions.find(crd["status"], conditions.NAMES_ACCEPTED)
+    if condition is not None and condition["status"] == "False":
+        raise ManifestError(f"{manifest.where}: it is not served: {condition['message']}")
+
+
+async def _install(client: InProcessClient, manifest: Manifest) -> None:
+    obj = manifest.object
+    try:
+        try:
+            await client.create(placed(client, obj))
+        except StatusError as error:
+            if error.reason != status.Reason.ALREADY_EXISTS:
+                raise
+            if manifest.order == 0:
+                await _replace_crd(client, obj)
+    except StatusError as error:
+        raise ManifestError(f"{manifest.where}: {error.message}") from error
+
+
+async def _replace_crd(client: InProcessClient, obj: Object) -> None:
+    stored = await client.get(CRDS, obj["metadata"]["name"])
+    version = stored["metadata"]["resourceVersion"]
+    await client.update({**obj, "metadata": {**obj["metadata"], "resourceVersion": version}})
+
+
+def placed(client: InProcessClient, obj: Object) -> Object:
+    """The object in the namespace `default`, where it must be in one and says none."""
+    group, _ = split_api_version(obj.get("apiVersion") or "")
+    metadata = obj.get("metadata") or {}
+    if not client.is_namespaced(group, obj["kind"]) or metadata.get("namespace"):
+        return obj
+    return {**obj, "metadata": {**metadata, "namespace": "default"}}

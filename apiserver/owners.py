@@ -1,0 +1,35 @@
+"""Owner references that name one uid twice: only the first stays, and the client is told.
+
+Follows apiserver/pkg/endpoints/handlers/create.go (dedupOwnerReferencesAndAddWarning).
+"""
+
+from typing import Any
+
+from inkube.apiserver.calls import Call
+
+Object = dict[str, Any]
+_AFTER = "after mutating admission happens"
+_WARNING = (
+    ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner "
+    "references in 1.20+, and may reject such requests as early as 1.24; please fix your "
+    "requests; duplicate UID(s) observed: {uids}"
+)
+
+
+def deduplicate(call: Call, meta: Object, *, admitted: bool = False) -> None:
+    """Drop repeated references from the metadata; `admitted` says what admission has done."""
+    references = meta.get("ownerReferences")
+    if not isinstance(references, list) or len(references) < 2:
+        return
+    kept: dict[str, Object] = {}
+    repeated: dict[str, None] = {}
+    for reference in references:
+        uid = reference.get("uid", "")
+        if uid in kept:
+            repeated[uid] = None
+        else:
+            kept[uid] = reference
+    if repeated:
+        meta["ownerReferences"] = list(kept.values())
+        when = f" {_AFTER}" if admitted else ""
+        call.warn(_WARNING.format(when=when, uids=", ".join(repeated)))

@@ -1,0 +1,127 @@
+"""The pytest plugin: a Kubernetes-style API server as a fixture.
+
+    def test_it(kube, kube_client):
+        kube_client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
+
+It is loaded in every run of pytest where inkube is installed, so nothing heavy is imported before
+a test asks for a fixture: what the fixtures are made of is `apiserver.testing`.
+"""
+
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from inkube.apiserver.testing import AsyncKube, BlockingClient, Kube, ScriptedWorld, TestLog
+    from inkube.apiserver.testing.thread import LoopThread
+
+MARKERS = (
+    "kube_definitions(*sources): CRDs and objects to begin with: files, folders, dicts",
+    "kube_controllers(*what, builtin=True): KindModules, Controllers, or functions of Environment",
+    "kube_storage(name): where the server keeps its data: memory (the default) or sqlite",
+    "kube_options(**options): any option of inkube.Options",
+    "kubeconfig: KUBECONFIG names a file for the test's server",
+)
+_LOG: "pytest.StashKey[TestLog]" = pytest.StashKey()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The settings of the plugin."""
+    parser.addini(
+        "kube_definitions",
+        "CRDs and objects every server begins with: files or folders",
+        type="paths",
+        default=[],
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the markers."""
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """The marker `kubeconfig` asks for the fixture of that name."""
+    names = getattr(item, "fixturenames", None)
+    if names is not None and item.get_closest_marker("kubeconfig") and "kubeconfig" not in names:
+        names.append("kubeconfig")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show what happened on the server when a test fails."""
+    report = yield
+    log = item.stash.get(_LOG, None)
+    if report.failed and log is not None:
+        report.sections.extend(log.sections())
+    return report
+
+
+@pytest.fixture(scope="session")
+def kube_thread() -> "Iterator[LoopThread]":
+    """The thread, with an event loop, that all servers of the session run in."""
+    from inkube.apiserver.testing.thread import LoopThread
+
+    with LoopThread() as thread:
+        yield thread
+
+
+@pytest.fixture(scope="session")
+def kube_api(request: pytest.FixtureRequest, kube_thread: "LoopThread") -> "Iterator[Kube]":
+    """One server for the whole session (of each xdist worker): what tests leave in it stays."""
+    from inkube.apiserver.testing import plans
+    from inkube.apiserver.testing.kube import Plan, running
+
+    with running(kube_thread, Plan(plans.default(request.config))) as kube:
+        yield kube
+
+
+@pytest.fixture
+def kube(
+    request: pytest.FixtureRequest, kube_thread: "LoopThread", tmp_path: Path
+) -> "Iterator[Kube]":
+    """A new server for this test, as its markers want it."""
+    from inkube.apiserver.testing import plans
+    from inkube.apiserver.testing.kube import running
+
+    item: pytest.Item = request.node
+    with running(kube_thread, plans.of(item, tmp_path)) as kube:
+        item.stash[_LOG] = kube.log
+        yield kube
+
+
+@pytest.fixture
+def kube_client(kube: "Kube") -> "BlockingClient":
+    """The blocking client of `kube`."""
+    return kube.client
+
+
+@pytest.fixture
+def kube_aio(kube: "Kube") -> "AsyncKube":
+    """The client of `kube` for coroutines."""
+    return kube.aio
+
+
+@pytest.fixture
+def kubeconfig(
+    request: pytest.FixtureRequest, kube: "Kube", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A kubeconfig file for `kube`; under the marker of the same name, KUBECONFIG names it."""
+    path = tmp_path / "kubeconfig"
+    path.write_text(kube.kubeconfig())
+    if request.node.get_closest_marker("kubeconfig"):
+        monkeypatch.setenv("KUBECONFIG", str(path))
+    return path
+
+
+@pytest.fixture
+def world(kube: "Kube") -> "ScriptedWorld":
+    """The outside systems of `kube`: git hosts and GitHub Apps that obey the test."""
+    from inkube.apiserver.testing.scripted import ScriptedWorld
+
+    return ScriptedWorld(kube)

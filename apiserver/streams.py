@@ -1,0 +1,251 @@
+"""Watches over HTTP: frames written straight to the transport, as soon as a change is published.
+
+    initial events → what waits in the subscription → attached: each change writes itself
+                          ↑ the reader is slow: back to the queue, until it caught up ↓
+
+A reader that lets even the queue run full is cut off; it resumes from the last version it saw. All
+streams end at once when the server stops.
+"""
+
+import asyncio
+import random
+from collections.abc import Iterable, Iterator, Sequence
+
+from aiohttp import HttpVersion11, web
+
+from inkube.apiserver import listing, negotiation, responses
+from inkube.apiserver.frames import Framer
+from inkube.apiserver.handlers import Exchange
+from inkube.apiserver.identity import Identity
+from inkube.apiserver.registry import Registry
+from inkube.apiserver.watch import Watcher, too_old
+from inkube.schemas import status
+from inkube.storage import errors as storage_errors
+from inkube.storage.entry import Change
+from inkube.storage.subscription import Subscription
+
+FULL = 256 * 1024  # bytes a transport may hold back before its stream waits for the reader
+PIECE = 256 * 1024  # initial events are written in pieces of about this size
+SHORTEST = 1800.0  # --min-request-timeout: a watch without a timeout ends after 1 to 2 times this
+LOOK = 2.0  # how often an idle stream looks whether its client is still there
+BOOKMARK = 60.0
+BEFORE_END = 2.0  # a bookmark is sent so long before the timeout
+
+
+class Streams:
+    """Every open watch of a server."""
+
+    def __init__(self, registry: Registry, identity: Identity) -> None:
+        self._registry = registry
+        self._identity = identity
+        self._open: set[_Stream] = set()
+        self._closed = False
+
+    async def serve(self, exchange: Exchange) -> web.StreamResponse:
+        """Answer a watch request; returns when the stream is over."""
+        call = exchange.call
+        options = listing.read_options(exchange.query, call)
+        if exchange.form.media != negotiation.JSON:
+            raise status.not_acceptable(
+                f"only the following media types are accepted: {negotiation.JSON}"
+            )
+        watcher = Watcher(self._registry, call, options)
+        framer = Framer(watcher, exchange.form, self._identity)
+        response = responses.stream(call.warnings)
+        if exchange.request.version >= HttpVersion11:
+            response.enable_chunked_encoding()
+        stream = _Stream(watcher, framer, response)
+        try:
+            return await self._run(stream, exchange)
+        except ConnectionError:
+            return response
+
+    async def _run(self, stream: "_Stream", exchange: Exchange) -> web.StreamResponse:
+        head = exchange.request.method == "HEAD"
+        failure: status.StatusError | None = None
+        try:
+            stream.begin()
+        except status.StatusError as error:
+            if error.code != 410:
+                raise
+            failure = error
+        self._open.add(stream)
+        try:
+            await stream.response.prepare(exchange.request)
+            transport = exchange.request.transport
+            if failure is not None:
+                await stream.fail(failure)
+            elif transport is not None and not head and not self._closed:
+                await stream.run(transport)
+            if transport is not None and not transport.is_closing():
+                await stream.response.write_eof()
+        finally:
+            self._open.discard(stream)
+            stream.close()
+        return stream.response
+
+    def close(self) -> None:
+        """End every stream, and each that would still begin."""
+        self._closed = True
+        for stream in tuple(self._open):
+            stream.stop()
+
+
+class _Stream:
+    """One watch being written."""
+
+    def __init__(self, watcher: Watcher, framer: Framer, response: web.StreamResponse) -> None:
+        self.response = response
+        self._watcher = watcher
+        self._framer = framer
+        self._subscription: Subscription | None = None
+        self._initial: Iterable[bytes] = ()
+        self._transport: asyncio.Transport
+        self._loop = asyncio.get_running_loop()
+        self._woken: asyncio.Future[None] | None = None
+        self._over = False
+        self._writing = False
+        timeout = watcher.options.timeout or _default_timeout()
+        self._until = self._loop.time() + timeout
+        self._bookmark_at = self._next_bookmark()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        """Subscribe. Raises StatusError as `Watcher.begin`."""
+        self._subscription, found = self._watcher.begin()
+        self._initial = self._framer.added(found)
+
+    async def fail(self, error: status.StatusError) -> None:
+        """Tell why there is nothing to tell."""
+        await self._write(self._framer.error(error))
+
+    async def run(self, transport: asyncio.Transport) -> None:
+        """Write until the client leaves, the time is over, or it is cut off."""
+        subscription = self._subscription
+        assert subscription is not None, "begin comes first"
+        self._transport = transport
+        self._look()
+        try:
+            await self._tell_initial()
+            while not self._over:
+                await self._catch_up(subscription)
+                if not self._over:
+                    await self._follow(subscription)
+        except storage_errors.SlowConsumer:
+            transport.abort()
+        except storage_errors.Compacted as error:
+            await self.fail(too_old(self._watcher.start, error))
+
+    def stop(self) -> None:
+        """End now; a reader who is being waited for is cut off."""
+        self._over = True
+        self._wake()
+        if self._writing:
+            self._transport.abort()
+
+    def close(self) -> None:
+        """Let go of everything."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._subscription is not None:
+            self._subscription.close()
+
+    async def _tell_initial(self) -> None:
+        for piece in _pieces(self._initial):
+            await self._write(piece)
+        self._initial = ()
+        if self._watcher.tells_end:
+            await self._write(self._framer.bookmark(self._watcher.start, end=True))
+
+    async def _catch_up(self, subscription: Subscription) -> None:
+        """Write what waits, as fast as the reader reads."""
+        while not self._over:
+            waiting = await subscription.waiting()
+            if not waiting:
+                return
+            await self._write(self._framer.changes(waiting))
+
+    async def _follow(self, subscription: Subscription) -> None:
+        """Let changes write themselves, until the reader is slow or all is over."""
+        self._woken = self._loop.create_future()
+        subscription.attach(self._deliver)
+        await self._woken
+
+    def _deliver(self, changes: Sequence[Change]) -> None:
+        framer, transport = self._framer, self._transport
+        data = framer.change(changes[0]) if len(changes) == 1 else framer.changes(changes)
+        if not data:
+            return
+        if transport.is_closing():
+            self.stop()
+            return
+        self._send(data)
+        if transport.get_write_buffer_size() > FULL:
+            self._pause()
+
+    def _send(self, data: bytes) -> None:
+        """Write past aiohttp, in a chunk where the answer is made of chunks."""
+        framed = b"%x\r\n%b\r\n" % (len(data), data) if self.response.chunked else data
+        self._transport.write(framed)
+
+    def _pause(self) -> None:
+        if self._subscription is not None:
+            self._subscription.detach()
+        self._wake()
+
+    async def _write(self, data: bytes) -> None:
+        """Write frames, and wait for a reader who does not keep up."""
+        if data:
+            self._writing = True
+            await self.response.write(data)
+            self._writing = False
+
+    def _wake(self) -> None:
+        if self._woken is not None and not self._woken.done():
+            self._woken.set_result(None)
+
+    def _look(self) -> None:
+        """From time to time: is the client there, is the time over, is a bookmark due?"""
+        now = self._loop.time()
+        subscription = self._subscription
+        ended = subscription is not None and subscription.over
+        if now >= self._until or ended or self._transport.is_closing():
+            self.stop()
+            return
+        if now >= self._bookmark_at:
+            self._bookmark_at = self._next_bookmark()
+            self._tell_bookmark()
+        wait = min(LOOK, self._until - now, max(self._bookmark_at - now, 0.001))
+        self._timer = self._loop.call_later(wait, self._look)
+
+    def _tell_bookmark(self) -> None:
+        subscription = self._subscription
+        following = self._woken is not None and not self._woken.done()
+        if self._watcher.options.bookmarks and subscription is not None and following:
+            self._send(self._framer.bookmark(subscription.revision))
+
+    def _next_bookmark(self) -> float:
+        """In a minute, or shortly before the end."""
+        now = self._loop.time()
+        before_end = self._until - BEFORE_END
+        due = now + BOOKMARK
+        return min(due, before_end) if before_end > now else due
+
+
+def _default_timeout() -> float:
+    """Spread, so that watches begun together do not end together."""
+    return random.uniform(SHORTEST, 2 * SHORTEST)  # noqa: S311 # no secret
+
+
+def _pieces(frames: Iterable[bytes]) -> Iterator[bytes]:
+    """Frames joined to pieces of about PIECE bytes."""
+    waiting: list[bytes] = []
+    size = 0
+    for frame in frames:
+        waiting.append(frame)
+        size += len(frame)
+        if size >= PIECE:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield b"".join(waiting)

@@ -1,0 +1,157 @@
+"""The clients of tests: the same calls, blocking or awaited, both in process and without HTTP.
+
+A resource is `v1/configmaps`, `apps/v1/deployments`, or a kind declared in Python. Objects are
+plain dicts, or objects of kinds declared in Python; one without a namespace goes to `default`.
+Every call raises `schemas.status.StatusError` where HTTP would answer a Status.
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from typing import Any
+
+from inkube.apiserver import manifests
+from inkube.apiserver.client import InProcessClient
+from inkube.apiserver.testing.thread import LoopThread
+from inkube.controllers.client import Event, Object, ObjectList, PatchType, Selection
+from inkube.schemas import models
+from inkube.schemas.meta import GVR
+
+Kind = GVR | str | type[models.Resource]
+Body = Mapping[str, Any] | models.Resource
+NAMESPACE = "default"
+
+
+class BlockingClient:
+    """For tests of any colour: the server works in its own thread meanwhile."""
+
+    def __init__(self, client: InProcessClient, thread: LoopThread) -> None:
+        self._client = client
+        self._run = thread.run
+
+    def get(self, resource: Kind, name: str, namespace: str = NAMESPACE) -> Object:
+        """The object as it is now."""
+        return self._run(self._client.get(_gvr(resource), name, namespace))
+
+    def list(
+        self, resource: Kind, namespace: str = "", *, labels: str = "", fields: str = ""
+    ) -> list[Object]:
+        """All objects, or those of a namespace."""
+        selection = Selection(namespace=namespace, labels=labels, fields=fields)
+        return self._run(self._client.list(_gvr(resource), selection)).items
+
+    def create(self, body: Body, *, dry_run: bool = False) -> Object:
+        """Create it."""
+        return self._run(self._client.create(_plain(self._client, body), dry_run=dry_run))
+
+    def update(self, body: Body, *, subresource: str = "", dry_run: bool = False) -> Object:
+        """Replace it, or its status."""
+        plain = _plain(self._client, body)
+        return self._run(self._client.update(plain, subresource=subresource, dry_run=dry_run))
+
+    def patch(
+        self,
+        resource: Kind,
+        name: str,
+        namespace: str = NAMESPACE,
+        *,
+        patch: Any,
+        type: PatchType = "merge",
+        subresource: str = "",
+    ) -> Object:
+        """Change it in place."""
+        return self._run(
+            self._client.patch(
+                _gvr(resource), name, namespace, patch=patch, type=type, subresource=subresource
+            )
+        )
+
+    def delete(self, resource: Kind, name: str, namespace: str = NAMESPACE) -> Object:
+        """Delete it."""
+        return self._run(self._client.delete(_gvr(resource), name, namespace))
+
+
+class AsyncClient:
+    """For coroutines on a loop of their own: while one waits here, the others go on."""
+
+    def __init__(self, client: InProcessClient, thread: LoopThread) -> None:
+        self._client = client
+        self._wait = thread.wait
+
+    async def get(self, resource: Kind, name: str, namespace: str = NAMESPACE) -> Object:
+        """The object as it is now."""
+        return await self._wait(self._client.get(_gvr(resource), name, namespace))
+
+    async def list(
+        self, resource: Kind, namespace: str = "", *, labels: str = "", fields: str = ""
+    ) -> list[Object]:
+        """All objects, or those of a namespace."""
+        selection = Selection(namespace=namespace, labels=labels, fields=fields)
+        found: ObjectList = await self._wait(self._client.list(_gvr(resource), selection))
+        return found.items
+
+    async def create(self, body: Body, *, dry_run: bool = False) -> Object:
+        """Create it."""
+        return await self._wait(self._client.create(_plain(self._client, body), dry_run=dry_run))
+
+    async def update(self, body: Body, *, subresource: str = "", dry_run: bool = False) -> Object:
+        """Replace it, or its status."""
+        plain = _plain(self._client, body)
+        return await self._wait(
+            self._client.update(plain, subresource=subresource, dry_run=dry_run)
+        )
+
+    async def patch(
+        self,
+        resource: Kind,
+        name: str,
+        namespace: str = NAMESPACE,
+        *,
+        patch: Any,
+        type: PatchType = "merge",
+        subresource: str = "",
+    ) -> Object:
+        """Change it in place."""
+        return await self._wait(
+            self._client.patch(
+                _gvr(resource), name, namespace, patch=patch, type=type, subresource=subresource
+            )
+        )
+
+    async def delete(self, resource: Kind, name: str, namespace: str = NAMESPACE) -> Object:
+        """Delete it."""
+        return await self._wait(self._client.delete(_gvr(resource), name, namespace))
+
+    async def watch(
+        self, resource: Kind, namespace: str = "", *, resource_version: str = ""
+    ) -> AsyncIterator[Event]:
+        """Every change after `resource_version`, bookmarks included."""
+        selection = Selection(namespace=namespace)
+        events = self._client.watch(_gvr(resource), selection, resource_version=resource_version)
+        try:
+            while (event := await self._wait(_next(events))) is not None:
+                yield event
+        finally:
+            await self._wait(_close(events))
+
+
+async def _next(events: AsyncIterator[Event]) -> Event | None:
+    return await anext(events, None)
+
+
+async def _close(events: AsyncIterator[Event]) -> None:
+    assert isinstance(events, AsyncGenerator)
+    await events.aclose()
+
+
+def _gvr(resource: Kind) -> GVR:
+    if isinstance(resource, GVR):
+        return resource
+    return GVR.parse(resource) if isinstance(resource, str) else resource.gvr
+
+
+def _plain(client: InProcessClient, body: Body) -> Object:
+    if isinstance(body, models.Resource):
+        gvk = type(body).gvk
+        obj = {"apiVersion": gvk.api_version, "kind": gvk.kind, **models.dump(body)}
+    else:
+        obj = dict(body)
+    return manifests.placed(client, obj)

@@ -1,0 +1,104 @@
+"""The scripted world in a test's words: git hosts and GitHub Apps that obey.
+
+Every change returns once the controllers have looked at it.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from inkube.apiserver.testing.kube import Kube
+from inkube.controllers.client import Object
+from inkube.schemas.status import Reason, StatusError
+
+VERSION = "world.inkube.dev/v1"
+HOSTS = f"{VERSION}/githosts"
+APPS = f"{VERSION}/githubapps"
+
+
+class ScriptedWorld:
+    """`world.git_host("github.com", {"grafana/grafana": ["main"]})`, then change it."""
+
+    def __init__(self, kube: Kube) -> None:
+        self._kube = kube
+
+    def git_host(
+        self,
+        name: str,
+        repositories: Mapping[str, Sequence[str]],
+        *,
+        tokens: Mapping[str, bool] | None = None,
+    ) -> Object:
+        """A host with its repositories and their branches, the first one the default.
+
+        `tokens`: which are accepted, and whether they may write; without any everybody may.
+        """
+        listed = [
+            {"path": path, "branches": list(branches)} for path, branches in repositories.items()
+        ]
+        spec: Object = {"repositories": listed}
+        if tokens is not None:
+            spec["tokens"] = [{"value": value, "write": write} for value, write in tokens.items()]
+        return self._put(HOSTS, "GitHost", name, spec)
+
+    def github_app(
+        self,
+        app_id: str,
+        installations: Sequence[str] = (),
+        *,
+        permissions: Mapping[str, str] | None = None,
+        public_key: str = "",
+    ) -> Object:
+        """A GitHub App and its installations; without permissions it has all that are needed."""
+        spec: Object = {"installations": [{"id": number} for number in installations]}
+        if permissions is not None:
+            spec["permissions"] = dict(permissions)
+        if public_key:
+            spec["publicKey"] = public_key
+        return self._put(APPS, "GitHubApp", app_id, spec)
+
+    def outage(self, host: str, code: int | None = None, *, delay: float = 0.0) -> None:
+        """From now on the host answers with the code, after so many seconds, or both."""
+        outage = {"delayMilliseconds": round(delay * 1000), "code": code}
+        self._patch(HOSTS, host, {"outage": outage})
+
+    def recover(self, host: str) -> None:
+        """The host is well again."""
+        self._patch(HOSTS, host, {"outage": None})
+
+    def add_branch(self, host: str, repository: str, branch: str) -> None:
+        """Push a branch."""
+        self._branches(host, repository, add=[branch])
+
+    def remove_branch(self, host: str, repository: str, branch: str) -> None:
+        """Make a branch vanish."""
+        self._branches(host, repository, remove=[branch])
+
+    def _branches(
+        self, host: str, path: str, *, add: Sequence[str] = (), remove: Sequence[str] = ()
+    ) -> None:
+        spec = self._kube.client.get(HOSTS, host)["spec"]
+        for repository in spec["repositories"]:
+            if repository["path"] == path:
+                kept = [name for name in repository.get("branches", ()) if name not in remove]
+                repository["branches"] = [*kept, *add]
+                break
+        else:
+            raise ValueError(f"{host} has no repository {path}")
+        self._patch(HOSTS, host, {"repositories": spec["repositories"]})
+
+    def _put(self, resource: str, kind: str, name: str, spec: Object) -> Object:
+        client = self._kube.client
+        obj: Object = {"apiVersion": VERSION, "kind": kind, "metadata": {"name": name}}
+        try:
+            stored = client.get(resource, name)
+        except StatusError as error:
+            if error.reason != Reason.NOT_FOUND:
+                raise
+            found = client.create({**obj, "spec": spec})
+        else:
+            found = client.update({**stored, "spec": spec})
+        self._kube.settled()
+        return found
+
+    def _patch(self, resource: str, name: str, spec: Object) -> None:
+        self._kube.client.patch(resource, name, patch={"spec": spec})
+        self._kube.settled()

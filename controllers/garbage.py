@@ -1,0 +1,254 @@
+"""Garbage collection by owner references, for objects of every kind.
+
+The graph knows who depends on which uid; a reconcile looks at one object as it is and asks for
+each of its owners. Nothing is deleted because of what the graph believes. Follows
+pkg/controller/garbagecollector (graph_builder.go, garbagecollector.go).
+"""
+
+from collections.abc import Callable, Iterable
+from enum import Enum
+
+from inkube.controllers.catalog import Catalog, Item, Owner, Step
+from inkube.controllers.client import Client, Object
+from inkube.controllers.informer import Key
+from inkube.controllers.manager import Controller, Manager, Result
+from inkube.schemas.status import StatusError
+
+NAME = "garbage"
+ORPHAN = "orphan"
+FOREGROUND = "foregroundDeletion"
+_WRITER = "kube-controller-manager"
+
+
+class Graph:
+    """Who depends on whom, by the owners' uids."""
+
+    def __init__(self) -> None:
+        self._items: dict[tuple[str, str, str], Item] = {}
+        self._dependents: dict[str, dict[tuple[str, str, str], Key]] = {}
+        self._waiting: dict[str, Key] = {}
+        """Owners in foreground deletion, by uid."""
+
+    def hear(self, step: Step) -> Iterable[Key]:
+        """Note a step; whom the collector has to look at because of it."""
+        place = _place(step.item.key)
+        old = self._items.pop(place, None)
+        new = step.new
+        if old is not None:
+            self._forget(place, old)
+        if new is not None and (new.owners or new.is_deleting):
+            self._remember(place, new)
+        if new is None or (old is not None and old.uid != new.uid):
+            gone = old if old is not None else step.item
+            yield from self.dependents(gone.uid)
+        yield from self._owners_to_tell(old, new)
+        if new is None:
+            return
+        if _is_collected(new):
+            yield new.key
+            if FOREGROUND in new.finalizers and not (old and FOREGROUND in old.finalizers):
+                yield from self.dependents(new.uid)
+        elif new.owners and (old is None or (old.uid, old.owners) != (new.uid, new.owners)):
+            yield new.key
+
+    def dependents(self, uid: str) -> list[Key]:
+        """Everything that names this owner."""
+        return list(self._dependents.get(uid, {}).values())
+
+    def blocking(self, uid: str) -> list[Key]:
+        """The dependents that a foreground deletion of this owner waits for."""
+        return [
+            key
+            for place, key in self._dependents.get(uid, {}).items()
+            if any(owner.uid == uid and owner.blocks for owner in self._items[place].owners)
+        ]
+
+    def is_waiting(self, key: Key) -> bool:
+        """Whether that object is in foreground deletion."""
+        item = self._items.get(_place(key))
+        return item is not None and item.is_deleting and FOREGROUND in item.finalizers
+
+    def _remember(self, place: tuple[str, str, str], item: Item) -> None:
+        self._items[place] = item
+        for owner in item.owners:
+            self._dependents.setdefault(owner.uid, {})[place] = item.key
+        if item.is_deleting and FOREGROUND in item.finalizers:
+            self._waiting[item.uid] = item.key
+
+    def _forget(self, place: tuple[str, str, str], item: Item) -> None:
+        self._waiting.pop(item.uid, None)
+        for owner in item.owners:
+            places = self._dependents.get(owner.uid, {})
+            places.pop(place, None)
+            if not places:
+                self._dependents.pop(owner.uid, None)
+
+    def _owners_to_tell(self, old: Item | None, new: Item | None) -> Iterable[Key]:
+        """Waiting owners that one dependent blocks no longer."""
+        if old is None:
+            return
+        still = {owner.uid for owner in new.owners if owner.blocks} if new is not None else set()
+        for owner in old.owners:
+            if owner.uid in self._waiting and owner.uid not in still:
+                yield self._waiting[owner.uid]
+
+
+def _place(key: Key) -> tuple[str, str, str]:
+    """An object's identity in all versions of its kind."""
+    group = key.resource.rpartition("/")[0].rpartition("/")[0]
+    plural = key.resource.rpartition("/")[2]
+    return f"{plural}.{group}", key.namespace, key.name
+
+
+def _is_collected(item: Item) -> bool:
+    return item.is_deleting and (ORPHAN in item.finalizers or FOREGROUND in item.finalizers)
+
+
+class _Standing(Enum):
+    SOLID = "solid"
+    DANGLING = "dangling"
+    WAITING = "waiting"
+    UNKNOWN = "unknown"
+    IMPOSSIBLE = "impossible"
+
+
+class Collector:
+    """Deletes what has lost its owners, and ends foreground and orphaning deletions."""
+
+    def __init__(self, client: Client, catalog: Catalog) -> None:
+        self._client = client
+        self._catalog = catalog
+        self._graph = Graph()
+        self._unknown: set[Key] = set()
+        """Objects with an owner of a kind that is not served."""
+
+    def feed(self, add: Callable[[Key], None]) -> Callable[[], None]:
+        """Send the queue everything to look at; what it returns ends that."""
+
+        def follow(step: Step) -> None:
+            for key in self._graph.hear(step):
+                add(key)
+
+        def retry() -> None:
+            unknown, self._unknown = self._unknown, set()
+            for key in unknown:
+                add(key)
+
+        ends = [self._catalog.follow(follow), self._catalog.on_change(retry)]
+
+        def end() -> None:
+            for each in ends:
+                each()
+
+        return end
+
+    async def reconcile(self, key: Key) -> Result | None:
+        """Look at one object as it is now."""
+        obj = await self._get(key)
+        if obj is None:
+            return None
+        item = Item.of(obj, key.resource)
+        if item.is_deleting:
+            if ORPHAN in item.finalizers:
+                await self._orphan(item, obj)
+            elif FOREGROUND in item.finalizers:
+                await self._finish_foreground(item, obj)
+        elif item.owners:
+            await self._judge(item, obj)
+        return None
+
+    async def _judge(self, item: Item, obj: Object) -> None:
+        """attemptToDeleteItem: keep, keep without the owners that are gone, or delete."""
+        standings = [(owner, await self._standing(item, owner)) for owner in item.owners]
+        found = {standing for _, standing in standings}
+        if _Standing.UNKNOWN in found:
+            self._unknown.add(item.key)
+            return
+        if _Standing.IMPOSSIBLE in found:
+            return
+        if _Standing.SOLID in found:
+            lost = {owner.uid for owner, standing in standings if standing is not _Standing.SOLID}
+            if lost:
+                await self._drop_owners(item.key, obj, lost)
+        elif _Standing.WAITING in found and self._graph.dependents(item.uid):
+            if any(self._graph.is_waiting(key) for key in self._graph.dependents(item.uid)):
+                obj = await self._unblock(item.key, obj)
+            await self._delete(item.key, obj, "Foreground")
+        else:
+            await self._delete(item.key, obj, _policy(item))
+
+    async def _standing(self, item: Item, owner: Owner) -> _Standing:
+        kind = self._catalog.find(owner.api_version, owner.kind)
+        if kind is None:
+            return _Standing.UNKNOWN
+        if kind.namespaced and not item.key.namespace:
+            return _Standing.IMPOSSIBLE
+        namespace = item.key.namespace if kind.namespaced else ""
+        found = await self._get(Key(namespace, owner.name, str(kind.resource)))
+        if found is None or found["metadata"]["uid"] != owner.uid:
+            return _Standing.DANGLING
+        meta = found["metadata"]
+        if meta.get("deletionTimestamp") and FOREGROUND in (meta.get("finalizers") or ()):
+            return _Standing.WAITING
+        return _Standing.SOLID
+
+    async def _orphan(self, item: Item, obj: Object) -> None:
+        for key in self._graph.dependents(item.uid):
+            dependent = await self._get(key)
+            if dependent is not None:
+                await self._drop_owners(key, dependent, {item.uid})
+        await self._remove_finalizer(item.key, obj, ORPHAN)
+
+    async def _finish_foreground(self, item: Item, obj: Object) -> None:
+        """The owner goes when nothing blocks it; dependents were told when its deletion began."""
+        if not self._graph.blocking(item.uid):
+            await self._remove_finalizer(item.key, obj, FOREGROUND)
+
+    async def _drop_owners(self, key: Key, obj: Object, uids: set[str]) -> None:
+        references = obj["metadata"].get("ownerReferences") or []
+        kept = [reference for reference in references if reference.get("uid") not in uids]
+        await self._write(key, obj, {"ownerReferences": kept or None})
+
+    async def _unblock(self, key: Key, obj: Object) -> Object:
+        """Break a circle: it waits for an owner that waits for it."""
+        references = obj["metadata"]["ownerReferences"]
+        freed = [{**reference, "blockOwnerDeletion": False} for reference in references]
+        return await self._write(key, obj, {"ownerReferences": freed})
+
+    async def _remove_finalizer(self, key: Key, obj: Object, name: str) -> None:
+        kept = [finalizer for finalizer in obj["metadata"]["finalizers"] if finalizer != name]
+        await self._write(key, obj, {"finalizers": kept or None})
+
+    async def _write(self, key: Key, obj: Object, metadata: Object) -> Object:
+        version = obj["metadata"]["resourceVersion"]
+        patch = {"metadata": {"resourceVersion": version, **metadata}}
+        return await self._client.patch(
+            key.resource, key.name, key.namespace, patch=patch, field_manager=_WRITER
+        )
+
+    async def _delete(self, key: Key, obj: Object, policy: str) -> None:
+        meta = obj["metadata"]
+        same = {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}
+        options = {"propagationPolicy": policy, "preconditions": same}
+        await self._client.delete(key.resource, key.name, key.namespace, options=options)
+
+    async def _get(self, key: Key) -> Object | None:
+        try:
+            return await self._client.get(key.resource, key.name, key.namespace)
+        except StatusError as error:
+            if error.code == 404:
+                return None
+            raise
+
+
+def _policy(item: Item) -> str:
+    """How its own dependents are to go: as its finalizers say."""
+    if ORPHAN in item.finalizers:
+        return "Orphan"
+    return "Foreground" if FOREGROUND in item.finalizers else "Background"
+
+
+def add(manager: Manager, catalog: Catalog) -> None:
+    """Let the manager run the collector."""
+    collector = Collector(manager.client, catalog)
+    manager.add(Controller(NAME, collector.reconcile, (), sources=(collector.feed,)))

@@ -1,0 +1,205 @@
+"""Namespaces that are being deleted: empty them, say what is left, let them go.
+
+Pods go first; the rest follows when the last of them is gone. Whenever something goes from such a
+namespace, it is looked at again. Follows pkg/controller/namespace/deletion
+(namespaced_resources_deleter.go, status_condition_utils.go).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from inkube.controllers.catalog import Catalog, Kind, Step
+from inkube.controllers.client import Client, Object, Selection
+from inkube.controllers.informer import Change, Key
+from inkube.controllers.manager import Controller, Manager, Result, Watch
+from inkube.schemas.clock import Clock
+from inkube.schemas.meta import GVR, format_time
+from inkube.schemas.status import StatusError
+
+NAME = "namespaces"
+RESOURCE = GVR("", "v1", "namespaces")
+FINALIZER = "kubernetes"
+RECHECK = 5.0
+"""Seconds until a namespace that was refused a deletion is tried again."""
+
+_CALM = {
+    "NamespaceDeletionDiscoveryFailure": (
+        "ResourcesDiscovered",
+        "All resources successfully discovered",
+    ),
+    "NamespaceDeletionGroupVersionParsingFailure": (
+        "ParsedGroupVersions",
+        "All legacy kube types successfully parsed",
+    ),
+    "NamespaceDeletionContentFailure": (
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
+    ),
+    "NamespaceContentRemaining": ("ContentRemoved", "All content successfully removed"),
+    "NamespaceFinalizersRemaining": (
+        "ContentHasNoFinalizers",
+        "All content-preserving finalizers finished",
+    ),
+}
+"""Every condition, with reason and message of its status False."""
+
+
+@dataclass(slots=True)
+class Remains:
+    """What is left in a namespace: objects by resource and by finalizer, and refusals."""
+
+    resources: Counter[str] = field(default_factory=Counter)
+    finalizers: Counter[str] = field(default_factory=Counter)
+    refusals: list[str] = field(default_factory=list)
+
+    def conditions(self) -> dict[str, tuple[str, str, str]]:
+        """Status, reason and message of every condition."""
+        found = {name: ("False", *calm) for name, calm in _CALM.items()}
+        if self.refusals:
+            text = ", ".join(self.refusals)
+            message = f"Failed to delete all resource types, {len(self.refusals)} remaining: {text}"
+            found["NamespaceDeletionContentFailure"] = ("True", "ContentDeletionFailed", message)
+        if self.resources:
+            text = _counted(self.resources, "{} has {} resource instances")
+            message = f"Some resources are remaining: {text}"
+            found["NamespaceContentRemaining"] = ("True", "SomeResourcesRemain", message)
+        if self.finalizers:
+            text = _counted(self.finalizers, "{} in {} resource instances")
+            message = f"Some content in the namespace has finalizers remaining: {text}"
+            found["NamespaceFinalizersRemaining"] = ("True", "SomeFinalizersRemain", message)
+        return found
+
+
+class Drain:
+    """Empties namespaces."""
+
+    def __init__(self, client: Client, catalog: Catalog, clock: Clock) -> None:
+        self._client = client
+        self._catalog = catalog
+        self._clock = clock
+        self._draining: set[str] = set()
+
+    def feed(self, add: Callable[[Key], None]) -> Callable[[], None]:
+        """Look again at a namespace in which something moves."""
+
+        def follow(step: Step) -> None:
+            namespace = step.item.key.namespace
+            if namespace in self._draining:
+                add(Key("", namespace))
+
+        return self._catalog.follow(follow)
+
+    async def reconcile(self, key: Key) -> Result | None:
+        """A step towards the end of one namespace."""
+        namespace = await self._find(key.name)
+        if namespace is None or "deletionTimestamp" not in namespace["metadata"]:
+            self._draining.discard(key.name)
+            return None
+        if FINALIZER not in (namespace["spec"].get("finalizers") or ()):
+            self._draining.discard(key.name)
+            return None
+        self._draining.add(key.name)
+        remains = await self._empty(key.name)
+        namespace = await self._report(namespace, remains)
+        if remains.resources:
+            return Result(requeue_after=RECHECK) if remains.refusals else None
+        await self._finalize(namespace)
+        self._draining.discard(key.name)
+        return None
+
+    async def _empty(self, name: str) -> Remains:
+        remains = Remains()
+        kinds = [kind for kind in self._catalog.kinds() if _is_content(kind)]
+        kinds.sort(key=lambda kind: kind.resource.resource != "pods")
+        for kind in kinds:
+            await self._delete_all(kind, name, remains)
+            if kind.resource == _PODS and remains.resources:
+                break
+        return remains
+
+    async def _delete_all(self, kind: Kind, namespace: str, remains: Remains) -> None:
+        """Delete the objects of one kind, then count those that stay."""
+        selection = Selection(namespace=namespace)
+        found = (await self._client.list(kind.resource, selection)).items
+        for obj in found:
+            if "deletionTimestamp" not in obj["metadata"]:
+                await self._delete(kind, obj, remains)
+        if not found:
+            return
+        left = (await self._client.list(kind.resource, selection)).items
+        if left:
+            remains.resources[f"{kind.resource.resource}.{kind.resource.group}"] = len(left)
+        for obj in left:
+            remains.finalizers.update(obj["metadata"].get("finalizers") or ())
+
+    async def _delete(self, kind: Kind, obj: Object, remains: Remains) -> None:
+        meta = obj["metadata"]
+        options = {"propagationPolicy": "Background"}
+        try:
+            await self._client.delete(
+                kind.resource, meta["name"], meta["namespace"], options=options
+            )
+        except StatusError as error:
+            if error.code != 404:
+                remains.refusals.append(error.message)
+
+    async def _report(self, namespace: Object, remains: Remains) -> Object:
+        """Write the conditions if they say something new."""
+        status = namespace["status"]
+        conditions = [dict(condition) for condition in status.get("conditions") or ()]
+        known = {condition["type"]: condition for condition in conditions}
+        now, changed = format_time(self._clock.now()), False
+        for name, (value, reason, message) in remains.conditions().items():
+            wanted = {"type": name, "status": value, "reason": reason, "message": message}
+            before = known.get(name)
+            if before is not None and {**before, **wanted} == before:
+                continue
+            changed = True
+            if before is None:
+                conditions.append({**wanted, "lastTransitionTime": now})
+            else:
+                moved = before["status"] != value
+                before.update(wanted, **({"lastTransitionTime": now} if moved else {}))
+        if not changed:
+            return namespace
+        body = {**namespace, "status": {**status, "conditions": conditions}}
+        return await self._client.update(body, subresource="status")
+
+    async def _finalize(self, namespace: Object) -> None:
+        finalizers = [name for name in namespace["spec"]["finalizers"] if name != FINALIZER]
+        body = {**namespace, "spec": {**namespace["spec"], "finalizers": finalizers}}
+        await self._client.update(body, subresource="finalize")
+
+    async def _find(self, name: str) -> Object | None:
+        try:
+            return await self._client.get(RESOURCE, name)
+        except StatusError as error:
+            if error.code == 404:
+                return None
+            raise
+
+
+_PODS = GVR("", "v1", "pods")
+_NEW_EVENTS = GVR("events.k8s.io", "v1", "events")
+
+
+def _is_content(kind: Kind) -> bool:
+    """What can lie in a namespace; events lie there under their other name already."""
+    return kind.namespaced and "delete" in kind.verbs and kind.resource != _NEW_EVENTS
+
+
+def _counted(counts: Counter[str], form: str) -> str:
+    return ", ".join(sorted(form.format(name, count) for name, count in counts.items()))
+
+
+def _terminating(change: Change) -> Iterable[Key]:
+    if change.new is not None and "deletionTimestamp" in change.new["metadata"]:
+        yield Key.of(change.new)
+
+
+def add(manager: Manager, catalog: Catalog) -> None:
+    """Let the manager run the controller."""
+    drain = Drain(manager.client, catalog, manager.clock)
+    watch = Watch(RESOURCE, keys=_terminating)
+    manager.add(Controller(NAME, drain.reconcile, (watch,), sources=(drain.feed,)))

@@ -1,0 +1,122 @@
+"""The fixtures as the tests of a user see them: real test runs inside of this one."""
+
+pytest_plugins = ["pytester"]
+
+EVERYDAY = """
+import asyncio, threading, urllib.request, aiohttp
+
+@pytest.mark.parametrize("turn", range(3))
+def test_every_test_gets_a_server_of_its_own(kube_client, turn):
+    kube_client.create(config_map("a"))
+    assert [each["metadata"]["name"] for each in kube_client.list(CM)] == ["a"]
+
+def test_the_session_server_keeps_what_is_in_it(kube_api):
+    kube_api.client.create(config_map("a"))
+
+def test_as_the_next_test_sees(kube_api, kube):
+    assert kube_api.client.get(CM, "a")
+    assert kube.client.list(CM) == []
+    assert kube.url != kube_api.url
+
+def test_blocking_clients_reach_it(kube):
+    with urllib.request.urlopen(kube.url + "/api/v1/namespaces/default") as answer:
+        assert answer.status == 200
+    [record] = kube.log.requests
+    assert (record.verb, record.resource, record.name, record.code) == (
+        "get", "namespaces", "default", 200)
+
+@pytest.mark.asyncio
+async def test_awaiting_clients_reach_it(kube, kube_aio):
+    async with aiohttp.ClientSession() as session:
+        async with session.get(kube.url + "/api/v1/nodes/none") as answer:
+            assert answer.status == 404
+    before = (await kube_aio.get("v1/namespaces", "default"))["metadata"]["resourceVersion"]
+    await kube_aio.create(config_map("a"))
+    events = kube_aio.watch(CM, resource_version=before)
+    assert (await anext(events)).object["metadata"]["name"] == "a"
+    await events.aclose()
+    await kube_aio.settled()
+    assert await kube_aio.wait_for(lambda: kube.client.get(CM, "a"))
+
+@pytest.mark.asyncio
+async def test_it_stands_beside_a_server_of_the_tests_own_loop(kube, aiohttp_client):
+    app = aiohttp.web.Application()
+    async def found(request):
+        return aiohttp.web.json_response(await kube.aio.list(CM))
+    app.router.add_get("/", found)
+    client = await aiohttp_client(app)
+    async with client.get("/") as answer:
+        assert await answer.json() == []
+
+def test_conditions_are_awaited_without_sleeping(kube, kube_client):
+    later = threading.Timer(0.05, lambda: kube_client.create(config_map("late")))
+    later.start()
+    assert kube.wait_for(lambda: kube_client.get(CM, "late"))["kind"] == "ConfigMap"
+    later.join()
+
+def test_conditions_may_come_too_late(kube):
+    def never():
+        return False
+    with pytest.raises(TimeoutError, match="never was not true within 0.1 s"):
+        kube.wait_for(never, within=0.1)
+
+def test_packages_of_the_user_are_not_in_the_way(kube):
+    from apiserver.mine import NAME as a
+    from controllers.mine import NAME as c
+    from schemas.mine import NAME as b
+    from storage.mine import NAME as d
+    assert (a, b, c, d) == ("apiserver", "schemas", "controllers", "storage")
+    assert kube.client.list("v1/namespaces")
+
+def test_a_watch_left_open_does_not_hold_the_end_up(request, kube):
+    answer = urllib.request.urlopen(kube.url + "/api/v1/namespaces?watch=true")
+    assert answer.readline()
+    request.addfinalizer(answer.close)
+"""
+
+FAILING = """
+import urllib.request
+
+def test_it(kube, kube_client):
+    urllib.request.urlopen(kube.url + "/version").close()
+    kube_client.create(config_map("a"))
+    kube_client.delete(CM, "a")
+    changes = kube.log.history("ConfigMap", "a")
+    assert [change.type for change in changes] == ["ADDED", "DELETED"]
+    assert False
+"""
+
+IDLE = """
+import sys
+
+def test_it():
+    heavy = {"aiohttp", "sqlalchemy", "pydantic", "inkube.apiserver.server"}
+    assert not heavy & sys.modules.keys()
+"""
+
+
+def test_everyday_tests_pass_in_every_worker_of_xdist(run, pytester):
+    for name in ("storage", "schemas", "controllers", "apiserver"):
+        package = pytester.mkpydir(name)
+        (package / "mine.py").write_text(f"NAME = {name!r}\n")
+    result = run(EVERYDAY, "-n2", "--dist=loadfile")
+    result.assert_outcomes(passed=12)
+
+
+def test_a_failed_test_shows_requests_and_history(run):
+    result = run(FAILING)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*inkube requests*",
+            "200 GET /version *",
+            "*inkube objects*",
+            "*ADDED*ConfigMap default/a*",
+            "*DELETED*ConfigMap default/a*",
+        ]
+    )
+
+
+def test_nothing_heavy_is_imported_before_a_fixture_is_used(run):
+    result = run(IDLE, "-p", "no:aiohttp")
+    result.assert_outcomes(passed=1)
