@@ -23,7 +23,7 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
-from inkube.apiserver import bodies, bootstrap, kubeconfig, manifests, security
+from inkube.apiserver import bodies, bootstrap, kubeconfig, security
 from inkube.apiserver.admission import Chain, Plugin
 from inkube.apiserver.app import App, Parts, SubresourceHandler
 from inkube.apiserver.catalog import LiveCatalog
@@ -130,6 +130,8 @@ class APIServer:
         await self._serve()
         await self._stack.enter_async_context(self.manager)
         if self.options.definitions:
+            from inkube.apiserver import manifests
+
             found = manifests.read(self.options.definitions)
             await manifests.install(self.client, found, self.settled)
 
