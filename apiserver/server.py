@@ -10,6 +10,7 @@ Nothing else in `apiserver` knows controllers.
 
 import asyncio
 import contextlib
+import logging
 import warnings
 from collections.abc import Callable
 from functools import cached_property
@@ -23,7 +24,7 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
-from inkube.apiserver import bodies, bootstrap, kubeconfig, security
+from inkube.apiserver import bodies, bootstrap, kubeconfig, logs, security
 from inkube.apiserver.admission import Chain, Plugin
 from inkube.apiserver.app import App, Parts, SubresourceHandler
 from inkube.apiserver.catalog import LiveCatalog
@@ -183,6 +184,8 @@ class APIServer:
             app,
             request_factory=_request_factory(self.origins),
             access_log=None,
+            auto_decompress=False,  # as the reference: no body is unpacked, so none is a bomb
+            logger=logs.Protocol(logging.getLogger("inkube.protocol")),
             max_line_size=MAX_HEADER,
             max_field_size=MAX_HEADER,
         )
