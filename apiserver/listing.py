@@ -15,7 +15,7 @@ import orjson
 from inkube.apiserver.calls import Call
 from inkube.apiserver.options import Query, parse_int, truthy
 from inkube.apiserver.registry import Registry
-from inkube.schemas import fielderrors, selectors, status
+from inkube.schemas import fielderrors, selectors, status, strconv
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.gotext import quote
 from inkube.storage import errors as storage_errors
@@ -177,7 +177,7 @@ async def find(registry: Registry, call: Call, options: ListOptions) -> Page:
     store = registry.store
     prefix = call.resource.key(call.namespace, "")
     matches = matcher(call, options)
-    if not options.token and not options.limit and options.match != "Exact":
+    if not options.token and options.limit <= 0 and options.match != "Exact":
         await _wait_for(registry, options.resource_version)
         return Page(selected(call, store.list(prefix), matches), store.revision)
     return await _page(registry, call, options, matches)
@@ -202,8 +202,10 @@ async def _page(
         entries = await store.list_at(prefix, revision)
     except storage_errors.Compacted as error:
         raise _expired(options, after, prefix) from error
+    except storage_errors.FutureRevision as error:
+        raise too_large(revision, store.revision) from error
     left = [entry for entry in selected(call, entries, matches) if entry.key > after]
-    if not options.limit or len(left) <= options.limit:
+    if options.limit <= 0 or len(left) <= options.limit:
         return Page(left, revision)
     shown = left[: options.limit]
     token = _make_token(shown[-1].key.removeprefix(prefix), revision)
@@ -227,12 +229,12 @@ def selected(call: Call, entries: list[Entry], matches: Matcher | None) -> list[
 
 
 def _version(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
+    try:
+        return strconv.parse_uint(text)
+    except ValueError as error:
         raise status.bad_request(
-            f"invalid resource version: resourceVersion: Invalid value: {quote(text)}: "
-            f"strconv.ParseUint: parsing {quote(text)}: invalid syntax"
-        )
-    return int(text)
+            f"invalid resource version: resourceVersion: Invalid value: {quote(text)}: {error}"
+        ) from error
 
 
 async def _wait_for(registry: Registry, version: str) -> None:
