@@ -1,5 +1,6 @@
 """Reading request bodies: size, media type, patches, DeleteOptions."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,6 +99,12 @@ def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:
     return Patch(value, decoded.duplicates)
 
 
+_UNRECOGNIZED = re.compile(
+    r"the object provided is unrecognized \(must be of type DeleteOptions\): (.*) \(.*\)", re.DOTALL
+)
+"""Where other bodies get a preface, deletions answer the decoder's own words."""
+
+
 async def read_delete_options(request: web.BaseRequest, call: Call) -> Object | None:
     """The DeleteOptions of a body, None without one. Raises StatusError 400 or 415."""
     if not request.can_read_body:
@@ -106,11 +113,18 @@ async def read_delete_options(request: web.BaseRequest, call: Call) -> Object | 
     if not body:
         return None
     media = media_type(request)
-    value = decode_kind(body, media, "DeleteOptions")
-    kind = value.get("kind")
+    try:
+        value = decode_kind(body, media, "DeleteOptions")
+    except status.StatusError as error:
+        found = _UNRECOGNIZED.fullmatch(error.message)
+        if found is None:
+            raise
+        raise status.bad_request(found[1]) from error
+    kind, version = value.get("kind"), value.get("apiVersion", "")
     if kind and kind != "DeleteOptions":
         raise status.bad_request(
-            f"{kind} in version {quote(call.served.name)} cannot be handled as a DeleteOptions"
+            f"no kind {quote(kind)} is registered for version {quote(version)} in "
+            'scheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"'
         )
     return value
 

@@ -12,7 +12,7 @@ from inkube.apiserver import continuation
 from inkube.apiserver.calls import Call
 from inkube.apiserver.options import Query, parse_int, truthy
 from inkube.apiserver.registry import Registry
-from inkube.schemas import fielderrors, selectors, status
+from inkube.schemas import fielderrors, selectors, status, strconv
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.gotext import quote
 from inkube.storage import errors as storage_errors
@@ -173,7 +173,7 @@ async def find(registry: Registry, call: Call, options: ListOptions) -> Page:
     """The page that the options ask for."""
     store = registry.store
     matches = matcher(call, options)
-    if options.token or options.limit or options.match == "Exact":
+    if options.token or options.limit > 0 or options.match == "Exact":
         return await _page(registry, call, options, matches)
     if options.resource_version not in ("", "0"):
         check_known(_version(options.resource_version), store.revision)
@@ -195,9 +195,11 @@ async def _page(
         entries = await store.list_at(prefix, revision)
     except storage_errors.Compacted as error:
         raise _expired(options, after) from error
+    except storage_errors.FutureRevision as error:
+        raise too_large(revision, store.revision) from error
     start = bisect_right(entries, prefix + after, key=_key_of) if after else 0
     left = entries[start:] if start else entries
-    if not options.limit:
+    if options.limit <= 0:
         return Page(selected(call, left, matches), revision)
     shown, seen = _first(call, left, matches, options.limit)
     if seen == len(left):
@@ -257,12 +259,12 @@ def selected(call: Call, entries: list[Entry], matches: Matcher | None) -> list[
 
 
 def _version(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
+    try:
+        return strconv.parse_uint(text)
+    except ValueError as error:
         raise status.bad_request(
-            f"invalid resource version: resourceVersion: Invalid value: {quote(text)}: "
-            f"strconv.ParseUint: parsing {quote(text)}: invalid syntax"
-        )
-    return int(text)
+            f"invalid resource version: resourceVersion: Invalid value: {quote(text)}: {error}"
+        ) from error
 
 
 def check_known(wanted: int, newest: int) -> None:

@@ -4,7 +4,7 @@ A `Resource` is a definition with its strategy; a `Served` is one of its version
 schema. Installing a CRD puts a new Resource in place of the old one; calls under way keep theirs.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -140,12 +140,25 @@ class Resources:
         self._table: dict[tuple[str, str], Resource] = {}
         self._kinds: dict[tuple[str, str], Resource] = {}
         self._listeners: list[Callable[[], None]] = []
+        self._deferred: frozenset[str] = frozenset()
+        self._load: Callable[[], object] | None = None
         self.revision = 0
 
     def subscribe(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call it after every change of the table; what is returned ends that."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
+
+    def defer(self, groups: Iterable[str], load: Callable[[], object]) -> None:
+        """Let `load` install these groups when one of them, or all there are, is asked for."""
+        self._deferred, self._load = frozenset(groups), load
+
+    def load(self) -> None:
+        """Install what was deferred."""
+        load, self._load = self._load, None
+        self._deferred = frozenset()
+        if load is not None:
+            load()
 
     def install(self, resource: Resource) -> None:
         """Serve it from now on, instead of one of the same group and plural."""
@@ -165,17 +178,24 @@ class Resources:
 
     def get(self, group: str, plural: str) -> Resource | None:
         """The resource of that group and plural."""
+        if group in self._deferred:
+            self.load()
         return self._table.get((group, plural))
 
     def by_kind(self, group: str, kind: str) -> Resource | None:
         """The resource that serves a kind."""
+        if group in self._deferred:
+            self.load()
         return self._kinds.get((group, kind))
 
     def __iter__(self) -> Iterator[Resource]:
+        self.load()
         return iter(tuple(self._table.values()))
 
     def group(self, name: str) -> list[Resource]:
         """Every resource of one group."""
+        if name in self._deferred:
+            self.load()
         return [resource for resource in self._table.values() if resource.group == name]
 
     def serves(self, group: str, version: str) -> bool:

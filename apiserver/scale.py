@@ -74,6 +74,7 @@ class ScaleHandler:
             (None, None),
         ):
             raise status.bad_request(_UNREGISTERED)
+        _decoded(scale)
         intake.check_namespace(call, scale)
         intake.check_name(call, scale)
         change = self._change(call, lambda old: _decoded(scale))

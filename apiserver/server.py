@@ -11,8 +11,10 @@ Nothing else in `apiserver` knows controllers.
 import asyncio
 import contextlib
 import warnings
+from collections.abc import Callable
+from functools import cached_property
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
@@ -22,12 +24,13 @@ from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
 from inkube.apiserver import bodies, bootstrap, kubeconfig, manifests, security
-from inkube.apiserver.admission import Chain
+from inkube.apiserver.admission import Chain, Plugin
 from inkube.apiserver.app import App, Parts, SubresourceHandler
 from inkube.apiserver.catalog import LiveCatalog
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.codec import JSONCodec
 from inkube.apiserver.configuration import Options
+from inkube.apiserver.cors import OriginRequest, Origins
 from inkube.apiserver.crds import Installer
 from inkube.apiserver.discovery import Discovery
 from inkube.apiserver.endpoints import Endpoints
@@ -35,31 +38,32 @@ from inkube.apiserver.guards import Guard
 from inkube.apiserver.handlers import Handlers
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.lifecycle import NamespaceLifecycle
+from inkube.apiserver.limits import LimitRanger
 from inkube.apiserver.metrics import Metrics
-from inkube.apiserver.modules import ModuleAdmission, ModuleStrategy
+from inkube.apiserver.modules import ModuleAdmission
 from inkube.apiserver.namespaces import FinalizeHandler
 from inkube.apiserver.openapi import OpenAPI
+from inkube.apiserver.quotas import QuotaAdmission
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.rendering import Renderer
-from inkube.apiserver.resources import Resource, Resources
+from inkube.apiserver.resources import Resources
 from inkube.apiserver.reviews import Reviews
 from inkube.apiserver.scale import ScaleHandler
-from inkube.apiserver.secrets import StoredSecrets
 from inkube.apiserver.streams import Streams
 from inkube.apiserver.tokenrequests import TokenRequestHandler
-from inkube.controllers import aggregation, crds, garbage, namespaces
+from inkube.controllers import aggregation, crds, garbage, namespaces, quotas
 from inkube.controllers.clock import SystemClock
-from inkube.controllers.environment import Environment, Recheck
-from inkube.controllers.events import Recorder
-from inkube.controllers.kinds import KindModule
 from inkube.controllers.manager import Manager
 from inkube.controllers.provisioning import options as provisioning_options
-from inkube.controllers.provisioning.provisioning import Provisioning
 from inkube.storage.log import Log, MemoryLog
 from inkube.storage.store import Store
 
+if TYPE_CHECKING:
+    from inkube.controllers.environment import Environment
+
 __all__ = ["APIServer", "Options"]
 
+MAX_HEADER = 64 * 1024  # a URL with a long selector, a token with many groups
 STOP_SECONDS = 1.5  # how long requests under way may still take when the server stops
 
 
@@ -107,16 +111,14 @@ class APIServer:
         codec = JSONCodec()
         self.store = await self._stack.enter_async_context(Store(self._log(), codec))
         self.security = security.build(self.options, self.store, self.identity)
-        modules = ModuleAdmission(lambda: self.environment)
-        chain = Chain([NamespaceLifecycle(self.store), modules, *self.security.plugins()])
+        self._modules = ModuleAdmission(lambda: self.environment)
+        chain = Chain(self._plugins())
         self.registry = Registry(self.store, chain, self.identity, codec)
         self.client = InProcessClient(self.registry, self.resources)
         bootstrap.install_builtin(self.resources, self.identity)
         self.manager = Manager(self.client, self.clock)
-        provisioning = await self._stack.enter_async_context(self._provisioning())
-        self.environment = self._environment(provisioning)
-        for module in (*provisioning.modules, *self.options.kinds):
-            self._add_kind(module, modules)
+        self._outside = await self._stack.enter_async_context(contextlib.AsyncExitStack())
+        self._defer_kinds()
         await bootstrap.first_objects(self.client, roles=self.options.authorization_mode == "RBAC")
         crds.add(self.manager, Installer(self.resources, chain))
         aggregation.add(self.manager, self.client)
@@ -124,47 +126,45 @@ class APIServer:
             catalog = LiveCatalog(self.store, self.resources)
             namespaces.add(self.manager, catalog)
             garbage.add(self.manager, catalog)
+            quotas.add(self.manager, catalog)
         await self._serve()
         await self._stack.enter_async_context(self.manager)
         if self.options.definitions:
             found = manifests.read(self.options.definitions)
             await manifests.install(self.client, found, self.settled)
 
-    def _provisioning(self) -> Provisioning:
-        options = self.options
-        return Provisioning(
-            provisioning_options.Options(
-                offline=options.offline,
-                allow_private_hosts=options.allow_private_hosts,
-                local_path_prefixes=tuple(str(path) for path in options.local_path_prefixes),
-                github_api_url=options.github_api_url,
-                timeout=options.outside_timeout,
-            ),
-            client=self.client,
-            store=StoredSecrets(self.store, options.data),
-            clock=self.clock,
-        )
+    def _plugins(self) -> list[Plugin]:
+        """Admission in its order. Quotas come last: what they let pass is counted."""
+        return [
+            NamespaceLifecycle(self.store),
+            LimitRanger(self.store),
+            self._modules,
+            *self.security.plugins(),
+            QuotaAdmission(self.store),
+        ]
 
-    def _environment(self, provisioning: Provisioning) -> Environment:
-        options = self.options
-        return Environment(
-            client=self.client,
-            clock=self.clock,
-            informers=self.manager.informers,
-            events=Recorder(self.client, self.clock),
-            services={**provisioning.services, **options.services},
-            recheck=Recheck(options.recheck_healthy, options.recheck_unhealthy),
-            retry_seconds=options.retry_seconds,
-        )
+    @cached_property
+    def environment(self) -> "Environment":
+        """What kinds declared in Python work with; they are served from when it is first read."""
+        from inkube.apiserver import declared
 
-    def _add_kind(self, module: KindModule[Any], admission: ModuleAdmission) -> None:
-        """Serve a kind declared in Python, with its admission and its controllers."""
-        resource = Resource(module.definition, ModuleStrategy(module), since=self.store.revision)
-        self.resources.install(resource)
-        admission.add(module)
-        if self.options.controllers:
-            for controller in module.controllers(self.environment):
-                self.manager.add(controller)
+        parts = declared.Parts(
+            self.options,
+            self.store,
+            self.client,
+            self.manager,
+            self.resources,
+            self._modules,
+            self._outside,
+        )
+        return declared.install(parts)
+
+    def _defer_kinds(self) -> None:
+        """Leave kinds declared in Python out until they are asked for, unless there is work."""
+        groups = provisioning_options.GROUPS
+        self.resources.defer(groups, lambda: self.environment)
+        if self.options.kinds or any(self.store.count(f"/registry/{name}/") for name in groups):
+            self.resources.load()
 
     def _log(self) -> Log:
         if self.options.data is None:
@@ -177,7 +177,13 @@ class APIServer:
     async def _serve(self) -> None:
         self._streams = Streams(self.registry, self.identity)
         app = App(self._parts())
-        server = web.Server(app, request_factory=_make_request, access_log=None)
+        server = web.Server(
+            app,
+            request_factory=_request_factory(self.origins),
+            access_log=None,
+            max_line_size=MAX_HEADER,
+            max_field_size=MAX_HEADER,
+        )
         runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
         await runner.setup()
         self._stack.push_async_callback(runner.cleanup)
@@ -191,6 +197,11 @@ class APIServer:
         name = f"[{host}]" if ":" in host else host
         self.url = f"{'https' if context else 'http'}://{name}:{port}"
 
+    @property
+    def origins(self) -> Origins:
+        """Which web pages may ask."""
+        return Origins(self.options.allow_origins, protects=self.security.is_open)
+
     def _parts(self) -> Parts:
         metrics = Metrics()
         handlers = Handlers(self.registry, Renderer(self.identity))
@@ -202,6 +213,7 @@ class APIServer:
             handlers=handlers,
             streams=self._streams,
             access=self.security.access,
+            origins=self.origins,
             guard=Guard(loopback_only=self.security.is_open),
             metrics=metrics,
             endpoints={
@@ -242,15 +254,20 @@ class APIServer:
             await self.manager.settled()
 
 
-def _make_request(
-    message: RawRequestMessage,
-    payload: StreamReader,
-    protocol: RequestHandler,
-    writer: AbstractStreamWriter,
-    task: asyncio.Task[None],
-) -> BaseRequest:
-    """A request whose body may be as large as kube-apiserver's."""
-    loop = asyncio.get_running_loop()
-    return BaseRequest(
-        message, payload, protocol, writer, task, loop, client_max_size=bodies.MAX_BODY
-    )
+def _request_factory(origins: Origins) -> Callable[..., BaseRequest]:
+    """Requests whose body may be as large as kube-apiserver's."""
+    kind: type[BaseRequest] = BaseRequest
+    if origins:
+        kind = type("OriginRequest", (OriginRequest,), {"origins": origins})
+
+    def make(
+        message: RawRequestMessage,
+        payload: StreamReader,
+        protocol: RequestHandler,
+        writer: AbstractStreamWriter,
+        task: asyncio.Task[None],
+    ) -> BaseRequest:
+        loop = asyncio.get_running_loop()
+        return kind(message, payload, protocol, writer, task, loop, client_max_size=bodies.MAX_BODY)
+
+    return make

@@ -13,7 +13,7 @@ from inkube.apiserver import listing
 from inkube.apiserver.calls import Call
 from inkube.apiserver.listing import ListOptions
 from inkube.apiserver.registry import Registry
-from inkube.schemas import status
+from inkube.schemas import status, strconv
 from inkube.schemas.gotext import quote
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Change, Entry
@@ -115,9 +115,7 @@ def too_old(start: int, error: storage_errors.Compacted) -> status.StatusError:
 
 def watch_version(text: str) -> int:
     """The version to watch from. Raises StatusError 500 as upstream."""
-    if not (text.isascii() and text.isdigit()):
-        raise status.unknown(
-            f"resourceVersion: Invalid value: {quote(text)}: "
-            f"strconv.ParseUint: parsing {quote(text)}: invalid syntax"
-        )
-    return int(text)
+    try:
+        return strconv.parse_uint(text)
+    except ValueError as error:
+        raise status.unknown(f"resourceVersion: Invalid value: {quote(text)}: {error}") from error

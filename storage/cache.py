@@ -110,7 +110,7 @@ class Cache:
 
     def load(self, entries: Iterable[Entry], horizon: Horizon) -> None:
         """Begin anew; subscribers, who cannot be told what lies between, end with Compacted."""
-        self.end_subscriptions(Compacted(self.revision, horizon.compacted))
+        self._end_subscriptions(Compacted(self.revision, horizon.compacted))
         self._index = Index()
         for entry in entries:
             self._index.put(entry)
@@ -143,13 +143,13 @@ class Cache:
 
     def close(self) -> None:
         """End every subscription and everyone who waits for a revision."""
-        self.end_subscriptions(None)
+        self._end_subscriptions(None)
         for _, waiter in self._waiters:
             if not waiter.done():
                 waiter.set_exception(Closed())
         self._waiters.clear()
 
-    def end_subscriptions(self, error: StorageError | None) -> None:
+    def _end_subscriptions(self, error: StorageError | None) -> None:
         """Tell every subscriber that it is over, and why."""
         subscriptions, self._subscriptions = self._subscriptions, {}
         for scope in subscriptions.values():

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+GROUPS = ("provisioning.grafana.app", "world.inkube.dev")
+"""Every group of provisioning and its world."""
 GITHUB_API = "https://api.github.com"
 TYPES = ("local", "github", "git", "bitbucket", "gitlab")
 

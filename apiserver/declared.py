@@ -1,0 +1,85 @@
+"""Kinds declared in Python: provisioning's, the world's, and those of the options.
+
+A part of the composition root that `server` imports when somebody asks for one of these groups, or
+when objects of theirs are stored already: pydantic, the models and their checks would be half of
+what a start costs, and most servers never need them.
+"""
+
+import contextlib
+from dataclasses import dataclass
+from typing import Any
+
+from inkube.apiserver.client import InProcessClient
+from inkube.apiserver.configuration import Options
+from inkube.apiserver.modules import ModuleAdmission, ModuleStrategy
+from inkube.apiserver.resources import Resource, Resources
+from inkube.apiserver.secrets import StoredSecrets
+from inkube.controllers.environment import Environment, Recheck
+from inkube.controllers.events import Recorder
+from inkube.controllers.kinds import KindModule
+from inkube.controllers.manager import Manager
+from inkube.controllers.provisioning import options as provisioning_options
+from inkube.controllers.provisioning.provisioning import Provisioning
+from inkube.storage.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the server has made before."""
+
+    options: Options
+    store: Store
+    client: InProcessClient
+    manager: Manager
+    resources: Resources
+    admission: ModuleAdmission
+    closing: contextlib.AsyncExitStack
+    """Takes what must be closed after the controllers have stopped."""
+
+
+def install(parts: Parts) -> Environment:
+    """Serve every kind, with its admission and controllers; what their checks work with."""
+    provisioning = _provisioning(parts)
+    parts.closing.push_async_exit(provisioning)
+    environment = _environment(parts, provisioning)
+    for module in (*provisioning.modules, *parts.options.kinds):
+        _install(parts, module, environment)
+    return environment
+
+
+def _provisioning(parts: Parts) -> Provisioning:
+    options = parts.options
+    return Provisioning(
+        provisioning_options.Options(
+            offline=options.offline,
+            allow_private_hosts=options.allow_private_hosts,
+            local_path_prefixes=tuple(str(path) for path in options.local_path_prefixes),
+            github_api_url=options.github_api_url,
+            timeout=options.outside_timeout,
+        ),
+        client=parts.client,
+        store=StoredSecrets(parts.store, options.data),
+        clock=parts.manager.clock,
+    )
+
+
+def _environment(parts: Parts, provisioning: Provisioning) -> Environment:
+    options, clock = parts.options, parts.manager.clock
+    return Environment(
+        client=parts.client,
+        clock=clock,
+        informers=parts.manager.informers,
+        events=Recorder(parts.client, clock),
+        services={**provisioning.services, **options.services},
+        recheck=Recheck(options.recheck_healthy, options.recheck_unhealthy),
+        retry_seconds=options.retry_seconds,
+    )
+
+
+def _install(parts: Parts, module: KindModule[Any], environment: Environment) -> None:
+    resource = Resource(module.definition, ModuleStrategy(module), since=parts.store.revision)
+    parts.resources.install(resource)
+    parts.admission.add(module)
+    if parts.options.controllers:
+        for controller in module.controllers(environment):
+            parts.manager.add(controller)

@@ -1,0 +1,87 @@
+"""Resource quotas: the usage in their status, counted anew when a quota changes or objects go.
+
+Growing usage is charged by admission. Follows pkg/controller/resourcequota.
+"""
+
+from collections.abc import Callable, Iterable
+
+from inkube.controllers.catalog import Catalog, Step
+from inkube.controllers.client import Client, Object, Selection
+from inkube.controllers.informer import Change, Informer, Key
+from inkube.controllers.manager import Controller, Manager, Result, Watch
+from inkube.schemas import quotas
+from inkube.schemas.meta import GVR
+from inkube.schemas.status import StatusError
+
+NAME = "quotas"
+RESOURCE = GVR("", "v1", "resourcequotas")
+
+
+class QuotaController:
+    """Counts what quotas limit."""
+
+    def __init__(self, client: Client, catalog: Catalog, known: Informer) -> None:
+        self._client = client
+        self._catalog = catalog
+        self._known = known
+
+    def feed(self, add: Callable[[Key], None]) -> Callable[[], None]:
+        """Look at the quotas of a namespace when something goes from it."""
+
+        def follow(step: Step) -> None:
+            if step.new is None:
+                for quota in self._known.items(step.item.key.namespace or "-"):
+                    add(Key.of(quota))
+
+        return self._catalog.follow(follow)
+
+    async def reconcile(self, key: Key) -> Result | None:
+        """Bring one quota's status up to date."""
+        try:
+            quota = await self._client.get(RESOURCE, key.name, key.namespace)
+        except StatusError as error:
+            if error.code == 404:
+                return None
+            raise
+        hard = (quota.get("spec") or {}).get("hard") or {}
+        status = {"hard": hard, "used": await self._used(key.namespace, hard)}
+        if not hard:
+            status = {}
+        if (quota.get("status") or {}) != status:
+            await self._client.update({**quota, "status": status}, subresource="status")
+        return None
+
+    async def _used(self, namespace: str, hard: Object) -> Object:
+        used = {}
+        for name in sorted(hard):
+            place = quotas.counted(name)
+            resource = self._resource(*place) if place is not None else None
+            if resource is not None:
+                found = await self._client.list(resource, Selection(namespace=namespace))
+                used[name] = str(quotas.total(name, found.items))
+            elif place is not None:
+                used[name] = "0"
+        return used
+
+    def _resource(self, group: str, plural: str) -> GVR | None:
+        """What is served under that name; nothing yet, perhaps."""
+        for kind in self._catalog.kinds():
+            if (kind.resource.group, kind.resource.resource) == (group, plural):
+                return kind.resource
+        return None
+
+
+def _outdated(change: Change) -> Iterable[Key]:
+    """A quota whose limits are not those its status knows."""
+    new = change.new
+    if new is not None and (new.get("spec") or {}).get("hard") != (new.get("status") or {}).get(
+        "hard"
+    ):
+        yield Key.of(new)
+
+
+def add(manager: Manager, catalog: Catalog) -> None:
+    """Let the manager run the controller."""
+    controller = QuotaController(manager.client, catalog, manager.informers.of(RESOURCE))
+    watch = Watch(RESOURCE, keys=_outdated)
+    manager.add(Controller(NAME, controller.reconcile, (watch,), sources=(controller.feed,)))
