@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 NAME = "inkube"
 
 
@@ -38,6 +36,8 @@ def render(access: Access) -> str:
         "contexts": [{"name": NAME, "context": context}],
         "current-context": NAME,
     }
+    import yaml  # not needed to serve
+
     return yaml.safe_dump(document, sort_keys=False)
 
 

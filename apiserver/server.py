@@ -24,7 +24,7 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
-from inkube.apiserver import bodies, bootstrap, kubeconfig, logs, manifests, security
+from inkube.apiserver import bodies, bootstrap, kubeconfig, logs, security
 from inkube.apiserver.admission import Chain, Plugin
 from inkube.apiserver.app import App, Parts, SubresourceHandler
 from inkube.apiserver.catalog import LiveCatalog
@@ -52,7 +52,7 @@ from inkube.apiserver.reviews import Reviews
 from inkube.apiserver.scale import ScaleHandler
 from inkube.apiserver.streams import Streams
 from inkube.apiserver.tokenrequests import TokenRequestHandler
-from inkube.controllers import aggregation, crds, garbage, namespaces, quotas
+from inkube.controllers import aggregation, crds, expiry, garbage, namespaces, quotas
 from inkube.controllers.clock import SystemClock
 from inkube.controllers.manager import Manager
 from inkube.controllers.provisioning import options as provisioning_options
@@ -128,9 +128,12 @@ class APIServer:
             namespaces.add(self.manager, catalog)
             garbage.add(self.manager, catalog)
             quotas.add(self.manager, catalog)
+            expiry.add(self.manager, self.options.event_ttl)
         await self._serve()
         await self._stack.enter_async_context(self.manager)
         if self.options.definitions:
+            from inkube.apiserver import manifests
+
             found = manifests.read(self.options.definitions)
             await manifests.install(self.client, found, self.settled)
 
