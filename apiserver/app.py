@@ -37,6 +37,7 @@ Object = dict[str, Any]
 Endpoint = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamResponse]]
 SubresourceHandler = Callable[[Exchange], Awaitable[web.StreamResponse]]
 _LONG = frozenset({"watch", "watchone"})
+_CREATE_ONLY = ("create",)
 _READS = frozenset({"GET", "HEAD"})
 WRITE_SECONDS = 60.0  # --request-timeout
 
@@ -271,9 +272,13 @@ def _misplaced(info: RequestInfo, resource: Resource) -> web.StreamResponse | No
     is_namespace = resource.plural == "namespaces" and resource.builtin
     inside = bool(info.namespace) and not is_namespace
     if resource.namespaced:
+        everywhere = "list" in resource.definition.verbs
         wrong = not inside and (bool(info.name) or info.verb not in ("list", "watch"))
+        wrong = wrong or not (inside or everywhere)
     else:
         wrong = inside
+    if info.name and resource.definition.verbs == _CREATE_ONLY and not info.subresource:
+        wrong = True  # a review has no objects to name
     if not wrong:
         return None
     if resource.builtin:
