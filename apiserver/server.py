@@ -10,6 +10,7 @@ Nothing else in `apiserver` knows controllers.
 
 import asyncio
 import contextlib
+import logging
 import warnings
 from collections.abc import Callable
 from functools import cached_property
@@ -23,7 +24,7 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
-from inkube.apiserver import bodies, bootstrap, kubeconfig, manifests, security
+from inkube.apiserver import bodies, bootstrap, kubeconfig, logs, security
 from inkube.apiserver.admission import Chain, Plugin
 from inkube.apiserver.app import App, Parts, SubresourceHandler
 from inkube.apiserver.catalog import LiveCatalog
@@ -51,7 +52,7 @@ from inkube.apiserver.reviews import Reviews
 from inkube.apiserver.scale import ScaleHandler
 from inkube.apiserver.streams import Streams
 from inkube.apiserver.tokenrequests import TokenRequestHandler
-from inkube.controllers import aggregation, crds, garbage, namespaces, quotas
+from inkube.controllers import aggregation, crds, expiry, garbage, namespaces, quotas
 from inkube.controllers.clock import SystemClock
 from inkube.controllers.manager import Manager
 from inkube.controllers.provisioning import options as provisioning_options
@@ -121,15 +122,18 @@ class APIServer:
         self._defer_kinds()
         await bootstrap.first_objects(self.client, roles=self.options.authorization_mode == "RBAC")
         crds.add(self.manager, Installer(self.resources, chain))
-        aggregation.add(self.manager, self.client)
         if self.options.controllers:
+            aggregation.add(self.manager, self.client)
             catalog = LiveCatalog(self.store, self.resources)
             namespaces.add(self.manager, catalog)
             garbage.add(self.manager, catalog)
             quotas.add(self.manager, catalog)
+            expiry.add(self.manager, self.options.event_ttl)
         await self._serve()
         await self._stack.enter_async_context(self.manager)
         if self.options.definitions:
+            from inkube.apiserver import manifests
+
             found = manifests.read(self.options.definitions)
             await manifests.install(self.client, found, self.settled)
 
@@ -181,6 +185,8 @@ class APIServer:
             app,
             request_factory=_request_factory(self.origins),
             access_log=None,
+            auto_decompress=False,  # as the reference: no body is unpacked, so none is a bomb
+            logger=logs.Protocol(logging.getLogger("inkube.protocol")),
             max_line_size=MAX_HEADER,
             max_field_size=MAX_HEADER,
         )
