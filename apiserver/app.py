@@ -20,6 +20,7 @@ from aiohttp import web
 from inkube.apiserver import negotiation, requests, responses, tables
 from inkube.apiserver.auth.access import Access
 from inkube.apiserver.calls import Call, User
+from inkube.apiserver.cors import Origins
 from inkube.apiserver.guards import Guard
 from inkube.apiserver.handlers import Exchange, Handlers
 from inkube.apiserver.metrics import Metrics
@@ -36,6 +37,8 @@ Object = dict[str, Any]
 Endpoint = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamResponse]]
 SubresourceHandler = Callable[[Exchange], Awaitable[web.StreamResponse]]
 _LONG = frozenset({"watch", "watchone"})
+_READS = frozenset({"GET", "HEAD"})
+WRITE_SECONDS = 60.0  # --request-timeout
 
 
 @dataclass(slots=True)
@@ -48,6 +51,7 @@ class Parts:
     streams: Streams
     access: Access
     guard: Guard
+    origins: Origins
     metrics: Metrics
     endpoints: dict[str, Endpoint]
     """Exact paths that are no resources, such as `/healthz`; a key ending in `/` is a prefix."""
@@ -97,7 +101,10 @@ class App:
     ) -> web.StreamResponse:
         try:
             with self._parts.guard.admit(request, long=info.verb in _LONG):
-                response = await self._serve(request, info)
+                if request.method in _READS:
+                    response = await self._serve(request, info)
+                else:
+                    response = await self._serve_within(request, info, WRITE_SECONDS)
         except status.StatusError as error:
             form = negotiation.safe(request.headers.get("Accept"))
             response = responses.error(error, form)
@@ -113,6 +120,22 @@ class App:
             if encoding is not None:
                 responses.compress(response, encoding)
         return response
+
+    async def _serve_within(
+        self, request: web.BaseRequest, info: RequestInfo, seconds: float
+    ) -> web.StreamResponse:
+        """Serve what has a body: nobody may take forever to send it. Raises StatusError 504."""
+        self._parts.origins.check(request)
+        preflight = self._parts.origins.preflight(request)
+        if preflight is not None:
+            return preflight
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                return await self._serve(request, info)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise status.request_timeout(seconds) from error
 
     async def _serve(self, request: web.BaseRequest, info: RequestInfo) -> web.StreamResponse:
         parts = self._parts

@@ -37,6 +37,8 @@ async def read(request: web.BaseRequest) -> bytes:
     except web.HTTPRequestEntityTooLarge as error:
         message = f"Request entity too large: limit is {MAX_BODY}"
         raise status.too_large(message) from error
+    except web.RequestPayloadError as error:
+        raise status.bad_request("the body could not be read") from error
 
 
 def media_type(request: web.BaseRequest) -> str:

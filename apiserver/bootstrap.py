@@ -1,6 +1,7 @@
 """What a new server starts with: the built-in kinds and the namespaces every cluster has."""
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from inkube.apiserver.auth import roles as auth_roles
@@ -21,10 +22,10 @@ def install_builtin(resources: Resources, identity: Identity) -> None:
     """Serve every built-in kind. The events of both groups are the same objects."""
     crd_strategy = CRDStrategy(identity)
     for definition in builtin.definitions():
-        strategy = _strategy(definition, crd_strategy, identity)
+        make = partial(_strategy, definition, crd_strategy, identity)
         is_new_event = (definition.group, definition.names.plural) == ("events.k8s.io", "events")
         stored_as = resources.get("", "events") if is_new_event else None
-        resources.install(Resource(definition, strategy, stored_as=stored_as))
+        resources.install(Resource(definition, make, stored_as=stored_as))
 
 
 def _strategy(definition: Definition, crd_strategy: Strategy, identity: Identity) -> Strategy:

@@ -61,11 +61,13 @@ def patched(call: Call, kind: str, old: Object, body: Any) -> Object:
 def _names_version(kind: str, body: Any) -> bool:
     """Whether the patch itself says which version it is for; then a lost race is a conflict."""
     if kind == "json":
+        steps = body if isinstance(body, list) else []
         return any(
             isinstance(step, dict) and step.get("path") == "/metadata/resourceVersion"
-            for step in body
+            for step in steps
         )
-    return bool(isinstance(body, dict) and (body.get("metadata") or {}).get("resourceVersion"))
+    meta = body.get("metadata") if isinstance(body, dict) else None
+    return isinstance(meta, dict) and bool(meta.get("resourceVersion"))
 
 
 def _check_identity(call: Call, new: Object) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from inkube.apiserver.configuration import Options
+from inkube.apiserver.definitions import definitions
 from inkube.apiserver.validate import validate
 
 LOCAL = Path("inkube.db")
@@ -29,6 +30,7 @@ def main() -> None:
 
 
 main.add_command(validate)
+main.add_command(definitions)
 
 
 @main.command()

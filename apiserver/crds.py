@@ -86,7 +86,7 @@ class Installer:
             return
         if known is not None:
             self._chain.forget(known)
-        self._resources.install(Resource(definition, self._strategy, since=since))
+        self._resources.install(Resource(definition, lambda: self._strategy, since=since))
 
     def uninstall(self, group: str, plural: str) -> None:
         """Serve it no longer."""

@@ -7,6 +7,7 @@ what a start costs, and most servers never need them.
 
 import contextlib
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from inkube.apiserver.client import InProcessClient
@@ -77,7 +78,8 @@ def _environment(parts: Parts, provisioning: Provisioning) -> Environment:
 
 
 def _install(parts: Parts, module: KindModule[Any], environment: Environment) -> None:
-    resource = Resource(module.definition, ModuleStrategy(module), since=parts.store.revision)
+    make = partial(ModuleStrategy, module)
+    resource = Resource(module.definition, make, since=parts.store.revision)
     parts.resources.install(resource)
     parts.admission.add(module)
     if parts.options.controllers:

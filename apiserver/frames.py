@@ -28,6 +28,7 @@ class Framer:
         self._form = form
         self._identity = identity
         self._keys = {kind: (kind, self._call.served, form) for kind in TYPES}
+        self._chunk_keys = {kind: (*key, "chunk") for kind, key in self._keys.items()}
         self._makers = {
             "ADDED": self._make_added,
             "MODIFIED": self._make_modified,
@@ -47,6 +48,18 @@ class Framer:
         if self._first:
             return self._headed(kind, self._state(change, kind))
         return change.once(self._keys[kind], self._makers[kind])
+
+    def chunk(self, change: Change) -> bytes:
+        """The same as `change` in an HTTP chunk of its own."""
+        kind = self._watcher.type_of(change)
+        if not kind:
+            return b""
+        if self._first:
+            return chunked(self.change(change))
+        return change.once(self._chunk_keys[kind], self._make_chunk)
+
+    def _make_chunk(self, change: Change) -> bytes:
+        return chunked(self.change(change))
 
     def added(self, entries: Iterable[Entry]) -> Iterable[bytes]:
         """What is there already, as ADDED events."""
@@ -130,3 +143,8 @@ class Framer:
 
     def _line(self, kind: str, data: bytes) -> bytes:
         return b'{"type":"%b","object":%b}\n' % (kind.encode(), data.rstrip(b"\n"))
+
+
+def chunked(data: bytes) -> bytes:
+    """One HTTP chunk."""
+    return b"%x\r\n%b\r\n" % (len(data), data)

@@ -4,8 +4,6 @@ import base64
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 NAME = "inkube"
 
 
@@ -34,4 +32,6 @@ def render(access: Access) -> str:
         "contexts": [{"name": NAME, "context": context}],
         "current-context": NAME,
     }
+    import yaml  # not needed to serve
+
     return yaml.safe_dump(document, sort_keys=False)

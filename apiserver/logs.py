@@ -3,6 +3,7 @@
 import json
 import logging
 import sys
+from typing import Any
 
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 
@@ -33,6 +34,14 @@ class TextFormatter(logging.Formatter):
         if record.exc_info:
             text += "\n" + self.formatException(record.exc_info)
         return text
+
+
+class Protocol(logging.LoggerAdapter[logging.Logger]):
+    """For what is no HTTP at all: anybody may send it, so it is no error and has no trace."""
+
+    def exception(self, msg: object, *args: object, **kwargs: Any) -> None:
+        kwargs.pop("exc_info", None)
+        self.debug(msg, *args, **kwargs)
 
 
 def _extra(record: logging.LogRecord) -> dict[str, object]:

@@ -4,19 +4,16 @@ Follows apimachinery/pkg/apis/meta/v1/validation; each bad option is a cause of 
 is CreateOptions, UpdateOptions, PatchOptions or DeleteOptions.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from multidict import MultiMapping
 
 from inkube.apiserver.calls import WriteOptions
-from inkube.schemas import fielderrors, status
+from inkube.schemas import fielderrors, status, strconv, unmarshal
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.gotext import quote
 
 MAX_MANAGER = 128
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 PROPAGATION = ("", "Foreground", "Background", "Orphan")
 DRY_RUN_TRUE = 'dryRun "true" was read as "All"; other API servers refuse it'
@@ -162,18 +159,41 @@ def _from_query(query: Query) -> DeleteOptions:
 
 def _from_body(body: Mapping[str, Any]) -> DeleteOptions:
     options = DeleteOptions()
-    options.dry_run_values = list(body.get("dryRun") or ())
-    options.grace = body.get("gracePeriodSeconds")
-    options.orphan = body.get("orphanDependents")
-    options.propagation = body.get("propagationPolicy")
-    preconditions = body.get("preconditions") or {}
-    options.uid = preconditions.get("uid")
-    options.resource_version = preconditions.get("resourceVersion")
+    options.dry_run_values = _member(body, "dryRun", list, "[]string") or []
+    for value in options.dry_run_values:
+        if not isinstance(value, str):
+            raise _refusal(value, "string", "dryRun")
+    options.grace = _member(body, "gracePeriodSeconds", int, "int64")
+    options.orphan = _member(body, "orphanDependents", bool, "bool")
+    options.propagation = _member(body, "propagationPolicy", str, "v1.DeletionPropagation")
+    preconditions = _member(body, "preconditions", dict, "v1.Preconditions") or {}
+    options.uid = _member(preconditions, "uid", str, "types.UID", "preconditions.")
+    options.resource_version = _member(
+        preconditions, "resourceVersion", str, "string", "preconditions."
+    )
     return options
+
+
+def _member(
+    body: Mapping[str, Any], name: str, kind: type[Any], go_type: str, above: str = ""
+) -> Any:
+    """A member of its type, None when it is missing. Raises StatusError 400."""
+    value = body.get(name)
+    if value is None or type(value) is kind:
+        return value
+    raise _refusal(value, go_type, above + name)
+
+
+def _refusal(value: Any, go_type: str, field: str) -> status.StatusError:
+    why = unmarshal.cannot_unmarshal(value, go_type, f"DeleteOptions.{field}").text
+    return status.bad_request(
+        f'DeleteOptions in version "v1" cannot be handled as a DeleteOptions: {why}'
+    )
 
 
 def parse_int(text: str) -> int:
     """`strconv.ParseInt`. Raises StatusError 400 with Go's text."""
-    if not _INTEGER.fullmatch(text):
-        raise status.bad_request(f"strconv.ParseInt: parsing {quote(text)}: invalid syntax")
-    return int(text)
+    try:
+        return strconv.parse_int(text)
+    except ValueError as error:
+        raise status.bad_request(str(error)) from error

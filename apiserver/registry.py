@@ -17,8 +17,7 @@ from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.options import DeleteOptions
 from inkube.apiserver.strategy import same
-from inkube.schemas import fielderrors, gojson, managedfields, status
-from inkube.schemas.gotext import quote
+from inkube.schemas import fielderrors, gojson, managedfields, status, strconv
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Codec, Entry
 from inkube.storage.store import Store
@@ -325,9 +324,10 @@ def parse_version(text: Any) -> int:
     """A resourceVersion of a body; "" and "0" mean none. Raises StatusError 500 as upstream."""
     if not text:
         return 0
-    if not isinstance(text, str) or not (text.isascii() and text.isdigit()):
-        raise status.unknown(f"strconv.ParseUint: parsing {quote(str(text))}: invalid syntax")
-    return int(text)
+    try:
+        return strconv.parse_uint(str(text))
+    except ValueError as error:
+        raise status.unknown(str(error)) from error
 
 
 def uid_without_object(call: Call, uid: str) -> status.StatusError:

@@ -1,5 +1,6 @@
 """Stored entries as answers: in the version, form and shape the client asked for."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -70,17 +71,38 @@ def list_bytes(call: Call, page: Page) -> bytes:
         "kind": call.resource.definition.names.list_kind or f"{call.served.kind}List",
         "metadata": page.metadata(call),
     }
-    item = _bare if call.resource.builtin else data_of
-    items = b",".join([item(call, entry) for entry in page.entries])
-    return orjson.dumps(head)[:-1] + b',"items":[' + items + b"]}\n"
+    # in one join, so that a long list is copied once
+    start = orjson.dumps(head)[:-1] + b',"items":['
+    items = _items(call, page.entries)
+    if not items:
+        return start + b"]}\n"
+    items[0] = start + items[0]
+    items[-1] += b"]}\n"
+    return b",".join(items)
 
 
-def _bare(call: Call, entry: Entry) -> bytes:
-    """An item of a built-in list: its type is the list's. Most bytes need no decoding for it."""
-    data, served = data_of(call, entry), call.served
+def _items(call: Call, entries: Sequence[Entry]) -> list[bytes]:
+    since = call.resource.since
+    if call.resource.builtin:
+        return _bare(call, entries)
+    if call.served is not call.resource.storage:
+        return [data_of(call, entry) for entry in entries]
+    return [e.data if e.revision > since else data_of(call, e) for e in entries]
+
+
+def _bare(call: Call, entries: Sequence[Entry]) -> list[bytes]:
+    """Items of a built-in list: their type is the list's. Most bytes need no decoding for it."""
+    served = call.served
     version, kind = f'"apiVersion":"{served.api_version}"', f'"kind":"{served.kind}"'
-    for start in (f"{{{version},{kind},".encode(), f"{{{kind},{version},".encode()):
-        if data.startswith(start):
-            return b"{" + data[len(start) :]
-    value = orjson.loads(data)
-    return orjson.dumps({key: value[key] for key in value if key not in ("apiVersion", "kind")})
+    starts = tuple(f"{{{a},{b},".encode() for a, b in ((version, kind), (kind, version)))
+    length = len(starts[0])
+    found = []
+    for entry in entries:
+        data = data_of(call, entry)
+        if data.startswith(starts):
+            found.append(b"{" + data[length:])
+        else:
+            value = orjson.loads(data)
+            del value["apiVersion"], value["kind"]
+            found.append(orjson.dumps(value))
+    return found

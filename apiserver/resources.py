@@ -63,13 +63,13 @@ class Resource:
     def __init__(
         self,
         definition: Definition,
-        strategy: "Strategy",
+        make_strategy: Callable[[], "Strategy"],
         *,
         stored_as: "Resource | None" = None,
         since: int = 0,
     ) -> None:
         self.definition = definition
-        self.strategy = strategy
+        self._make_strategy = make_strategy
         self.group = definition.group
         self.plural = definition.names.plural
         self.kind = definition.names.kind
@@ -80,12 +80,17 @@ class Resource:
             version.name: Served(definition, version) for version in definition.versions
         }
         own = self.versions[definition.storage_version.name]
-        self.storage = own if stored_as is None else stored_as.storage
-        self.prefix = storage_prefix(definition) if stored_as is None else stored_as.prefix
+        self.storage: Served = own if stored_as is None else stored_as.storage
+        self.prefix: str = storage_prefix(definition) if stored_as is None else stored_as.prefix
         self.field_versions: Versions | None = None
         """How `ownership` reads managedFields of other versions; made on first use."""
         self._renewed: dict[str, tuple[Entry, Object | None]] = {}
         """What was stored before `since`, and what it is today where that differs."""
+
+    @cached_property
+    def strategy(self) -> "Strategy":
+        """What the kind does differently; made, and what it needs imported, on first use."""
+        return self._make_strategy()
 
     def served(self, version: str) -> Served | None:
         """That version, if clients may use it."""
@@ -139,9 +144,9 @@ class Resources:
     def __init__(self) -> None:
         self._table: dict[tuple[str, str], Resource] = {}
         self._kinds: dict[tuple[str, str], Resource] = {}
-        self._listeners: list[Callable[[], None]] = []
         self._deferred: frozenset[str] = frozenset()
         self._load: Callable[[], object] | None = None
+        self._listeners: list[Callable[[], None]] = []
         self.revision = 0
 
     def subscribe(self, listener: Callable[[], None]) -> Callable[[], None]:

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import orjson
-import yaml
 from aiohttp import web
 from multidict import CIMultiDict
 
@@ -42,7 +41,9 @@ def render(
     """A JSON value in the form the client asked for."""
     if form.media == JSON:
         return data(encode(value, pretty=form.pretty), code=code, warnings=warnings)
-    response = data(to_yaml(value), code=code, warnings=warnings)
+    from inkube.apiserver import yamls  # with libyaml, at the first answer in YAML
+
+    response = data(yamls.write(value), code=code, warnings=warnings)
     response.headers["Content-Type"] = form.media
     return response
 
@@ -50,23 +51,18 @@ def render(
 def encode(value: Any, *, pretty: bool = False) -> bytes:
     """Compact JSON, or indented; ends with a line feed as Go's encoder does."""
     option = orjson.OPT_APPEND_NEWLINE | (orjson.OPT_INDENT_2 if pretty else 0)
-    return orjson.dumps(value, option=option)
+    try:
+        return orjson.dumps(value, option=option)
+    except TypeError:  # bytes of a header that are no UTF-8 stand as lone surrogates in its text
+        return orjson.dumps(_readable(value), option=option)
 
 
-def to_yaml(value: Any) -> bytes:
-    """YAML with sorted keys, as sigs.k8s.io/yaml writes it."""
-    plain = orjson.loads(orjson.dumps(value))
-    text: str = yaml.dump(
-        plain, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, width=10**6
-    )
-    return text.encode()
-
-
-class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc] # C or Python
-    """No aliases: two equal members are written twice."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
+def _readable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_readable(key): _readable(member) for key, member in value.items()}
+    return [_readable(item) for item in value] if isinstance(value, list) else value
 
 
 def error(failure: StatusError, form: Form, warnings: Iterable[str] = ()) -> web.Response:

@@ -10,7 +10,9 @@ Nothing else in `apiserver` knows controllers.
 
 import asyncio
 import contextlib
+import logging
 import warnings
+from collections.abc import Callable
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -22,13 +24,14 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
-from inkube.apiserver import bodies, bootstrap, kubeconfig, manifests, security
+from inkube.apiserver import bodies, bootstrap, kubeconfig, logs, security
 from inkube.apiserver.admission import Chain, Plugin
 from inkube.apiserver.app import App, Parts, SubresourceHandler
 from inkube.apiserver.catalog import LiveCatalog
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.codec import JSONCodec
 from inkube.apiserver.configuration import Options
+from inkube.apiserver.cors import OriginRequest, Origins
 from inkube.apiserver.crds import Installer
 from inkube.apiserver.discovery import Discovery
 from inkube.apiserver.endpoints import Endpoints
@@ -61,6 +64,7 @@ if TYPE_CHECKING:
 
 __all__ = ["APIServer", "Options"]
 
+MAX_HEADER = 64 * 1024  # a URL with a long selector, a token with many groups
 STOP_SECONDS = 1.5  # how long requests under way may still take when the server stops
 
 
@@ -118,8 +122,8 @@ class APIServer:
         self._defer_kinds()
         await bootstrap.first_objects(self.client, roles=self.options.authorization_mode == "RBAC")
         crds.add(self.manager, Installer(self.resources, chain))
-        aggregation.add(self.manager, self.client)
         if self.options.controllers:
+            aggregation.add(self.manager, self.client)
             catalog = LiveCatalog(self.store, self.resources)
             namespaces.add(self.manager, catalog)
             garbage.add(self.manager, catalog)
@@ -128,6 +132,8 @@ class APIServer:
         await self._serve()
         await self._stack.enter_async_context(self.manager)
         if self.options.definitions:
+            from inkube.apiserver import manifests
+
             found = manifests.read(self.options.definitions)
             await manifests.install(self.client, found, self.settled)
 
@@ -175,10 +181,19 @@ class APIServer:
     async def _serve(self) -> None:
         self._streams = Streams(self.registry, self.identity)
         app = App(self._parts())
-        server = web.Server(app, request_factory=_make_request, access_log=None)
+        server = web.Server(
+            app,
+            request_factory=_request_factory(self.origins),
+            access_log=None,
+            auto_decompress=False,  # as the reference: no body is unpacked, so none is a bomb
+            logger=logs.Protocol(logging.getLogger("inkube.protocol")),
+            max_line_size=MAX_HEADER,
+            max_field_size=MAX_HEADER,
+        )
         runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
         await runner.setup()
         self._stack.push_async_callback(runner.cleanup)
+        # before the runner waits for what is under way: watches would never end by themselves
         self._stack.callback(self._streams.close)
         context = self.security.context()
         site = web.TCPSite(runner, self.options.host, self.options.port, ssl_context=context)
@@ -187,6 +202,11 @@ class APIServer:
         self.port: int = port
         name = f"[{host}]" if ":" in host else host
         self.url = f"{'https' if context else 'http'}://{name}:{port}"
+
+    @property
+    def origins(self) -> Origins:
+        """Which web pages may ask."""
+        return Origins(self.options.allow_origins, protects=self.security.is_open)
 
     def _parts(self) -> Parts:
         metrics = Metrics()
@@ -199,6 +219,7 @@ class APIServer:
             handlers=handlers,
             streams=self._streams,
             access=self.security.access,
+            origins=self.origins,
             guard=Guard(loopback_only=self.security.is_open),
             metrics=metrics,
             endpoints={
@@ -239,15 +260,20 @@ class APIServer:
             await self.manager.settled()
 
 
-def _make_request(
-    message: RawRequestMessage,
-    payload: StreamReader,
-    protocol: RequestHandler,
-    writer: AbstractStreamWriter,
-    task: asyncio.Task[None],
-) -> BaseRequest:
-    """A request whose body may be as large as kube-apiserver's."""
-    loop = asyncio.get_running_loop()
-    return BaseRequest(
-        message, payload, protocol, writer, task, loop, client_max_size=bodies.MAX_BODY
-    )
+def _request_factory(origins: Origins) -> Callable[..., BaseRequest]:
+    """Requests whose body may be as large as kube-apiserver's."""
+    kind: type[BaseRequest] = BaseRequest
+    if origins:
+        kind = type("OriginRequest", (OriginRequest,), {"origins": origins})
+
+    def make(
+        message: RawRequestMessage,
+        payload: StreamReader,
+        protocol: RequestHandler,
+        writer: AbstractStreamWriter,
+        task: asyncio.Task[None],
+    ) -> BaseRequest:
+        loop = asyncio.get_running_loop()
+        return kind(message, payload, protocol, writer, task, loop, client_max_size=bodies.MAX_BODY)
+
+    return make

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from aiohttp import HttpVersion11, web
 
 from inkube.apiserver import listing, negotiation, responses
-from inkube.apiserver.frames import Framer
+from inkube.apiserver.frames import Framer, chunked
 from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.registry import Registry
@@ -98,6 +98,7 @@ class _Stream:
         self.response = response
         self._watcher = watcher
         self._framer = framer
+        self._frame = framer.chunk if response.chunked else framer.change
         self._subscription: Subscription | None = None
         self._initial: Iterable[bytes] = ()
         self._transport: asyncio.Transport
@@ -172,21 +173,23 @@ class _Stream:
         await self._woken
 
     def _deliver(self, changes: Sequence[Change]) -> None:
-        framer, transport = self._framer, self._transport
-        data = framer.change(changes[0]) if len(changes) == 1 else framer.changes(changes)
+        transport = self._transport
+        if len(changes) == 1:
+            data = self._frame(changes[0])
+        else:
+            data = b"".join([frame for frame in map(self._frame, changes) if frame])
         if not data:
             return
         if transport.is_closing():
             self.stop()
             return
-        self._send(data)
+        transport.write(data)
         if transport.get_write_buffer_size() > FULL:
             self._pause()
 
     def _send(self, data: bytes) -> None:
         """Write past aiohttp, in a chunk where the answer is made of chunks."""
-        framed = b"%x\r\n%b\r\n" % (len(data), data) if self.response.chunked else data
-        self._transport.write(framed)
+        self._transport.write(chunked(data) if self.response.chunked else data)
 
     def _pause(self) -> None:
         if self._subscription is not None:

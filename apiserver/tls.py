@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cryptography import x509
+    from cryptography.hazmat.primitives.asymmetric import ec
 
 _VALID = timedelta(days=365)
 _SKEW = timedelta(hours=1)  # clocks differ
@@ -80,7 +81,7 @@ def _name(common: str) -> "x509.Name":
 
 
 def _builder(
-    subject: "x509.Name", issuer: "x509.Name", key: "x509.CertificatePublicKeyTypes"
+    subject: "x509.Name", issuer: "x509.Name", key: "ec.EllipticCurvePublicKey"
 ) -> "x509.CertificateBuilder":
     from cryptography import x509
 

@@ -13,7 +13,7 @@ from inkube.apiserver import listing
 from inkube.apiserver.calls import Call
 from inkube.apiserver.listing import ListOptions
 from inkube.apiserver.registry import Registry
-from inkube.schemas import status
+from inkube.schemas import status, strconv
 from inkube.schemas.gotext import quote
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Change, Entry
@@ -74,21 +74,23 @@ class Watcher:
         return change.once(self._selector, self._transition)
 
     def _transition(self, change: Change) -> str:
-        matches, current = self._matches, self.call.resource.current
-        assert matches is not None, "asked for with selectors only"
-        now = change.type != "DELETED" and matches(current(change.entry))
-        before = change.previous is not None and matches(current(change.previous))
+        now = change.type != "DELETED" and self._selects(change.entry)
+        before = change.previous is not None and self._selects(change.previous)
         if now:
             return "MODIFIED" if before else "ADDED"
         return "DELETED" if before else ""
+
+    def _selects(self, entry: Entry) -> bool:
+        matches = self._matches
+        return matches is None or matches(self.call.resource.view(entry, self.call.served))
 
 
 def last_state(call: Call, change: Change) -> Object:
     """What a DELETED event shows: the state before, finalizers and all, under the new version."""
     entry = change.previous or change.entry
-    value = call.resource.current(entry)
+    value = call.resource.view(entry, call.served)
     metadata = {**value["metadata"], "resourceVersion": str(change.revision)}
-    return {**value, "apiVersion": call.served.api_version, "metadata": metadata}
+    return {**value, "metadata": metadata}
 
 
 def copy_of(value: Object) -> Object:
@@ -113,9 +115,7 @@ def too_old(start: int, error: storage_errors.Compacted) -> status.StatusError:
 
 def watch_version(text: str) -> int:
     """The version to watch from. Raises StatusError 500 as upstream."""
-    if not (text.isascii() and text.isdigit()):
-        raise status.unknown(
-            f"resourceVersion: Invalid value: {quote(text)}: "
-            f"strconv.ParseUint: parsing {quote(text)}: invalid syntax"
-        )
-    return int(text)
+    try:
+        return strconv.parse_uint(text)
+    except ValueError as error:
+        raise status.unknown(f"resourceVersion: Invalid value: {quote(text)}: {error}") from error

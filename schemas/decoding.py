@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import orjson
 
-from inkube.schemas import gojson, gotext, goyaml, status
+from inkube.schemas import gojson, gotext, status
 from inkube.schemas.unmarshal import DecodeError, cannot_unmarshal
 
 Media = Literal["json", "yaml"]
@@ -49,6 +49,8 @@ def decode(body: bytes, media: Media, *, want_duplicates: bool) -> Decoded:
     Raises DecodeError with the bare Go error: `unexpected end of JSON input`, `yaml: line 1: …`.
     """
     if media == "yaml":
+        from inkube.schemas import goyaml  # with libyaml's reader, at the first YAML body
+
         document = goyaml.loads(body)
         return Decoded(document.value, document.duplicates if want_duplicates else [], "yaml")
     value = gojson.loads(body)

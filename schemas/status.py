@@ -212,6 +212,14 @@ def internal(message: str) -> StatusError:
     return StatusError(500, Reason.INTERNAL_ERROR, message)
 
 
+def request_timeout(seconds: float) -> StatusError:
+    """504: the request took longer than any may."""
+    minutes, rest = divmod(int(seconds), 60)
+    text = f"{minutes}m{rest}s" if minutes else f"{rest}s"
+    message = f"Timeout: request did not complete within {text}"
+    return StatusError(504, Reason.TIMEOUT, message, details={})
+
+
 def unknown(message: str, code: int = 500) -> StatusError:
     """A plain Go error that reached the edge: 500, no reason, no details."""
     return StatusError(code, Reason.UNKNOWN, message)

@@ -31,17 +31,14 @@ class Grant:
     """One subject of one binding."""
 
     binding: Object
+    reference: Object
+    """Its roleRef."""
     subject: Object
 
     @property
     def namespace(self) -> str:
         """The binding's namespace, "" for the whole cluster."""
-        return self.binding["metadata"].get("namespace", "")
-
-    @property
-    def reference(self) -> Object:
-        """Its roleRef."""
-        return self.binding["roleRef"]
+        return str(self.binding["metadata"].get("namespace", ""))
 
     def __str__(self) -> str:
         kind, name = self.reference["kind"], quote(self.reference["name"])
@@ -145,9 +142,12 @@ def _subjects(binding: Object) -> Iterator[tuple[Grant, tuple[str, str]]]:
         if kind == "ServiceAccount":
             place = subject.get("namespace") or binding["metadata"].get("namespace", "")
             if place:
-                yield Grant(binding, subject), ("User", f"system:serviceaccount:{place}:{name}")
+                yield (
+                    Grant(binding, binding["roleRef"], subject),
+                    ("User", f"system:serviceaccount:{place}:{name}"),
+                )
         elif kind in ("User", "Group"):
-            yield Grant(binding, subject), (kind, name)
+            yield Grant(binding, binding["roleRef"], subject), (kind, name)
 
 
 def _joined(failures: list[str]) -> str:

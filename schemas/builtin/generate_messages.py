@@ -81,7 +81,7 @@ def _field(data: bytes) -> list[Any]:
     target = parts.get(6, b"")
     assert isinstance(target, bytes)
     kind = _KINDS[int(parts[5])]
-    return [parts[3], bytes(parts[1]).decode(), kind, _name(target.decode()), parts[4] == _REPEATED]  # type: ignore[arg-type] # descriptor.proto says bytes
+    return [parts[3], bytes(parts[1]).decode(), kind, _name(target.decode()), parts[4] == _REPEATED]
 
 
 def _name(text: str) -> str:

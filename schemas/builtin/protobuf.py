@@ -1,7 +1,7 @@
 """Protobuf bodies of built-in objects, read into the JSON objects they stand for.
 
 Go clients with generated types (kubectl's own commands among them) write so. Answers are JSON,
-which all of them accept. `decode` gives the object as sent, zeros included; typing it is the next step's.
+which all of them accept. `decode` gives the object as sent, zeros included; typing it comes next.
 Kinds newer than the table of messages cannot be read. Follows
 apimachinery/pkg/runtime/serializer/protobuf.
 """

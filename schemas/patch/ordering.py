@@ -13,7 +13,12 @@ def key_of(merge_key: str) -> Key:
     """What identifies an item: its merge key's value, or itself in a list of scalars."""
     if not merge_key:
         return lambda item: (type(item), item)
-    return lambda item: (type(item.get(merge_key)), item.get(merge_key))
+    return lambda item: (type(item.get(merge_key)), _hashable(item.get(merge_key)))
+
+
+def _hashable(value: Any) -> Any:
+    """A merge key's value; lists and objects, which no kind has there, by their text."""
+    return repr(value) if isinstance(value, list | dict) else value
 
 
 def arrange(merged: list[Any], by_patch: list[Any], by_server: list[Any], key: Key) -> list[Any]:

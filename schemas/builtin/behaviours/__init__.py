@@ -1,103 +1,88 @@
 """What built-in kinds do that their data cannot say; `of` finds the behaviour of a resource."""
 
 from functools import cache
+from importlib import import_module
 
 from inkube.schemas.builtin import resources
-from inkube.schemas.builtin.behaviours import (
-    autoscaling,
-    configuration,
-    events,
-    extensions,
-    jobs,
-    leases,
-    limits,
-    namespaces,
-    networking,
-    pods,
-    rbac,
-    services,
-    storagekinds,
-    webhookconfigs,
-    workloads,
-)
 from inkube.schemas.builtin.behaviours.base import Behaviour
 
 __all__ = ["Behaviour", "of"]
 
-_Family = dict[str, type[Behaviour]]
+_Family = dict[str, str]
+"""Plural → `module.Class` of this package, imported when the kind is first used."""
 _CORE: _Family = {
-    "configmaps": configuration.ConfigMaps,
-    "endpoints": services.Endpoints,
-    "events": events.CoreEvents,
-    "limitranges": limits.LimitRanges,
-    "namespaces": namespaces.Namespaces,
-    "persistentvolumeclaims": storagekinds.Claims,
-    "persistentvolumes": storagekinds.Volumes,
-    "pods": pods.Pods,
-    "podtemplates": pods.PodTemplates,
-    "replicationcontrollers": workloads.ReplicationControllers,
-    "resourcequotas": limits.ResourceQuotas,
-    "secrets": configuration.Secrets,
-    "serviceaccounts": storagekinds.Kept,
-    "services": services.Services,
+    "configmaps": "configuration.ConfigMaps",
+    "endpoints": "services.Endpoints",
+    "events": "events.CoreEvents",
+    "limitranges": "limits.LimitRanges",
+    "namespaces": "namespaces.Namespaces",
+    "persistentvolumeclaims": "storagekinds.Claims",
+    "persistentvolumes": "storagekinds.Volumes",
+    "pods": "pods.Pods",
+    "podtemplates": "pods.PodTemplates",
+    "replicationcontrollers": "workloads.ReplicationControllers",
+    "resourcequotas": "limits.ResourceQuotas",
+    "secrets": "configuration.Secrets",
+    "serviceaccounts": "storagekinds.Kept",
+    "services": "services.Services",
 }
 _ADMISSION: _Family = {
-    "mutatingadmissionpolicies": extensions.Policies,
-    "mutatingadmissionpolicybindings": extensions.PolicyBindings,
-    "mutatingwebhookconfigurations": webhookconfigs.WebhookConfigurations,
-    "validatingadmissionpolicies": extensions.Policies,
-    "validatingadmissionpolicybindings": extensions.PolicyBindings,
-    "validatingwebhookconfigurations": webhookconfigs.WebhookConfigurations,
+    "mutatingadmissionpolicies": "extensions.Policies",
+    "mutatingadmissionpolicybindings": "extensions.PolicyBindings",
+    "mutatingwebhookconfigurations": "webhookconfigs.WebhookConfigurations",
+    "validatingadmissionpolicies": "extensions.Policies",
+    "validatingadmissionpolicybindings": "extensions.PolicyBindings",
+    "validatingwebhookconfigurations": "webhookconfigs.WebhookConfigurations",
 }
 _APPS: _Family = {
-    "daemonsets": workloads.DaemonSets,
-    "deployments": workloads.Deployments,
-    "replicasets": workloads.ReplicaSets,
-    "statefulsets": workloads.StatefulSets,
+    "daemonsets": "workloads.DaemonSets",
+    "deployments": "workloads.Deployments",
+    "replicasets": "workloads.ReplicaSets",
+    "statefulsets": "workloads.StatefulSets",
 }
 _NETWORKING: _Family = {
-    "ingressclasses": networking.IngressClasses,
-    "ingresses": networking.Ingresses,
-    "ipaddresses": extensions.Counted,
-    "networkpolicies": networking.NetworkPolicies,
-    "servicecidrs": extensions.Counted,
+    "ingressclasses": "networking.IngressClasses",
+    "ingresses": "networking.Ingresses",
+    "ipaddresses": "extensions.Counted",
+    "networkpolicies": "networking.NetworkPolicies",
+    "servicecidrs": "extensions.Counted",
 }
 _RBAC: _Family = {
-    "clusterrolebindings": rbac.Bindings,
-    "clusterroles": rbac.Roles,
-    "rolebindings": rbac.Bindings,
-    "roles": rbac.Roles,
+    "clusterrolebindings": "rbac.Bindings",
+    "clusterroles": "rbac.Roles",
+    "rolebindings": "rbac.Bindings",
+    "roles": "rbac.Roles",
 }
 _STORAGE: _Family = {
-    "csidrivers": storagekinds.Drivers,
-    "csinodes": storagekinds.Kept,
-    "csistoragecapacities": storagekinds.Kept,
-    "storageclasses": storagekinds.StorageClasses,
-    "volumeattachments": storagekinds.Kept,
-    "volumeattributesclasses": storagekinds.Kept,
+    "csidrivers": "storagekinds.Drivers",
+    "csinodes": "storagekinds.Kept",
+    "csistoragecapacities": "storagekinds.Kept",
+    "storageclasses": "storagekinds.StorageClasses",
+    "volumeattachments": "storagekinds.Kept",
+    "volumeattributesclasses": "storagekinds.Kept",
 }
 _GROUPS: dict[str, _Family] = {
     "": _CORE,
     "admissionregistration.k8s.io": _ADMISSION,
     "apps": _APPS,
-    "autoscaling": {"horizontalpodautoscalers": autoscaling.Autoscalers},
-    "batch": {"cronjobs": jobs.CronJobs, "jobs": jobs.Jobs},
-    "coordination.k8s.io": {"leases": leases.Leases},
-    "discovery.k8s.io": {"endpointslices": services.EndpointSlices},
-    "events.k8s.io": {"events": events.Events},
+    "autoscaling": {"horizontalpodautoscalers": "autoscaling.Autoscalers"},
+    "batch": {"cronjobs": "jobs.CronJobs", "jobs": "jobs.Jobs"},
+    "coordination.k8s.io": {"leases": "leases.Leases"},
+    "discovery.k8s.io": {"endpointslices": "services.EndpointSlices"},
+    "events.k8s.io": {"events": "events.Events"},
     "flowcontrol.apiserver.k8s.io": {
-        "flowschemas": extensions.Counted,
-        "prioritylevelconfigurations": extensions.Counted,
+        "flowschemas": "extensions.Counted",
+        "prioritylevelconfigurations": "extensions.Counted",
     },
     "networking.k8s.io": _NETWORKING,
-    "node.k8s.io": {"runtimeclasses": extensions.RuntimeClasses},
-    "policy": {"poddisruptionbudgets": autoscaling.DisruptionBudgets},
+    "node.k8s.io": {"runtimeclasses": "extensions.RuntimeClasses"},
+    "policy": {"poddisruptionbudgets": "autoscaling.DisruptionBudgets"},
     "rbac.authorization.k8s.io": _RBAC,
     "resource.k8s.io": {
-        "deviceclasses": extensions.Counted,
-        "resourceslices": extensions.Counted,
+        "deviceclasses": "extensions.Counted",
+        "resourceslices": "extensions.Counted",
     },
-    "scheduling.k8s.io": {"priorityclasses": leases.PriorityClasses},
+    "scheduling.k8s.io": {"priorityclasses": "leases.PriorityClasses"},
     "storage.k8s.io": _STORAGE,
 }
 
@@ -106,4 +91,9 @@ _GROUPS: dict[str, _Family] = {
 def of(group: str, plural: str) -> Behaviour:
     """The behaviour of a built-in resource. Raises KeyError for an unknown one."""
     resource = resources.by_name()[group, plural]
-    return _GROUPS.get(group, {}).get(plural, Behaviour)(resource)
+    home = _GROUPS.get(group, {}).get(plural)
+    if home is None:
+        return Behaviour(resource)
+    module, _, name = home.partition(".")
+    found: type[Behaviour] = getattr(import_module(f"{__name__}.{module}"), name)
+    return found(resource)

@@ -1,0 +1,74 @@
+"""Web pages: which origins may ask, and what they are told (CORS).
+
+Off unless origins are named. Besides, an open server lets no page of other machines write: browsers
+send some POSTs without asking first, and say in `Origin` where they come from. Follows
+apiserver/pkg/server/filters/cors.go.
+"""
+
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from aiohttp import web
+from aiohttp.web_request import BaseRequest
+
+from inkube.apiserver.guards import is_loopback
+from inkube.schemas import status
+
+_METHODS = "POST, GET, OPTIONS, PUT, DELETE, PATCH"
+_HEADERS = (
+    "Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, "
+    "X-Requested-With, If-Modified-Since"
+)
+_ANY = "*"
+
+
+class Origins:
+    """The origins that may ask. `protects`: others may not even send, unless they are local."""
+
+    def __init__(self, allowed: Sequence[str], *, protects: bool) -> None:
+        self._allowed = frozenset(allowed)
+        self._protects = protects
+
+    def __bool__(self) -> bool:
+        return bool(self._allowed)
+
+    def allows(self, origin: str) -> bool:
+        """Whether pages of an origin may read answers."""
+        return origin in self._allowed or (_ANY in self._allowed and bool(origin))
+
+    def check(self, request: web.BaseRequest) -> None:
+        """Refuse what a foreign page sends. Raises StatusError 403."""
+        origin = request.headers.get("Origin")
+        if origin is None or not self._protects or self.allows(origin):
+            return
+        if not is_loopback(urlsplit(origin).netloc):
+            raise status.forbidden(
+                "", "", "", f"pages of {origin!r} may not ask; see --allow-origin"
+            )
+
+    def preflight(self, request: web.BaseRequest) -> web.Response | None:
+        """The answer to a browser that asks whether it may ask; None for other requests."""
+        if request.method != "OPTIONS" or not self.allows(request.headers.get("Origin", "")):
+            return None
+        return web.Response(status=204)
+
+    def tell(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
+        """Put the headers on an answer."""
+        origin = request.headers.get("Origin", "")
+        if not self.allows(origin):
+            return
+        response.headers["Access-Control-Allow-Origin"] = origin
+        response.headers["Access-Control-Allow-Methods"] = _METHODS
+        response.headers["Access-Control-Allow-Headers"] = _HEADERS
+        response.headers["Access-Control-Expose-Headers"] = "Date"
+        response.headers["Access-Control-Allow-Credentials"] = "true"
+        response.headers.add("Vary", "Origin")
+
+
+class OriginRequest(BaseRequest):
+    """A request whose every answer, streams too, tells its page's origin what it may."""
+
+    origins: Origins
+
+    async def _prepare_hook(self, response: web.StreamResponse) -> None:
+        self.origins.tell(self, response)

@@ -1,0 +1,22 @@
+"""YAML as sigs.k8s.io/yaml writes it."""
+
+from typing import Any
+
+import orjson
+import yaml
+
+
+def write(value: Any) -> bytes:
+    """A value with sorted keys."""
+    plain = orjson.loads(orjson.dumps(value))
+    text: str = yaml.dump(
+        plain, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, width=10**6
+    )
+    return text.encode()
+
+
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc] # C or Python
+    """No aliases: two equal members are written twice."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True

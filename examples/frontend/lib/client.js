@@ -1,0 +1,89 @@
+/** A typed client for any kind, over fetch, without dependencies. */
+/** What the server refused: its Status. */
+export class StatusError extends Error {
+    code;
+    reason;
+    causes;
+    constructor(code, body) {
+        super(body.message ?? `HTTP ${code}`);
+        this.code = code;
+        this.reason = body.reason ?? "";
+        this.causes = body.details?.causes ?? [];
+    }
+}
+/** The objects of one kind; `path` is its list, `/apis/GROUP/VERSION/namespaces/NAME/PLURAL`. */
+export class Client {
+    base;
+    constructor(server, path) {
+        this.base = server.replace(/\/$/, "") + path;
+    }
+    get(name) {
+        return this.ask("GET", `/${name}`);
+    }
+    async list() {
+        return (await this.ask("GET", "")).items;
+    }
+    create(object) {
+        return this.ask("POST", "", object);
+    }
+    /** Everything the server would check of a create, outside systems included; nothing is stored. */
+    async validate(object) {
+        try {
+            await this.ask("POST", "?dryRun=All", object);
+            return [];
+        }
+        catch (error) {
+            if (error instanceof StatusError && error.code === 422)
+                return error.causes;
+            throw error;
+        }
+    }
+    /** Merge a change into an object. */
+    patch(name, change) {
+        return this.ask("PATCH", `/${name}`, change, "application/merge-patch+json");
+    }
+    /** Every change of one object after a resourceVersion, until the caller stops listening. */
+    async *watch(name, resourceVersion) {
+        const query = new URLSearchParams({
+            watch: "true",
+            resourceVersion,
+            fieldSelector: `metadata.name=${name}`,
+        });
+        const stop = new AbortController();
+        try {
+            const answer = await fetch(`${this.base}?${query}`, { signal: stop.signal });
+            if (!answer.ok || answer.body === null)
+                throw await refusal(answer);
+            for await (const line of lines(answer.body))
+                yield JSON.parse(line);
+        }
+        finally {
+            stop.abort();
+        }
+    }
+    async ask(method, path, body, type = "application/json") {
+        const answer = await fetch(this.base + path, {
+            method,
+            headers: { Accept: "application/json", ...(body && { "Content-Type": type }) },
+            ...(body && { body: JSON.stringify(body) }),
+        });
+        if (!answer.ok)
+            throw await refusal(answer);
+        return (await answer.json());
+    }
+}
+async function refusal(answer) {
+    return new StatusError(answer.status, await answer.json().catch(() => ({})));
+}
+async function* lines(stream) {
+    const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+        const { done, value } = await reader.read();
+        if (done)
+            return;
+        const parts = (rest + value).split("\n");
+        rest = parts.pop() ?? "";
+        yield* parts.filter((part) => part !== "");
+    }
+}

@@ -1,0 +1,75 @@
+/** Repositories: their types, and what a page does with them. */
+import { Client } from "./client.js";
+export const GROUP = "/apis/provisioning.grafana.app/v0alpha1";
+export function repositories(server, namespace) {
+    return new Client(server, `${GROUP}/namespaces/${namespace}/repositories`);
+}
+/** Where the server's fields are on the form. */
+const FORM_FIELDS = {
+    "metadata.name": "name",
+    "spec.title": "title",
+    "spec.git.url": "url",
+    "spec.git.branch": "branch",
+};
+export function toRepository(form) {
+    return {
+        apiVersion: "provisioning.grafana.app/v0alpha1",
+        kind: "Repository",
+        metadata: { name: form.name },
+        spec: { title: form.title, type: "git", git: { url: form.url, branch: form.branch } },
+    };
+}
+/** Causes of a 422 and `status.fieldErrors` alike: one shape, one mapping. */
+export function toFormErrors(errors) {
+    const found = { fields: {}, form: [] };
+    for (const { field, text } of errors) {
+        const key = FORM_FIELDS[field];
+        if (key === undefined)
+            found.form.push(`${field}: ${text}`);
+        else
+            found.fields[key] ??= text;
+    }
+    return found;
+}
+export const ofCauses = (causes) => toFormErrors(causes.map((cause) => ({ field: cause.field, text: cause.message })));
+export const ofStatus = (status) => toFormErrors((status?.fieldErrors ?? []).map((error) => ({ field: error.field, text: error.detail })));
+/** Whether the controller has looked at the newest spec. */
+export function isReconciled(repository) {
+    return repository.status?.observedGeneration === repository.metadata.generation;
+}
+/** Wait for the controller by a watch: the first answer, then changes only. */
+export async function reconciledByWatch(client, repository) {
+    if (isReconciled(repository))
+        return repository;
+    const { name, resourceVersion = "" } = repository.metadata;
+    for await (const event of client.watch(name, resourceVersion)) {
+        if (event.type === "DELETED")
+            throw new Error(`${name} was deleted`);
+        if (event.type === "ERROR")
+            break;
+        if (event.type !== "BOOKMARK" && isReconciled(event.object))
+            return event.object;
+    }
+    return reconciledByWatch(client, await client.get(name));
+}
+/** Wait for the controller, or for anything else about the object, by asking again and again. */
+export async function reconciledByPoll(client, name, isDone = isReconciled, { interval = 250, attempts = 120 } = {}) {
+    for (let attempt = 0; attempt < attempts; attempt++) {
+        const repository = await client.get(name);
+        if (isDone(repository))
+            return repository;
+        await new Promise((resolve) => setTimeout(resolve, interval));
+    }
+    throw new Error(`${name} was not reconciled in time`);
+}
+export async function badges(client) {
+    return (await client.list()).map((repository) => ({ name: repository.metadata.name, text: badge(repository) }));
+}
+function badge(repository) {
+    if (!isReconciled(repository))
+        return "pending";
+    const count = repository.status?.fieldErrors?.length ?? 0;
+    if (count === 0)
+        return "healthy";
+    return count === 1 ? "1 error" : `${count} errors`;
+}

@@ -1,0 +1,124 @@
+/** A typed client for any kind, over fetch, without dependencies. */
+
+export interface Meta {
+  name: string;
+  namespace?: string;
+  generation?: number;
+  resourceVersion?: string;
+}
+
+/** Any object of the API; `Spec` and `Status` are the kind's own. */
+export interface Resource<Spec, Status> {
+  apiVersion: string;
+  kind: string;
+  metadata: Meta;
+  spec: Spec;
+  status?: Status;
+}
+
+/** One thing wrong, at one field. */
+export interface Cause {
+  reason: string;
+  field: string;
+  message: string;
+}
+
+/** One event of a watch; an ERROR holds a Status. */
+export interface WatchEvent<T> {
+  type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
+  object: T;
+}
+
+/** What the server refused: its Status. */
+export class StatusError extends Error {
+  readonly code: number;
+  readonly reason: string;
+  readonly causes: Cause[];
+
+  constructor(code: number, body: { message?: string; reason?: string; details?: { causes?: Cause[] } }) {
+    super(body.message ?? `HTTP ${code}`);
+    this.code = code;
+    this.reason = body.reason ?? "";
+    this.causes = body.details?.causes ?? [];
+  }
+}
+
+/** The objects of one kind; `path` is its list, `/apis/GROUP/VERSION/namespaces/NAME/PLURAL`. */
+export class Client<T extends Resource<unknown, unknown>> {
+  private readonly base: string;
+
+  constructor(server: string, path: string) {
+    this.base = server.replace(/\/$/, "") + path;
+  }
+
+  get(name: string): Promise<T> {
+    return this.ask("GET", `/${name}`);
+  }
+
+  async list(): Promise<T[]> {
+    return (await this.ask<{ items: T[] }>("GET", "")).items;
+  }
+
+  create(object: T): Promise<T> {
+    return this.ask("POST", "", object);
+  }
+
+  /** Everything the server would check of a create, outside systems included; nothing is stored. */
+  async validate(object: T): Promise<Cause[]> {
+    try {
+      await this.ask("POST", "?dryRun=All", object);
+      return [];
+    } catch (error) {
+      if (error instanceof StatusError && error.code === 422) return error.causes;
+      throw error;
+    }
+  }
+
+  /** Merge a change into an object. */
+  patch(name: string, change: object): Promise<T> {
+    return this.ask("PATCH", `/${name}`, change, "application/merge-patch+json");
+  }
+
+  /** Every change of one object after a resourceVersion, until the caller stops listening. */
+  async *watch(name: string, resourceVersion: string): AsyncGenerator<WatchEvent<T>> {
+    const query = new URLSearchParams({
+      watch: "true",
+      resourceVersion,
+      fieldSelector: `metadata.name=${name}`,
+    });
+    const stop = new AbortController();
+    try {
+      const answer = await fetch(`${this.base}?${query}`, { signal: stop.signal });
+      if (!answer.ok || answer.body === null) throw await refusal(answer);
+      for await (const line of lines(answer.body)) yield JSON.parse(line) as WatchEvent<T>;
+    } finally {
+      stop.abort();
+    }
+  }
+
+  private async ask<R = T>(method: string, path: string, body?: object, type = "application/json"): Promise<R> {
+    const answer = await fetch(this.base + path, {
+      method,
+      headers: { Accept: "application/json", ...(body && { "Content-Type": type }) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    if (!answer.ok) throw await refusal(answer);
+    return (await answer.json()) as R;
+  }
+}
+
+async function refusal(answer: Response): Promise<StatusError> {
+  return new StatusError(answer.status, await answer.json().catch(() => ({})));
+}
+
+async function* lines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const reader = stream.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const parts = (rest + value).split("\n");
+    rest = parts.pop() ?? "";
+    yield* parts.filter((part) => part !== "");
+  }
+}

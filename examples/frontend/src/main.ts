@@ -1,0 +1,54 @@
+/**
+ * The life of one form, against `inkube serve --offline`:
+ *
+ *   node lib/main.js http://127.0.0.1:8001
+ *
+ * Prints what the page would show at every step.
+ */
+
+import { Client, type Resource } from "./client.js";
+import {
+  badges,
+  ofCauses,
+  ofStatus,
+  reconciledByPoll,
+  reconciledByWatch,
+  repositories,
+  toRepository,
+} from "./repositories.js";
+
+type GitHost = Resource<{ repositories: { path: string; branches: string[] }[] }, unknown>;
+
+const server = process.argv[2] ?? "http://127.0.0.1:8001";
+const show = (step: string, value: unknown) => console.log(JSON.stringify({ step, value }));
+
+// The world outside, scripted: a git host with one repository and one branch.
+const hosts = new Client<GitHost>(server, "/apis/world.inkube.dev/v1/githosts");
+await hosts.create({
+  apiVersion: "world.inkube.dev/v1",
+  kind: "GitHost",
+  metadata: { name: "git.example" },
+  spec: { repositories: [{ path: "team/dashboards", branches: ["main"] }] },
+});
+
+const client = repositories(server, "default");
+const form = { name: "dashboards", title: "", url: "https://git.example/team/dashboards", branch: "mian" };
+
+// While the user types: everything is checked, nothing is stored.
+show("first try", ofCauses(await client.validate(toRepository(form))));
+form.title = "Dashboards";
+show("second try", ofCauses(await client.validate(toRepository(form))));
+form.branch = "main";
+show("third try", ofCauses(await client.validate(toRepository(form))));
+
+// Saved: wait until the controller has looked at it.
+const created = await client.create(toRepository(form));
+show("created", ofStatus((await reconciledByWatch(client, created)).status));
+show("polled", ofStatus((await reconciledByPoll(client, form.name)).status));
+show("badges", await badges(client));
+
+// The world changes, the object does not: its status tells.
+await hosts.patch("git.example", { spec: { repositories: [{ path: "team/dashboards", branches: ["trunk"] }] } });
+const broken = await reconciledByPoll(client, form.name, (repository) => !repository.status?.health?.healthy);
+show("branch gone", ofStatus(broken.status));
+show("badges", await badges(client));

@@ -1,0 +1,128 @@
+/** Repositories: their types, and what a page does with them. */
+
+import { Client, type Cause, type Resource } from "./client.js";
+
+export interface FieldError {
+  type: string;
+  field: string;
+  detail: string;
+  origin?: string;
+}
+
+export interface RepositorySpec {
+  title: string;
+  type: "local" | "github" | "git" | "bitbucket" | "gitlab";
+  git?: { url: string; branch?: string; path?: string };
+  workflows?: ("write" | "branch")[];
+}
+
+export interface RepositoryStatus {
+  observedGeneration?: number;
+  fieldErrors?: FieldError[];
+  health?: { healthy: boolean; checked: number; message?: string[] };
+}
+
+export type Repository = Resource<RepositorySpec, RepositoryStatus>;
+
+export const GROUP = "/apis/provisioning.grafana.app/v0alpha1";
+
+export function repositories(server: string, namespace: string): Client<Repository> {
+  return new Client<Repository>(server, `${GROUP}/namespaces/${namespace}/repositories`);
+}
+
+/** What a user fills in. */
+export interface RepositoryForm {
+  name: string;
+  title: string;
+  url: string;
+  branch: string;
+}
+
+/** Where the server's fields are on the form. */
+const FORM_FIELDS: Record<string, keyof RepositoryForm> = {
+  "metadata.name": "name",
+  "spec.title": "title",
+  "spec.git.url": "url",
+  "spec.git.branch": "branch",
+};
+
+/** Texts to show: beside fields, and on top of the form for what belongs to none. */
+export interface FormErrors {
+  fields: Partial<Record<keyof RepositoryForm, string>>;
+  form: string[];
+}
+
+export function toRepository(form: RepositoryForm): Repository {
+  return {
+    apiVersion: "provisioning.grafana.app/v0alpha1",
+    kind: "Repository",
+    metadata: { name: form.name },
+    spec: { title: form.title, type: "git", git: { url: form.url, branch: form.branch } },
+  };
+}
+
+/** Causes of a 422 and `status.fieldErrors` alike: one shape, one mapping. */
+export function toFormErrors(errors: { field: string; text: string }[]): FormErrors {
+  const found: FormErrors = { fields: {}, form: [] };
+  for (const { field, text } of errors) {
+    const key = FORM_FIELDS[field];
+    if (key === undefined) found.form.push(`${field}: ${text}`);
+    else found.fields[key] ??= text;
+  }
+  return found;
+}
+
+export const ofCauses = (causes: Cause[]) =>
+  toFormErrors(causes.map((cause) => ({ field: cause.field, text: cause.message })));
+
+export const ofStatus = (status: RepositoryStatus | undefined) =>
+  toFormErrors((status?.fieldErrors ?? []).map((error) => ({ field: error.field, text: error.detail })));
+
+/** Whether the controller has looked at the newest spec. */
+export function isReconciled(repository: Repository): boolean {
+  return repository.status?.observedGeneration === repository.metadata.generation;
+}
+
+/** Wait for the controller by a watch: the first answer, then changes only. */
+export async function reconciledByWatch(client: Client<Repository>, repository: Repository): Promise<Repository> {
+  if (isReconciled(repository)) return repository;
+  const { name, resourceVersion = "" } = repository.metadata;
+  for await (const event of client.watch(name, resourceVersion)) {
+    if (event.type === "DELETED") throw new Error(`${name} was deleted`);
+    if (event.type === "ERROR") break;
+    if (event.type !== "BOOKMARK" && isReconciled(event.object)) return event.object;
+  }
+  return reconciledByWatch(client, await client.get(name));
+}
+
+/** Wait for the controller, or for anything else about the object, by asking again and again. */
+export async function reconciledByPoll(
+  client: Client<Repository>,
+  name: string,
+  isDone: (repository: Repository) => boolean = isReconciled,
+  { interval = 250, attempts = 120 } = {},
+): Promise<Repository> {
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const repository = await client.get(name);
+    if (isDone(repository)) return repository;
+    await new Promise((resolve) => setTimeout(resolve, interval));
+  }
+  throw new Error(`${name} was not reconciled in time`);
+}
+
+/** What a list shows beside each name; one request for all of them. */
+export interface Badge {
+  name: string;
+  text: "pending" | "healthy" | "1 error" | `${number} errors`;
+}
+
+export async function badges(client: Client<Repository>): Promise<Badge[]> {
+  return (await client.list()).map((repository) => ({ name: repository.metadata.name, text: badge(repository) }));
+}
+
+function badge(repository: Repository): Badge["text"] {
+  if (!isReconciled(repository)) return "pending";
+  const count = repository.status?.fieldErrors?.length ?? 0;
+  if (count === 0) return "healthy";
+  return count === 1 ? "1 error" : `${count} errors`;
+}

@@ -1,0 +1,71 @@
+"""An object's row in the table of its built-in kind.
+
+Follows pkg/printers/internalversion/printers.go.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from inkube.schemas.builtin.columns import corecells, networkcells, podcells, workloadcells
+from inkube.schemas.builtin.columns.tables import TABLES
+
+Object = dict[str, Any]
+_Cells = Callable[[Object, datetime], list[Any]]
+_BY_PLURAL: dict[str, _Cells] = {
+    "apiservices": corecells.api_service,
+    "certificatesigningrequests": corecells.signing_request,
+    "clusterrolebindings": corecells.binding,
+    "componentstatuses": corecells.component,
+    "configmaps": corecells.config_map,
+    "controllerrevisions": corecells.revision,
+    "cronjobs": workloadcells.cron_job,
+    "daemonsets": workloadcells.daemon_set,
+    "deployments": workloadcells.deployment,
+    "deviceclasses": corecells.age_only,
+    "endpoints": networkcells.endpoints,
+    "endpointslices": networkcells.endpoint_slice,
+    "events": corecells.event,
+    "horizontalpodautoscalers": workloadcells.autoscaler,
+    "ingressclasses": networkcells.ingress_class,
+    "ingresses": networkcells.ingress,
+    "ipaddresses": networkcells.ip_address,
+    "jobs": workloadcells.job,
+    "leases": corecells.lease,
+    "mutatingadmissionpolicies": corecells.policy,
+    "mutatingadmissionpolicybindings": corecells.policy_binding,
+    "mutatingwebhookconfigurations": corecells.webhooks,
+    "namespaces": corecells.namespace,
+    "networkpolicies": networkcells.network_policy,
+    "nodes": networkcells.node,
+    "persistentvolumeclaims": corecells.claim,
+    "persistentvolumes": corecells.volume,
+    "poddisruptionbudgets": workloadcells.budget,
+    "pods": podcells.cells,
+    "podtemplates": corecells.pod_template,
+    "priorityclasses": corecells.priority_class,
+    "replicasets": workloadcells.replicas,
+    "replicationcontrollers": workloadcells.replicas,
+    "resourceclaimtemplates": corecells.age_only,
+    "resourcequotas": corecells.quota,
+    "rolebindings": corecells.binding,
+    "runtimeclasses": corecells.runtime_class,
+    "secrets": corecells.secret,
+    "serviceaccounts": corecells.age_only,
+    "servicecidrs": networkcells.service_cidr,
+    "services": networkcells.service,
+    "statefulsets": workloadcells.stateful_set,
+    "storageclasses": corecells.storage_class,
+    "validatingadmissionpolicies": corecells.policy,
+    "validatingadmissionpolicybindings": corecells.policy_binding,
+    "validatingwebhookconfigurations": corecells.webhooks,
+}
+
+
+def cells(group: str, plural: str, obj: Object, now: datetime) -> list[Any]:
+    """The object's cells in the order of its columns."""
+    meta = obj["metadata"]
+    if (group, plural) not in TABLES:
+        return [meta.get("name", ""), meta.get("creationTimestamp")]
+    found = _BY_PLURAL[plural](obj, now)
+    return found if plural == "events" else [meta.get("name", ""), *found]

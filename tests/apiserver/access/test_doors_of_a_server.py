@@ -1,0 +1,118 @@
+"""Where a server may listen, over what, and which pages may ask."""
+
+import ssl
+
+import aiohttp
+import pytest
+import trustme
+import yaml
+
+from inkube.apiserver.guards import is_loopback
+from inkube.apiserver.server import APIServer
+
+WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+REVIEW = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "::"])
+async def test_an_open_server_stays_on_loopback(host: str) -> None:
+    with pytest.raises(ValueError, match="not a loopback address"):
+        async with APIServer(host=host):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [
+        ("localhost:80", True),
+        ("127.0.0.1", True),
+        ("127.8.8.8:1", True),
+        ("[::1]:443", True),
+        ("[::1]", True),
+        ("example.com", False),
+        ("127.0.0.1.example.com", False),
+        ("localhost.example.com:8001", False),
+        ("[::2]:80", False),
+        ("", False),
+    ],
+)
+def test_only_this_machines_names_are_loopback(host: str, local: bool) -> None:
+    assert is_loopback(host) is local
+
+
+async def test_a_name_bound_to_loopback_by_a_page_is_refused(ask_open) -> None:
+    code, body = await ask_open("GET", "/api", headers={"Host": "rebound.example.com"})
+    assert (code, body["reason"]) == (403, "Forbidden")
+
+
+async def test_a_foreign_page_cannot_write_to_an_open_server(ask_open) -> None:
+    path = "/api/v1/namespaces"
+    code, _ = await ask_open("POST", path, NAMESPACE, headers={"Origin": "http://evil.example"})
+    assert code == 403
+    code, _ = await ask_open("POST", path, NAMESPACE, headers={"Origin": "http://localhost:3000"})
+    assert code == 201
+
+
+async def test_named_origins_may_ask_and_read() -> None:
+    page = {"Origin": "http://page.example"}
+    async with (
+        APIServer(allow_origins=["http://page.example"]) as server,
+        aiohttp.ClientSession() as session,
+    ):
+        async with session.options(f"{server.url}/api", headers=page) as answer:
+            assert answer.status == 204
+            assert "PATCH" in answer.headers["Access-Control-Allow-Methods"]
+        async with session.get(f"{server.url}/api", headers=page) as answer:
+            assert answer.headers["Access-Control-Allow-Origin"] == page["Origin"]
+        other = {"Origin": "http://other.example"}
+        async with session.get(f"{server.url}/api", headers=other) as answer:
+            assert "Access-Control-Allow-Origin" not in answer.headers
+
+
+async def test_a_self_signed_server_is_trusted_by_its_kubeconfig(tmp_path) -> None:
+    async with APIServer(tls=True) as server, aiohttp.ClientSession() as session:
+        assert server.url.startswith("https://")
+        cluster = yaml.safe_load(server.kubeconfig())["clusters"][0]["cluster"]
+        assert cluster["server"] == server.url
+        authority = server.security.certificate.authority.decode()
+        trusting = ssl.create_default_context(cadata=authority)
+        async with session.get(f"{server.url}/readyz", ssl=trusting) as answer:
+            assert answer.status == 200
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+async def test_a_client_certificate_is_its_user(authority: trustme.CA, tmp_path) -> None:
+    root = tmp_path / "ca.pem"
+    authority.cert_pem.write_to_path(root)
+    certificate = authority.issue_cert(
+        "jane@example.com", common_name="jane", organization_name="devs"
+    )
+    options = {"tls": True, "client_ca_file": root, "authorization_mode": "RBAC"}
+    async with APIServer(**options) as server, aiohttp.ClientSession() as session:
+        own = server.security.certificate.authority.decode()
+        with_one = ssl.create_default_context(cadata=own)
+        certificate.configure_cert(with_one)
+        without = ssl.create_default_context(cadata=own)
+        url = server.url + WHO
+        async with session.post(url, json=REVIEW, ssl=with_one) as answer:
+            user = (await answer.json())["status"]["userInfo"]
+        assert user == {"username": "jane", "groups": ["devs", "system:authenticated"]}
+        async with session.post(url, json=REVIEW, ssl=without) as answer:
+            assert answer.status == 403  # nobody
+
+
+async def test_a_server_with_users_and_no_rules_knows_no_nobody(token_file) -> None:
+    async with (
+        APIServer(token_auth_file=token_file) as server,
+        aiohttp.ClientSession() as session,
+    ):
+        async with session.get(f"{server.url}/api") as answer:
+            assert answer.status == 401
+        good = {"Authorization": "Bearer user-token"}
+        async with session.get(f"{server.url}/api/v1/secrets", headers=good) as answer:
+            assert answer.status == 200

@@ -1,0 +1,102 @@
+"""Roles and bindings that would give more than their author has are refused; roles gather rules."""
+
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+GROUP = "rbac.authorization.k8s.io"
+PODS = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}
+WRITE_ROLES = {
+    "apiGroups": [GROUP],
+    "resources": ["clusterroles", "clusterrolebindings"],
+    "verbs": ["create", "update", "get"],
+}
+BIND = {"apiGroups": [GROUP], "resources": ["clusterroles"], "verbs": ["bind"]}
+ESCALATE = {**BIND, "verbs": ["escalate"]}
+
+
+def role(name: str, *rules, **more):
+    labels = more.pop("labels", {})
+    return {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": name, "labels": labels},
+        "rules": list(rules),
+        **more,
+    }
+
+
+def binding(name: str, to: str, user: str = "plain-user"):
+    return {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": name},
+        "roleRef": {"kind": "ClusterRole", "name": to},
+        "subjects": [{"kind": "User", "name": user}],
+    }
+
+
+async def grant(ask, *rules) -> None:
+    """Give plain-user these rules."""
+    assert (await ask("POST", f"{RBAC}/clusterroles", role("given", *rules)))[0] == 201
+    code, _ = await ask("POST", f"{RBAC}/clusterrolebindings", binding("given", "given"))
+    assert code == 201
+
+
+async def test_a_role_within_ones_rights_is_fine(ask) -> None:
+    await grant(ask, WRITE_ROLES, PODS)
+    code, _ = await ask("POST", f"{RBAC}/clusterroles", role("mine", PODS), token="user-token")
+    assert code == 201
+
+
+async def test_what_is_missing_is_told_joined_and_sorted(ask) -> None:
+    await grant(ask, WRITE_ROLES, PODS)
+    more = {"apiGroups": ["", "apps"], "resources": ["pods"], "verbs": ["get", "watch", "delete"]}
+    code, body = await ask("POST", f"{RBAC}/clusterroles", role("more", more), token="user-token")
+    assert code == 403
+    assert body["message"].splitlines()[1:] == [
+        '{APIGroups:[""], Resources:["pods"], Verbs:["watch" "delete"]}',
+        '{APIGroups:["apps"], Resources:["pods"], Verbs:["get" "watch" "delete"]}',
+    ]
+
+
+async def test_the_verb_escalate_lifts_the_limit(ask) -> None:
+    await grant(ask, WRITE_ROLES, ESCALATE)
+    code, _ = await ask("POST", f"{RBAC}/clusterroles", role("more", PODS), token="user-token")
+    assert code == 201
+
+
+async def test_a_binding_takes_the_roles_rights_or_the_verb_bind(ask) -> None:
+    await grant(ask, WRITE_ROLES)
+    path = f"{RBAC}/clusterrolebindings"
+    wanted = binding("all", "cluster-admin")
+    assert (await ask("POST", path, wanted, token="user-token"))[0] == 403
+    assert (await ask("POST", path, binding("no", "nothing"), token="user-token"))[0] == 404
+    await ask("POST", f"{RBAC}/clusterroles", role("binder", BIND))
+    await ask("POST", path, binding("binder", "binder"))
+    assert (await ask("POST", path, wanted, token="user-token"))[0] == 201
+
+
+async def test_an_update_is_checked_too(ask) -> None:
+    await grant(ask, WRITE_ROLES)
+    path = f"{RBAC}/clusterroles/given"
+    changed = role("given", WRITE_ROLES, PODS)
+    assert (await ask("PUT", path, changed, token="user-token"))[0] == 403
+
+
+async def test_roles_gather_the_rules_of_others(ask) -> None:
+    gathers = {"clusterRoleSelectors": [{"matchLabels": {"part": "yes"}}]}
+    server = ask.server
+    await server.client.create(role("part", PODS, labels={"part": "yes"}))
+    await server.client.create(role("whole", aggregationRule=gathers))
+    await server.settled()
+    gathered = await server.client.get("rbac.authorization.k8s.io/v1/clusterroles", "whole")
+    assert gathered["rules"] == [PODS]
+    await server.client.delete("rbac.authorization.k8s.io/v1/clusterroles", "part")
+    await server.settled()
+    gathered = await server.client.get("rbac.authorization.k8s.io/v1/clusterroles", "whole")
+    assert not gathered["rules"]
+
+
+async def test_the_roles_for_people_gather_what_they_begin_with(ask) -> None:
+    before = await ask.server.client.get("rbac.authorization.k8s.io/v1/clusterroles", "admin")
+    await ask.server.settled()
+    after = await ask.server.client.get("rbac.authorization.k8s.io/v1/clusterroles", "admin")
+    assert len(after["rules"]) >= len(before["rules"]) > 20

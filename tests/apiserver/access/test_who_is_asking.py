@@ -1,0 +1,147 @@
+"""Tokens, nobody, and acting as somebody else."""
+
+import pytest
+
+from inkube.apiserver.auth import authenticators
+from inkube.apiserver.server import APIServer
+
+REVIEW = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
+TOKEN = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+BOT = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "bot"}}
+
+
+async def who(ask, **arguments):
+    code, body = await ask("POST", WHO, REVIEW, **arguments)
+    assert code == 201, body
+    return body["status"]["userInfo"]
+
+
+async def test_a_token_of_the_file_is_its_user(ask) -> None:
+    assert await who(ask, token="user-token") == {
+        "username": "plain-user",
+        "uid": "plain-uid",
+        "groups": ["plain-group", "system:authenticated"],
+    }
+
+
+@pytest.mark.parametrize("token", ["wrong", "a.b.c", "x" * 20_000 + ".y.z"])
+async def test_an_unknown_token_opens_nothing(ask, token: str) -> None:
+    assert (await ask("GET", "/readyz", token=token))[0] == 401
+
+
+async def test_nobody_may_see_the_health_but_no_resource(ask) -> None:
+    assert (await ask("GET", "/readyz", token=None))[0] == 200
+    code, body = await ask("GET", "/api/v1/secrets", token=None)
+    assert (code, body["reason"]) == (403, "Forbidden")
+    assert 'User "system:anonymous" cannot list resource "secrets"' in body["message"]
+
+
+async def test_the_kubeconfigs_token_is_the_administrators(ask) -> None:
+    assert (await who(ask, token=ask.server.security.token))["username"] == "system:admin"
+
+
+async def issued(ask, **spec) -> str:
+    await ask("POST", ACCOUNTS, BOT)
+    code, body = await ask("POST", f"{ACCOUNTS}/bot/token", {**TOKEN, "spec": spec})
+    assert code == 201, body
+    return body["status"]["token"]
+
+
+async def test_a_service_account_comes_with_its_own_token(ask) -> None:
+    user = await who(ask, token=await issued(ask))
+    assert user["username"] == "system:serviceaccount:default:bot"
+    assert "system:serviceaccounts:default" in user["groups"]
+
+
+async def test_a_token_ends_with_its_time(ask, clock) -> None:
+    token = await issued(ask, expirationSeconds=600)
+    assert (await ask("GET", "/readyz", token=token))[0] == 200
+    clock.advance(601)
+    assert (await ask("GET", "/readyz", token=token))[0] == 401
+
+
+async def test_a_token_ends_with_its_account(ask) -> None:
+    token = await issued(ask)
+    await ask("DELETE", f"{ACCOUNTS}/bot")
+    await ask("POST", ACCOUNTS, BOT)  # of the same name, but another
+    assert (await ask("GET", "/readyz", token=token))[0] == 401
+
+
+async def test_a_token_that_was_changed_opens_nothing(ask) -> None:
+    head, claims, signature = (await issued(ask)).split(".")
+    other = ("A" if signature[0] != "A" else "B") + signature[1:]
+    assert (await ask("GET", "/readyz", token=f"{head}.{claims}.{other}"))[0] == 401
+    assert (await ask("GET", "/readyz", token=f"{head}.{claims}."))[0] == 401
+
+
+async def test_acting_as_another_takes_rights(ask) -> None:
+    headers = {"Impersonate-User": "jane"}
+    assert (await who(ask, headers=headers))["username"] == "jane"
+    code, body = await ask("POST", WHO, REVIEW, token="user-token", headers=headers)
+    assert code == 403
+    assert "cannot impersonate-on:user-info:create" in body["message"]
+
+
+async def test_plain_impersonation_may_be_granted_by_name(ask) -> None:
+    group = "rbac.authorization.k8s.io"
+    rule = {"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"]}
+    role = {
+        "apiVersion": f"{group}/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "mask"},
+        "rules": [{**rule, "resourceNames": ["jane"]}],
+    }
+    binding = {
+        "apiVersion": f"{group}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "mask"},
+        "roleRef": {"kind": "ClusterRole", "name": "mask"},
+        "subjects": [{"kind": "User", "name": "plain-user"}],
+    }
+    for plural, body in (("clusterroles", role), ("clusterrolebindings", binding)):
+        assert (await ask("POST", f"/apis/{group}/v1/{plural}", body))[0] == 201
+    jane, tom = {"Impersonate-User": "jane"}, {"Impersonate-User": "tom"}
+    assert (await who(ask, token="user-token", headers=jane))["username"] == "jane"
+    assert (await ask("POST", WHO, REVIEW, token="user-token", headers=tom))[0] == 403
+    devs = {**jane, "Impersonate-Group": "devs"}
+    assert (await ask("POST", WHO, REVIEW, token="user-token", headers=devs))[0] == 403
+
+
+async def test_an_open_server_has_one_user(ask_open) -> None:
+    assert (await who(ask_open, token=None))["username"] == "system:admin"
+    assert (await who(ask_open, token="whatever"))["username"] == "system:admin"
+    jane = await who(ask_open, token=None, headers={"Impersonate-User": "jane"})
+    assert jane["username"] == "jane"
+
+
+def test_a_token_file_needs_three_columns(tmp_path) -> None:
+    path = tmp_path / "tokens"
+    path.write_text("token,name\n")
+    with pytest.raises(ValueError, match="at least 3 columns"):
+        authenticators.read_tokens(path)
+
+
+async def test_tokens_outlive_a_restart(tmp_path, token_file) -> None:
+    options = {"data": tmp_path / "data.db", "token_auth_file": token_file}
+    account = {"apiVersion": "v1", "kind": "ServiceAccount"}
+    meta = {"name": "bot", "namespace": "default"}
+    async with APIServer(**options) as server:
+        made = await server.client.create({**account, "metadata": meta})
+        claims = {
+            "iss": "https://kubernetes.default.svc.cluster.local",
+            "aud": ["https://kubernetes.default.svc.cluster.local"],
+            "exp": 1 << 40,
+            "nbf": 0,
+            "jti": "1",
+            "kubernetes.io": {
+                "namespace": "default",
+                "serviceaccount": {"name": "bot", "uid": made["metadata"]["uid"]},
+            },
+        }
+        token = server.security.authenticator.accounts.issue(claims)
+    async with APIServer(**options) as server:
+        found = server.security.authenticator.verify(token)
+        assert found.user.name == "system:serviceaccount:default:bot"
+    assert (tmp_path / "data.db.tokens.key").stat().st_mode & 0o077 == 0

@@ -1,0 +1,229 @@
+"""Bodies, patches, applies, schemas and queries nobody would send: every answer is a Status.
+
+`INKUBE_FUZZ=20000 pytest …` runs longer; `INKUBE_FUZZ_SEED` repeats a run.
+"""
+
+import copy
+import json
+import os
+import random
+
+import pytest
+import yaml
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+ROUNDS = int(os.environ.get("INKUBE_FUZZ", "250"))
+SEED = int(os.environ.get("INKUBE_FUZZ_SEED", "1"))
+
+NASTY = [
+    None, True, False, 0, -1, 1, 2**31, 2**53 + 1, 2**63, -(2**63) - 1, 2**64, 10**400, 1.5, -0.0,
+    1e308, 5e-324, "", " ", "a", "A", "\x00", "\ud800", "é\u0301", "😀" * 40, "x" * 300, "../..",
+    "a/b", "1", "0", "-1", "1e1000", "9" * 5000, "true", "null", "Strict", "All", ".", "..", "*",
+    "metadata", "2024-01-01T00:00:00Z", "9999-99-99T99:99:99Z", "0001-01-01T00:00:00Z", "(", "[",
+    "a" * 5000, "self", "self.a.all(x, x > 0)", "{}", "100Mi", "1e", "$ref", "%", "~1~0",
+    [], {}, [None], [[]], [{}], {"": ""}, {"a": None}, {"metadata": []}, [1, "a", None, {}],
+    {"name": {}}, {"$patch": "delete"}, {"$retainKeys": 1}, {"$setElementOrder/a": [1]},
+    {"$deleteFromPrimitiveList/a": "x"}, {"type": "object", "properties": 1}, {"rule": "self"},
+]  # fmt: skip
+KEYS = [
+    "metadata", "name", "namespace", "generateName", "resourceVersion", "uid", "labels", "spec",
+    "annotations", "finalizers", "ownerReferences", "managedFields", "creationTimestamp", "status",
+    "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "apiVersion", "kind", "data",
+    "binaryData", "immutable", "", "a", "$patch", "op", "path", "value", "from", "items", "type",
+    "properties", "additionalProperties", "x-kubernetes-validations", "default", "enum", "pattern",
+    "format", "maxItems", "nullable", "allOf", "not", "x-kubernetes-list-type", "multipleOf",
+    "x-kubernetes-list-map-keys", "x-kubernetes-embedded-resource", "additionalPrinterColumns",
+    "selectableFields", "jsonPath", "rule", "messageExpression", "fieldPath", "conversion",
+    "preconditions", "propagationPolicy", "dryRun", "orphanDependents", "replicas", "selector",
+]  # fmt: skip
+
+
+def below(value, path=()):
+    """Every place in a value."""
+    yield path
+    if isinstance(value, (dict, list)):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from below(item, (*path, key))
+
+
+def mutate(rng, value):
+    """One random change somewhere in the value."""
+    path = rng.choice(list(below(value)))
+    if not path:
+        return rng.choice(NASTY) if rng.random() < 0.3 else value
+    parent = value
+    for key in path[:-1]:
+        parent = parent[key]
+    last, action = path[-1], rng.randrange(8)
+    if action < 3:
+        parent[last] = copy.deepcopy(rng.choice(NASTY))
+    elif action == 3:
+        del parent[last]
+    elif action == 4 and isinstance(parent, dict):
+        parent[rng.choice(KEYS)] = parent.pop(last)
+    elif action == 5 and isinstance(parent, dict):
+        parent[rng.choice(KEYS)] = copy.deepcopy(rng.choice(NASTY))
+    elif action == 6:
+        parent[last] = nest(rng, parent[last])
+    elif isinstance(parent, list):
+        parent.append(copy.deepcopy(parent[last]))
+    else:
+        parent[last] = [parent[last]]
+    return value
+
+
+def nest(rng, value):
+    for _ in range(rng.choice([1, 2, 30, 239, 260])):
+        value = [value] if rng.random() < 0.5 else {"a": value}
+    return value
+
+
+def encode(rng, value):
+    """As JSON or YAML, sometimes with broken bytes."""
+    try:
+        text = json.dumps(value, ensure_ascii=rng.random() < 0.7)
+        if rng.random() < 0.2:
+            text = yaml.safe_dump(value)
+    except (RecursionError, yaml.YAMLError):
+        text = "{}"
+    data = bytearray(text.encode("utf-8", "surrogatepass"))
+    if rng.random() < 0.15 and data:
+        for _ in range(rng.randrange(1, 4)):
+            place = rng.randrange(len(data))
+            data[place : place + rng.randrange(3)] = rng.choice(
+                [b"", b"\x00", b"\xff", b'"', b"}", b"[", b"&a ", b"*a", b"!!binary ", b"NaN",
+                 b"1e999", b"\\ud800", b"\n---\n", b"<<: ", b"? ", b"| "]
+            )  # fmt: skip
+    return bytes(data)
+
+
+MEDIA = [
+    "application/json", "application/yaml", "application/merge-patch+json",
+    "application/json-patch+json", "application/apply-patch+yaml",
+    "application/strategic-merge-patch+json", "application/vnd.kubernetes.protobuf", "text/plain",
+]  # fmt: skip
+QUERIES = [
+    "", "", "", "dryRun=All", "dryRun=All&fieldValidation=Strict", "fieldValidation=Ignore",
+    "fieldManager=a", "fieldManager=a&force=true", "fieldManager=%00", "dryRun=x",
+    "propagationPolicy=Foreground", "gracePeriodSeconds=-1", "gracePeriodSeconds=" + "9" * 30,
+    "resourceVersion=" + "9" * 5000, "limit=1", "limit=-1", "continue=e30", "continue=%ff",
+    "labelSelector=a+in+(", "fieldSelector=metadata.name%3D", "fieldSelector=%3D%3D",
+    "resourceVersion=1&resourceVersionMatch=Exact", "watch=1&timeoutSeconds=-1&resourceVersion=x",
+    "continue=eyJydiI6OTk5OTk5OTk5OTk5OTk5OTk5OTk5LCJzdGFydCI6ImEifQ", "pretty=1", "watch=0",
+    "sendInitialEvents=1&watch=1&timeoutSeconds=0&resourceVersionMatch=NotOlderThan&limit=x",
+]  # fmt: skip
+ACCEPT = ["*/*", "application/json", "application/yaml", "text/html", ";;;q=,",
+          "application/json;as=Table;g=meta.k8s.io;v=v1",
+          "application/yaml;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"]  # fmt: skip
+
+
+def seeds(crd):
+    """Requests that are fine before they are mutated: method, path, media, body."""
+    v1 = "/apis/example.com/v1/namespaces/default/boats"
+    maps, apps = "/api/v1/namespaces/default/configmaps", "/apis/apps/v1/namespaces/default"
+    crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    meta = {"name": "f", "namespace": "default", "labels": {"a": "b"}, "annotations": {"a": "b"},
+            "finalizers": ["a.example.com/x"],
+            "ownerReferences": [{"apiVersion": "v1", "kind": "A", "name": "a", "uid": "u"}],
+            "managedFields": [{"manager": "m", "operation": "Apply", "apiVersion": "v1",
+                               "time": "2024-01-01T00:00:00Z", "fieldsType": "FieldsV1",
+                               "fieldsV1": {"f:data": {"f:a": {}}}}]}  # fmt: skip
+    spec = {"replicas": 1, "size": 2.5, "name": "a", "any": {"a": [1]},
+            "crew": [{"name": "a", "port": 1}, {"name": "b", "port": "x"}]}  # fmt: skip
+    boat = {"apiVersion": "example.com/v1", "kind": "Boat", "metadata": meta, "spec": spec,
+            "status": {"replicas": 1, "selector": "a=b"}}  # fmt: skip
+    cm = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"a": "b"},
+          "binaryData": {"c": "AAAA"}, "immutable": False}  # fmt: skip
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [
+        {"name": "c", "image": "i", "ports": [{"containerPort": 80}],
+         "env": [{"name": "A", "value": "b"}],
+         "resources": {"limits": {"cpu": "1"}, "requests": {"cpu": "100m"}}}]}}  # fmt: skip
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": {
+        "replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": template}}  # fmt: skip
+    options = {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0,
+               "dryRun": ["All"], "propagationPolicy": "Background",
+               "preconditions": {"uid": "u", "resourceVersion": "1"}}  # fmt: skip
+    scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "f"},
+             "spec": {"replicas": 2}}  # fmt: skip
+    steps = [{"op": "add", "path": "/spec/any", "value": {"b": 1}},
+             {"op": "test", "path": "/metadata/name", "value": "f"},
+             {"op": "move", "from": "/spec/size", "path": "/spec/any/b"},
+             {"op": "copy", "from": "/spec/any", "path": "/spec/any/c"},
+             {"op": "remove", "path": "/spec/crew/0"}]  # fmt: skip
+    found = [("POST", crds, MEDIA[0], crd), ("PUT", f"{crds}/fuzz.example.com", MEDIA[0], crd),
+             ("PATCH", f"{crds}/fuzz.example.com", MEDIA[2], crd),
+             ("PATCH", f"{crds}/fuzz.example.com", MEDIA[4], crd)]  # fmt: skip
+    for path, body in ((v1, boat), (maps, cm), (f"{apps}/deployments", deployment)):
+        fresh = {**body, "metadata": {**meta, "name": "", "generateName": "f-", "finalizers": []}}
+        found += [("POST", path, MEDIA[0], fresh), ("PUT", f"{path}/f", MEDIA[0], body)]
+        found += [("PATCH", f"{path}/f", media, body) for media in (*MEDIA[2:3], *MEDIA[4:6])]
+        found += [
+            ("PATCH", f"{path}/f", MEDIA[3], steps),
+            ("DELETE", f"{path}/f", MEDIA[0], options),
+        ]
+        found += [("PUT", f"{path}/f/status", MEDIA[0], body), ("GET", path, MEDIA[0], None)]
+        found += [("PUT", f"{path}/f/scale", MEDIA[0], scale), ("GET", f"{path}/f", MEDIA[0], None)]
+        found += [
+            ("PATCH", f"{path}/f/scale", MEDIA[2], scale),
+            ("DELETE", path, MEDIA[0], options),
+        ]
+    return found
+
+
+def crd_of(base):
+    """The CRD of another kind, with more of what a schema may hold."""
+    crd = copy.deepcopy(base)
+    crd["metadata"]["name"] = "fuzz.example.com"
+    crd["spec"]["names"] = {"plural": "fuzz", "kind": "Fuzz"}
+    version = crd["spec"]["versions"][0]
+    version["additionalPrinterColumns"] = [
+        {"name": "Size", "type": "integer", "jsonPath": ".spec.size"}
+    ]
+    version["selectableFields"] = [{"jsonPath": ".spec.name"}]
+    properties = version["schema"]["openAPIV3Schema"]["properties"]
+    properties["spec"]["properties"]["more"] = {
+        "type": "object",
+        "additionalProperties": {"type": "string", "format": "date-time", "maxLength": 9},
+        "maxProperties": 3,
+        "x-kubernetes-validations": [
+            {"rule": "self.all(k, self[k].size() > 1)", "message": "short", "reason": "FieldValueInvalid"},
+            {"rule": "self == oldSelf", "messageExpression": "'a' + string(self.size())"},
+        ],
+    }  # fmt: skip
+    properties["spec"]["anyOf"] = [{"required": ["name"]}, {"not": {"required": ["size"]}}]
+    return crd
+
+
+async def one(rng, web, requests):
+    """Send one mutated request; what it was and what came back."""
+    method, path, media, body = rng.choice(requests)
+    if body is not None:
+        body = copy.deepcopy(body)
+        for _ in range(rng.randrange(4)):
+            body = mutate(rng, body)
+    if rng.random() < 0.05:
+        media = rng.choice(MEDIA)
+    if rng.random() < 0.03:
+        method = rng.choice(["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+    query = rng.choice(QUERIES)
+    data = None if body is None else encode(rng, body)
+    if query == "" and media == MEDIA[4]:
+        query = "fieldManager=f"
+    url = f"{path}?{query}" if query else path
+    answer = await web.ask(method, url, data, Content_Type=media, Accept=rng.choice(ACCEPT))
+    return (method, url, media, data), answer
+
+
+async def test_no_body_is_too_strange_to_be_answered(web, crd):
+    rng = random.Random(SEED)
+    requests = seeds(crd)
+    for number in range(ROUNDS):
+        sent, answer = await one(rng, web, requests)
+        assert b"see the log" not in answer.body, (number, sent, answer.body)
+        assert answer.code < 505, (number, sent, answer.body)
+    assert (await web.ask("GET", "/readyz")).body == b"ok"
+
+
+@pytest.fixture
+def crd(boat_crd):
+    return crd_of(boat_crd)

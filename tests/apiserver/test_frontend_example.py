@@ -1,0 +1,53 @@
+"""The front-end example runs under node against a server, and is what its sources compile to."""
+
+import asyncio
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from inkube import APIServer
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "frontend"
+NODE = shutil.which("node")
+TSC = EXAMPLE / "node_modules" / ".bin" / "tsc"
+CLEAN = {"fields": {}, "form": []}
+
+
+async def output_of(*command):
+    """What a command prints."""
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    told, complaints = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == 0, (told + complaints).decode()
+    return told.decode()
+
+
+@pytest.mark.skipif(NODE is None, reason="node is not installed")
+async def test_a_form_is_validated_saved_and_kept_current():
+    async with APIServer(offline=True, retry_seconds=0.0) as server:
+        told = await output_of(NODE, EXAMPLE / "lib" / "main.js", server.url)
+    steps = [json.loads(line) for line in told.splitlines()]
+    shown = {each["step"]: each["value"] for each in steps}
+    assert list(shown["first try"]["fields"]) == ["title"]
+    assert shown["second try"] == {"fields": {"branch": wrong("mian")}, "form": []}
+    assert [shown[step] for step in ("third try", "created", "polled")] == [CLEAN] * 3
+    assert shown["branch gone"] == {"fields": {"branch": "branch not found"}, "form": []}
+    badges = [each["value"] for each in steps if each["step"] == "badges"]
+    assert badges == [
+        [{"name": "dashboards", "text": "healthy"}],
+        [{"name": "dashboards", "text": "1 error"}],
+    ]
+
+
+def wrong(branch):
+    return f'Invalid value: "{branch}": branch not found'
+
+
+@pytest.mark.skipif(not TSC.exists(), reason="npm install was not run in examples/frontend")
+async def test_what_runs_is_what_the_sources_compile_to(tmp_path):
+    await output_of(TSC, "--project", EXAMPLE, "--outDir", tmp_path)
+    for path in tmp_path.iterdir():
+        assert path.read_text() == (EXAMPLE / "lib" / path.name).read_text()
