@@ -144,7 +144,7 @@ class Collector:
             for key in unknown:
                 add(key)
 
-        ends = [self._catalog.follow(follow), self._catalog.on_change(retry)]
+        ends = [self._catalog.follow(follow, known=True), self._catalog.on_change(retry)]
 
         def end() -> None:
             for each in ends:
