@@ -19,6 +19,7 @@ NAME = "garbage"
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
 _REMEMBERED = 500  # owners that went last, as many as the reference's cache of absent owners keeps
+_WORKERS = 20  # --concurrent-gc-syncs
 _WRITER = "kube-controller-manager"
 
 
@@ -262,4 +263,5 @@ def _policy(item: Item) -> str:
 def add(manager: Manager, catalog: Catalog) -> None:
     """Let the manager run the collector."""
     collector = Collector(manager.client, catalog)
-    manager.add(Controller(NAME, collector.reconcile, (), sources=(collector.feed,)))
+    source = collector.feed
+    manager.add(Controller(NAME, collector.reconcile, (), concurrency=_WORKERS, sources=(source,)))

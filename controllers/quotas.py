@@ -44,7 +44,7 @@ class QuotaController:
                 return None
             raise
         hard = (quota.get("spec") or {}).get("hard") or {}
-        status = {"hard": hard, "used": await self._used(key.namespace, hard)}
+        status = {"hard": hard, "used": await self._used(key.namespace, quotas.limits(quota))}
         if not hard:
             status = {}
         if (quota.get("status") or {}) != status:
