@@ -5,8 +5,7 @@ Long-running requests are not counted. Follows the max-in-flight filter of apise
 """
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 
 from aiohttp import web
 
@@ -17,6 +16,9 @@ _IPV4 = re.compile(r"127(?:\.\d{1,3}){3}")  # a name may begin so too, such as 1
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 
 
+_UNCOUNTED = nullcontext()
+
+
 class Guard:
     """Counts requests and checks hosts. `open_hosts`: None lets any Host pass."""
 
@@ -25,23 +27,23 @@ class Guard:
         self._limit = limit
         self._active = 0
 
-    @contextmanager
-    def admit(self, request: web.BaseRequest, *, long: bool) -> Iterator[None]:
-        """Let a request in, or raise StatusError 403 or 429."""
+    def admit(self, request: web.BaseRequest, *, long: bool) -> AbstractContextManager[object]:
+        """Let a request in while the context lasts, or raise StatusError 403 or 429."""
         if self._loopback_only and not is_loopback(request.host):
             raise status.forbidden(
                 "", "", "", f"host {request.host!r} is not loopback; ask with credentials"
             )
         if long:
-            yield
-            return
+            return _UNCOUNTED
         if self._active >= self._limit:
             raise too_many_requests()
+        return self
+
+    def __enter__(self) -> None:
         self._active += 1
-        try:
-            yield
-        finally:
-            self._active -= 1
+
+    def __exit__(self, *error: object) -> None:
+        self._active -= 1
 
 
 def is_loopback(host: str) -> bool:

@@ -261,6 +261,7 @@ class APIServer:
 
 def _request_factory(origins: Origins) -> Callable[..., BaseRequest]:
     """Requests whose body may be as large as kube-apiserver's."""
+    loop = asyncio.get_running_loop()
     kind: type[BaseRequest] = BaseRequest
     if origins:
         kind = type("OriginRequest", (OriginRequest,), {"origins": origins})
@@ -272,7 +273,6 @@ def _request_factory(origins: Origins) -> Callable[..., BaseRequest]:
         writer: AbstractStreamWriter,
         task: asyncio.Task[None],
     ) -> BaseRequest:
-        loop = asyncio.get_running_loop()
         return kind(message, payload, protocol, writer, task, loop, client_max_size=bodies.MAX_BODY)
 
     return make
