@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from inkube.apiserver import bodies, changes, intake, ownership, responses
+from inkube.apiserver import bodies, changes, intake, ownership, responses, tables
 from inkube.apiserver.calls import Call
 from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.identity import Identity
@@ -129,8 +129,12 @@ class ScaleHandler:
 
     def _answer(self, exchange: Exchange, obj: Object) -> web.StreamResponse:
         call = exchange.call
+        form = exchange.form
         scale = to_scale(call, obj, owned=True)
-        return responses.render(scale, exchange.form, warnings=call.warnings)
+        if form.kind:
+            now = self._identity.now()
+            scale = tables.transform(call, [scale], form, now, include=form.include)
+        return responses.render(scale, form, warnings=call.warnings)
 
 
 def to_scale(call: Call, obj: Object, *, lenient: bool = False, owned: bool = False) -> Object:

@@ -12,7 +12,7 @@ import orjson
 from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.resources import Resource, Served
-from inkube.schemas import decoding, names, objectmeta
+from inkube.schemas import decoding, metadecoding, names, objectmeta, scalechecks
 from inkube.schemas.builtin import conversion
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin.behaviours import Behaviour
@@ -50,6 +50,7 @@ class Strategy:
     def settle_applied(self, served: Served, obj: Object) -> Object:
         """Default what an apply merged. Its fields are known already, its nulls are meant."""
         served.schema.default(obj)
+        obj["metadata"] = metadecoding.decode(obj["metadata"], [], lenient=True)
         return obj
 
     def prepare_create(self, call: Call, obj: Object) -> None:
@@ -80,6 +81,7 @@ class Strategy:
             obj["metadata"], namespaced=call.resource.namespaced, name_check=names.subdomain
         )
         errors += call.served.schema.validate(obj)
+        errors += _scale_errors(call, obj)
         return errors + self._rules(call, obj, None, errors)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
@@ -87,7 +89,12 @@ class Strategy:
         errors = objectmeta.validate_update(
             obj["metadata"], old["metadata"], namespaced=call.resource.namespaced
         )
-        errors += call.served.schema.validate(obj, old)
+        schema = call.served.schema
+        if call.subresource == "status":
+            errors += schema.validate_status(obj, old)
+        else:
+            errors += schema.validate(obj, old)
+        errors += _scale_errors(call, obj)
         return errors + self._rules(call, obj, old, errors)
 
     def _rules(
@@ -142,6 +149,15 @@ class Strategy:
         fresh["apiVersion"] = resource.storage.api_version
         resource.storage.schema.prune_and_default(fresh, None, lenient=True)
         return entry.value if _same(fresh, entry.value) else fresh
+
+
+def _scale_errors(call: Call, obj: Object) -> list[FieldError]:
+    """What is wrong where the scale subresource reads; /status answers for its own part only."""
+    paths = call.served.version.scale
+    if paths is None:
+        return []
+    spec = [] if call.subresource == "status" else scalechecks.spec(obj, paths)
+    return spec + scalechecks.status(obj, paths)
 
 
 def _only_status(obj: Object, old: Object) -> None:

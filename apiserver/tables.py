@@ -35,6 +35,12 @@ AGE_DESCRIPTION = (
 )
 _NAME = Column("Name", "string", ".metadata.name", "name", NAME_DESCRIPTION)
 _AGE = Column("Age", "date", ".metadata.creationTimestamp", "", AGE_DESCRIPTION)
+_SCALE = (
+    _NAME,
+    Column("Desired", "integer", ".spec.replicas", "", "Number of desired replicas"),
+    Column("Available", "integer", ".status.replicas", "", "Number of actual replicas"),
+    _AGE,
+)
 INCLUDES = ("", "Metadata", "Object", "None")
 
 
@@ -113,6 +119,8 @@ def table(
 
 def columns(call: Call) -> list[Column]:
     """The columns of a kind, its name first."""
+    if call.subresource == "scale":
+        return list(_SCALE)
     own = list(call.served.version.columns)
     if call.resource.builtin:
         return own or [_NAME, _AGE]
@@ -129,7 +137,7 @@ def row(
 ) -> Object:
     """One TableRow."""
     cells = None
-    if call.resource.builtin:
+    if call.resource.builtin and call.subresource != "scale":
         cells = builtin_columns.cells(call.resource.group, call.resource.plural, obj, now)
     if cells is None:
         cells = [cell(column, obj, now) for column in shown]

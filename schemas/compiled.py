@@ -5,6 +5,7 @@ the first such value comes, and kept.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +13,7 @@ from inkube.schemas import embedded, filling, listtypes, metadecoding
 from inkube.schemas.checks import Compiler
 from inkube.schemas.correlation import Correlation
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.fieldpaths import NO_FIELD
 from inkube.schemas.findings import Sink
 from inkube.schemas.ratcheting import RatchetCompiler, RatchetSink
 from inkube.schemas.structural import Node, Schema
@@ -58,7 +60,20 @@ class CompiledSchema:
 
         With `old`, what was wrong there and has not changed is forgiven.
         """
-        errors: list[FieldError] = self.schema_errors(obj, old)
+        return self.schema_errors(obj, old) + self._other_errors(obj, old)
+
+    def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
+        """The same for a write to /status: only the status meets the schema, by its own.
+
+        Texts then begin below the status, fields do not (validator.go, ValidateStatusUpdate).
+        """
+        found: list[FieldError] = []
+        if "status" in obj and self._status is not None:
+            found = self._status.schema_errors(obj["status"], old.get("status"))
+        return [_below_status(error) for error in found] + self._other_errors(obj, old)
+
+    def _other_errors(self, obj: Object, old: Object | None) -> list[FieldError]:
+        errors: list[FieldError] = []
         if self.node.holds(embedded.KEYWORD):
             errors.extend(embedded.validate(self.node, obj))
         if self.node.holds(listtypes.KEYWORD) and not (old is not None and self._repeats(old)):
@@ -87,12 +102,22 @@ class CompiledSchema:
         return next(iter(listtypes.validate(self.node, obj)), None) is not None
 
     @cached_property
+    def _status(self) -> "CompiledSchema | None":
+        schema = (self.schema.get("properties") or {}).get("status")
+        return None if schema is None else CompiledSchema(schema, resource_root=False)
+
+    @cached_property
     def _compiler(self) -> Compiler:
         return Compiler()
 
     @cached_property
     def _ratchet_compiler(self) -> RatchetCompiler:
         return RatchetCompiler()
+
+
+def _below_status(error: FieldError) -> FieldError:
+    field = "status" if error.field == NO_FIELD else f"status.{error.field}"
+    return replace(error, field=field)
 
 
 def _distinct(errors: Iterator[FieldError] | Sink) -> list[FieldError]:

@@ -1,0 +1,71 @@
+"""What a custom resource must hold where its scale subresource reads: numbers and a selector.
+
+Follows apiextensions-apiserver/pkg/registry/customresource/validator.go (ValidateScaleSpec,
+ValidateScaleStatus) and the texts of apimachinery's unstructured helpers.
+"""
+
+from typing import Any
+
+from inkube.schemas import gotext
+from inkube.schemas.definitions import Scale
+from inkube.schemas.fielderrors import FieldError, invalid
+
+Object = dict[str, Any]
+_MOST = 2**31 - 1
+_GO_TYPES: dict[type, str] = {int: "int64", str: "string"}
+_ABSENT = object()
+
+
+def spec(obj: Object, scale: Scale) -> list[FieldError]:
+    """What is wrong with the wanted replicas."""
+    return _replicas(obj, scale.spec_replicas)
+
+
+def status(obj: Object, scale: Scale) -> list[FieldError]:
+    """What is wrong with the counted replicas and the selector."""
+    errors = _replicas(obj, scale.status_replicas)
+    if scale.label_selector:
+        text = _trouble(obj, scale.label_selector, str)
+        errors += [invalid(scale.label_selector, "", text)] if text else []
+    return errors
+
+
+def _replicas(obj: Object, path: str) -> list[FieldError]:
+    text = _trouble(obj, path, int)
+    if text:
+        return [invalid(path, 0, text)]
+    number = _find(obj, path)[0]
+    if number is _ABSENT:
+        return []
+    if number < 0:
+        return [invalid(path, number, "should be a non-negative integer")]
+    if number > _MOST:
+        return [invalid(path, number, f"should be less than or equal to {_MOST}")]
+    return []
+
+
+def _trouble(obj: Object, path: str, wanted: type) -> str:
+    """Why there is no value of the wanted type at the path; "" also when nothing is there."""
+    value, place, inside = _find(obj, path)
+    if value is _ABSENT or (not inside and type(value) is wanted):
+        return ""
+    expected = "map[string]interface{}" if inside else _GO_TYPES[wanted]
+    kind = gotext.type_name(value)
+    return (
+        f"{place} accessor error: {gotext.plain(value)} is of the type {kind}, expected {expected}"
+    )
+
+
+def _find(obj: Object, path: str) -> tuple[Any, str, bool]:
+    """The value at the path, or what stands in the way: value, its path, whether in the way."""
+    value: Any = obj
+    names = path.removeprefix(".").split(".")
+    for depth, name in enumerate(names):
+        if value is None:
+            return _ABSENT, path, False
+        if not isinstance(value, dict):
+            return value, f".{'.'.join(names[: depth + 1])}", True
+        if name not in value:
+            return _ABSENT, path, False
+        value = value[name]
+    return value, f".{'.'.join(names)}", False
