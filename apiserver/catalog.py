@@ -14,7 +14,7 @@ from inkube.storage.store import Store
 
 logger = logging.getLogger(__name__)
 _EVERYTHING = "/registry/"
-_BONDS = (b'"ownerReferences"', b'"deletionTimestamp"')
+_OWNED, _GOING = b'"ownerReferences"', b'"deletionTimestamp"'
 
 
 class LiveCatalog:
@@ -83,4 +83,4 @@ def _kind(resource: Resource, version: str = "") -> Kind | None:
 
 
 def _is_bound(entry: Entry) -> bool:
-    return any(bond in entry.data for bond in _BONDS)
+    return _OWNED in entry.data or _GOING in entry.data
