@@ -13,7 +13,6 @@ from inkube.apiserver.identity import Identity
 from inkube.apiserver.registry import Change
 from inkube.schemas import apply as apply_rules
 from inkube.schemas import decoding, status
-from inkube.schemas import patch as patches
 from inkube.schemas.unmarshal import cannot_unmarshal
 
 Object = dict[str, Any]
@@ -48,6 +47,8 @@ def patch(call: Call, kind: str, document: bodies.Patch) -> Change:
 
 
 def patched(call: Call, kind: str, old: Object, body: Any) -> Object:
+    from inkube.schemas import patch as patches  # with jsonpatch, at the first patch
+
     if kind == "json":
         new, warnings = patches.apply_json_patch(old, body)
         if call.options.validation != "Ignore":
