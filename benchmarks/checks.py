@@ -16,7 +16,8 @@ from benchmarks.servers import Request, Server
 
 REPOSITORIES = 1_000
 DELAY = 0.2
-READS = 4_000
+READS = 2_000
+ROUNDS = 3
 PATIENCE = 30.0
 HOST = "git.example"
 HOSTS = "/apis/world.inkube.dev/v1/githosts"
@@ -29,12 +30,12 @@ def measure() -> Iterable[Figure]:
     with servers.inkube("--in-memory", "--offline", "--recheck-unhealthy", "1") as server:
         with closing(server.connect()) as connection:
             servers.ask(connection, Request("POST", HOSTS, _host()))
-        quiet = answers(server)
+        quiet = min((answers(server) for _ in range(ROUNDS)), key=_p99)
         started = time.perf_counter()
         load.send(server.port, (Request("POST", COLLECTION, _bad(n)).raw for n in _numbers()))
         yield _told(server, started)
         before = server.cpu_seconds
-        busy = answers(server)
+        busy = [each for _ in range(ROUNDS) for each in answers(server)]
         used = server.cpu_seconds - before
     what = f"p99 of GET beside {REPOSITORIES:,} failing repositories, over p99 alone"
     note = f"{_p99(busy):.2f} over {_p99(quiet):.2f} ms; the server worked {used:.1f} s"
