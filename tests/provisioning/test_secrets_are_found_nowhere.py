@@ -78,7 +78,7 @@ WAYS = {
         "POST",
         REPOSITORIES,
         JSON,
-        repository("b", secure={"password": {"create": SECRET}}),
+        repository("other", secure={"password": {"create": SECRET}}),
     ),
     "secure is a list": ("POST", REPOSITORIES, JSON, repository("b", secure=[SECRET])),
     "secure is a text": ("POST", REPOSITORIES, JSON, repository("b", secure=SECRET)),
@@ -87,7 +87,7 @@ WAYS = {
         "POST",
         REPOSITORIES,
         JSON,
-        repository("b", secure={"token": {"create": SECRET, "remove": True}}),
+        repository("both", secure={"token": {"create": SECRET, "remove": True}}),
     ),
     "broken JSON": ("POST", REPOSITORIES, JSON, json.dumps(repository())[:-2]),
     "broken YAML": ("POST", REPOSITORIES, "application/yaml", f"secure: {{token: {SECRET}"),
@@ -187,4 +187,5 @@ def check_that_values_arrived(heard):
     assert heard.told["create"].startswith("201")
     assert heard.told["apply"].startswith("200")
     assert heard.told["merge"].startswith("200")
+    assert heard.told["secure is a list"].startswith("422")
     assert '"MODIFIED"' in heard.told["watch"] or '"ADDED"' in heard.told["watch"]
