@@ -25,6 +25,8 @@ class Options:
     """`controllers.kinds.KindModule`s beside the built-in ones."""
     controllers: bool = True
     """Whether the built-in controllers run."""
+    event_ttl: float = 3600.0
+    """Seconds that events stay after they were last written."""
     offline: bool = False
     """Outside systems are those of the world's kinds only."""
     recheck_healthy: float = 300.0

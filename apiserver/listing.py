@@ -1,17 +1,14 @@
-"""Lists: ListOptions and their validation, selectors, pages at one revision, continue tokens.
+"""Lists: ListOptions and their validation, selectors, pages at one revision.
 
-Follows apimachinery/pkg/apis/meta/internalversion/validation and
-apiserver/pkg/storage/continue.go.
+Follows apimachinery/pkg/apis/meta/internalversion/validation and apiserver/pkg/storage/cacher.
 """
 
-import base64
-import binascii
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
+from inkube.apiserver import continuation
 from inkube.apiserver.calls import Call
 from inkube.apiserver.options import Query, parse_int, truthy
 from inkube.apiserver.registry import Registry
@@ -175,49 +172,82 @@ def single_name(call: Call, options: ListOptions) -> str:
 async def find(registry: Registry, call: Call, options: ListOptions) -> Page:
     """The page that the options ask for."""
     store = registry.store
-    prefix = call.resource.key(call.namespace, "")
     matches = matcher(call, options)
-    if not options.token and options.limit <= 0 and options.match != "Exact":
-        await _wait_for(registry, options.resource_version)
-        return Page(selected(call, store.list(prefix), matches), store.revision)
-    return await _page(registry, call, options, matches)
+    if options.token or options.limit > 0 or options.match == "Exact":
+        return await _page(registry, call, options, matches)
+    if options.resource_version not in ("", "0"):
+        check_known(_version(options.resource_version), store.revision)
+    name = single_name(call, options)
+    if name:
+        entry = store.get(call.resource.key(call.namespace, name))
+        entries = [] if entry is None else [entry]
+    else:
+        entries = store.list(call.resource.key(call.namespace, ""))
+    return Page(selected(call, entries, matches), store.revision)
 
 
 async def _page(
     registry: Registry, call: Call, options: ListOptions, matches: Matcher | None
 ) -> Page:
     store, prefix = registry.store, call.resource.key(call.namespace, "")
-    after, revision = "", store.revision
+    after, revision = _place(options, store.revision)
+    try:
+        entries = await store.list_at(prefix, revision)
+    except storage_errors.Compacted as error:
+        raise _expired(options, after) from error
+    except storage_errors.FutureRevision as error:
+        raise too_large(revision, store.revision) from error
+    start = bisect_right(entries, prefix + after, key=_key_of) if after else 0
+    left = entries[start:] if start else entries
+    if options.limit <= 0:
+        return Page(selected(call, left, matches), revision)
+    shown, seen = _first(call, left, matches, options.limit)
+    if seen == len(left):
+        return Page(shown, revision)
+    token = continuation.encode(shown[-1].key.removeprefix(prefix), revision)
+    return Page(shown, revision, token, None if matches else len(left) - seen)
+
+
+def _place(options: ListOptions, newest: int) -> tuple[str, int]:
+    """The key to begin after, and the revision to read. Raises StatusError 400 or 504."""
     if options.token:
         if options.resource_version:
             raise status.bad_request(
                 "specifying resource version is not allowed when using continue"
             )
-        after, revision = _read_token(options.token, prefix)
-        revision = revision or store.revision
-    elif options.resource_version not in ("", "0") and options.match != "NotOlderThan":
-        revision = _version(options.resource_version)
-        await _wait_for(registry, options.resource_version)
-    try:
-        entries = await store.list_at(prefix, revision)
-    except storage_errors.Compacted as error:
-        raise _expired(options, after, prefix) from error
-    except storage_errors.FutureRevision as error:
-        raise too_large(revision, store.revision) from error
-    left = [entry for entry in selected(call, entries, matches) if entry.key > after]
-    if options.limit <= 0 or len(left) <= options.limit:
-        return Page(left, revision)
-    shown = left[: options.limit]
-    token = _make_token(shown[-1].key.removeprefix(prefix), revision)
-    remaining = None if matches else len(left) - options.limit
-    return Page(shown, revision, token, remaining)
+        after, revision = continuation.decode(options.token)
+        return after, newest if revision < 0 else revision
+    if options.resource_version in ("", "0"):
+        return "", newest
+    wanted = _version(options.resource_version)
+    check_known(wanted, newest)
+    return "", newest if options.match == "NotOlderThan" else wanted
 
 
-def _expired(options: ListOptions, after: str, prefix: str) -> status.StatusError:
+def _first(
+    call: Call, entries: list[Entry], matches: Matcher | None, limit: int
+) -> tuple[list[Entry], int]:
+    """The first entries that match, and how many were looked at for them."""
+    if matches is None:
+        return entries[:limit], min(limit, len(entries))
+    found: list[Entry] = []
+    for seen, entry in enumerate(entries, 1):
+        if matches(call.resource.view(entry, call.served)):
+            found.append(entry)
+            if len(found) == limit:
+                return found, seen
+    return found, len(entries)
+
+
+def _key_of(entry: Entry) -> str:
+    return entry.key
+
+
+def _expired(options: ListOptions, after: str) -> status.StatusError:
     if not options.token:
         return status.expired(TOO_OLD)
     error = status.expired(TOO_OLD_TOKEN)
-    error.metadata = {"continue": _make_token(after.removeprefix(prefix).rstrip("\0"), -1)}
+    error.metadata = {"continue": continuation.encode(after, -1)}
     return error
 
 
@@ -235,14 +265,6 @@ def _version(text: str) -> int:
         raise status.bad_request(
             f"invalid resource version: resourceVersion: Invalid value: {quote(text)}: {error}"
         ) from error
-
-
-async def _wait_for(registry: Registry, version: str) -> None:
-    """A version of the future is not waited for: this store's revisions are all known."""
-    if version in ("", "0"):
-        return
-    wanted = _version(version)
-    check_known(wanted, registry.store.revision)
 
 
 def check_known(wanted: int, newest: int) -> None:
@@ -266,21 +288,3 @@ def too_large(wanted: int, current: int) -> status.StatusError:
     )
     error.headers["Retry-After"] = "1"
     return error
-
-
-def _make_token(start: str, revision: int) -> str:
-    document = {"v": "meta.k8s.io/v1", "rv": revision, "start": start + "\0"}
-    return base64.urlsafe_b64encode(orjson.dumps(document)).decode().rstrip("=")
-
-
-def _read_token(token: str, prefix: str) -> tuple[str, int]:
-    """The key to go on after, and the revision; 0 for an inconsistent continuation."""
-    try:
-        raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
-        document = orjson.loads(raw)
-        revision, start = int(document["rv"]), str(document["start"])
-    except (binascii.Error, ValueError, KeyError, TypeError) as error:
-        raise status.bad_request(
-            f"invalid continue token: continue key is not valid: {error}"
-        ) from error
-    return prefix + start.removesuffix("\0"), max(revision, 0)

@@ -52,7 +52,7 @@ from inkube.apiserver.reviews import Reviews
 from inkube.apiserver.scale import ScaleHandler
 from inkube.apiserver.streams import Streams
 from inkube.apiserver.tokenrequests import TokenRequestHandler
-from inkube.controllers import aggregation, crds, garbage, namespaces, quotas
+from inkube.controllers import aggregation, crds, expiry, garbage, namespaces, quotas
 from inkube.controllers.clock import SystemClock
 from inkube.controllers.manager import Manager
 from inkube.controllers.provisioning import options as provisioning_options
@@ -122,12 +122,13 @@ class APIServer:
         self._defer_kinds()
         await bootstrap.first_objects(self.client, roles=self.options.authorization_mode == "RBAC")
         crds.add(self.manager, Installer(self.resources, chain))
-        aggregation.add(self.manager, self.client)
         if self.options.controllers:
+            aggregation.add(self.manager, self.client)
             catalog = LiveCatalog(self.store, self.resources)
             namespaces.add(self.manager, catalog)
             garbage.add(self.manager, catalog)
             quotas.add(self.manager, catalog)
+            expiry.add(self.manager, self.options.event_ttl)
         await self._serve()
         await self._stack.enter_async_context(self.manager)
         if self.options.definitions:

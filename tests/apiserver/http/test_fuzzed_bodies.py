@@ -154,7 +154,8 @@ def seeds(crd):
              ("PATCH", f"{crds}/fuzz.example.com", MEDIA[2], crd),
              ("PATCH", f"{crds}/fuzz.example.com", MEDIA[4], crd)]  # fmt: skip
     for path, body in ((v1, boat), (maps, cm), (f"{apps}/deployments", deployment)):
-        found += [("POST", path, MEDIA[0], body), ("PUT", f"{path}/f", MEDIA[0], body)]
+        fresh = {**body, "metadata": {**meta, "name": "", "generateName": "f-", "finalizers": []}}
+        found += [("POST", path, MEDIA[0], fresh), ("PUT", f"{path}/f", MEDIA[0], body)]
         found += [("PATCH", f"{path}/f", media, body) for media in (*MEDIA[2:3], *MEDIA[4:6])]
         found += [
             ("PATCH", f"{path}/f", MEDIA[3], steps),

@@ -1,0 +1,82 @@
+"""Continue tokens: where a list in pages goes on, and at which revision.
+
+Base64url JSON `{"v":"meta.k8s.io/v1","rv":REVISION,"start":KEY}`, as apiserver/pkg/storage reads it
+(continue.go), so that tokens made by hand behave as they do there.
+"""
+
+import base64
+import posixpath
+import re
+from typing import Any
+
+import orjson
+
+from inkube.schemas import gojson, status
+
+_VERSION = "meta.k8s.io/v1"
+_NOT_VALID = "continue key is not valid"
+_FOREIGN = re.compile(r"[^A-Za-z0-9_\-\r\n]")
+_GO_KINDS = {str: "string", bool: "bool", list: "array", dict: "object"}
+
+
+def encode(start: str, revision: int) -> str:
+    """A token to go on after the key `start`; revision -1 means an inconsistent continuation."""
+    document = {"v": _VERSION, "rv": revision, "start": start + "\0"}
+    return base64.urlsafe_b64encode(orjson.dumps(document)).decode().rstrip("=")
+
+
+def decode(token: str) -> tuple[str, int]:
+    """The key to go on after, relative to the list's prefix, and the revision.
+
+    Raises StatusError 400.
+    """
+    document = _document(token)
+    version = document.get("v", "")
+    if version != _VERSION:
+        raise _refused(f"server does not recognize this encoded version {version}")
+    revision, start = document.get("rv", 0), document.get("start", "")
+    if revision == 0:
+        raise _refused(f"incorrect encoded start resourceVersion (version {_VERSION})")
+    if not start:
+        raise _refused(f"encoded start key empty (version {_VERSION})")
+    key = start if start.startswith("/") else f"/{start}"
+    # a key that leaves its prefix would read other kinds' objects
+    if posixpath.normpath(key) != key or key.startswith("//"):
+        raise _refused(start)
+    return key[1:].removesuffix("\0"), revision
+
+
+def _document(token: str) -> dict[str, Any]:
+    data = _bytes(token)
+    try:
+        document = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise _refused(gojson.syntax_error(data)) from error
+    if not isinstance(document, dict):
+        kind = _GO_KINDS.get(type(document), "number")
+        if document is None:
+            return {}
+        raise _refused(f"json: cannot unmarshal {kind} into Go value of type storage.continueToken")
+    for name, type_, go in (("v", str, "string"), ("rv", int, "int64"), ("start", str, "string")):
+        value = document.get(name, type_())
+        if not isinstance(value, type_) or isinstance(value, bool):
+            kind = _GO_KINDS.get(type(value), "number")
+            raise _refused(
+                f"json: cannot unmarshal {kind} into Go struct field continueToken.{name} "
+                f"of type {go}"
+            )
+    return document
+
+
+def _bytes(token: str) -> bytes:
+    foreign = _FOREIGN.search(token)
+    if foreign is not None:
+        raise _refused(f"illegal base64 data at input byte {foreign.start()}")
+    plain = token.replace("\r", "").replace("\n", "")
+    if len(plain) % 4 == 1:
+        raise _refused(f"illegal base64 data at input byte {len(token) - 1}")
+    return base64.urlsafe_b64decode(plain + "=" * (-len(plain) % 4))
+
+
+def _refused(why: str) -> status.StatusError:
+    return status.bad_request(f"invalid continue token: {_NOT_VALID}: {why}")

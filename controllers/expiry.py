@@ -1,0 +1,70 @@
+"""Events live for a while after they were last written, then they go.
+
+The reference lets a lease of etcd do it (pkg/registry/core/event/storage, `--event-ttl`). Here one
+key looks at all events when the oldest of them is due, so nothing runs in between.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from inkube.controllers.client import Client, Object
+from inkube.controllers.informer import Key
+from inkube.controllers.manager import Controller, Manager, Result
+from inkube.schemas.clock import Clock
+from inkube.schemas.meta import GVR
+from inkube.schemas.status import StatusError
+
+NAME = "expiry"
+RESOURCE = GVR("", "v1", "events")
+ALL = Key("", "events")
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+class Expiry:
+    """Deletes the events that were not written for `lifetime` seconds."""
+
+    def __init__(self, client: Client, clock: Clock, lifetime: float) -> None:
+        self._client = client
+        self._clock = clock
+        self._lifetime = timedelta(seconds=lifetime)
+
+    def feed(self, add: Callable[[Key], None]) -> Callable[[], None]:
+        """There is one key, once."""
+        add(ALL)
+        return lambda: None
+
+    async def reconcile(self, key: Key) -> Result:
+        """Delete what is due; look again when the next is. No newer event can be due earlier."""
+        now = self._clock.now()
+        ends = []
+        for event in (await self._client.list(RESOURCE)).items:
+            end = _last_written(event) + self._lifetime
+            if end <= now:
+                await self._delete(event)
+            else:
+                ends.append(end)
+        wait = min(ends, default=now + self._lifetime) - now
+        return Result(requeue_after=max(wait.total_seconds(), 1.0))
+
+    async def _delete(self, event: Object) -> None:
+        meta = event["metadata"]
+        options = {"preconditions": {"resourceVersion": meta["resourceVersion"]}}
+        try:
+            await self._client.delete(RESOURCE, meta["name"], meta["namespace"], options=options)
+        except StatusError as error:
+            if error.code not in (404, 409):
+                raise
+
+
+def _last_written(event: Object) -> datetime:
+    """The newest time that its metadata tells; every change of a field is noted there."""
+    meta = event["metadata"]
+    times = [meta["creationTimestamp"]]
+    times += [entry.get("time") or "" for entry in meta.get("managedFields") or ()]
+    return max((datetime.fromisoformat(text) for text in times if text), default=_LONG_AGO)
+
+
+def add(manager: Manager, lifetime: float) -> None:
+    """Let the manager run the controller."""
+    expiry = Expiry(manager.client, manager.clock, lifetime)
+    manager.add(Controller(NAME, expiry.reconcile, (), concurrency=1, sources=(expiry.feed,)))

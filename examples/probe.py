@@ -1,0 +1,36 @@
+import asyncio
+
+from inkube import APIServer
+from inkube.controllers.checks import Invalid, check
+from inkube.controllers.kinds import KindModule
+from inkube.schemas.models import Model, Resource
+
+
+class ProbeSpec(Model):
+    host: str
+    port: int
+
+
+class Probe(Resource, group="example.com", version="v1"):
+    spec: ProbeSpec
+
+
+@check(Probe, field="spec.port")
+async def listens(probe):
+    try:
+        _, writer = await asyncio.open_connection(probe.spec.host, probe.spec.port)
+        writer.close()
+    except OSError as error:
+        yield Invalid(f"nothing listens on {probe.spec.host}: {error.strerror}")
+
+
+async def main():
+    async with APIServer(
+        kinds=[KindModule(Probe, checks=[listens])], recheck_unhealthy=1
+    ) as server:
+        print(f"kubectl --server {server.url} explain probe", flush=True)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
