@@ -12,8 +12,9 @@ from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.registry import Change
 from inkube.schemas import apply as apply_rules
+from inkube.schemas import decoding, status
 from inkube.schemas import patch as patches
-from inkube.schemas import status
+from inkube.schemas.unmarshal import cannot_unmarshal
 
 Object = dict[str, Any]
 
@@ -85,6 +86,10 @@ def apply(call: Call, body: Object, identity: Identity) -> Change:
     if "apiVersion" not in body and "kind" not in body:
         raise status.bad_request("invalid object type: /, Kind=")
     body.setdefault("metadata", {})
+    if not isinstance(body["metadata"], dict):
+        error = cannot_unmarshal(body["metadata"], "v1.ObjectMeta")
+        kind = call.served.kind
+        raise decoding.cannot_handle(call.served.api_version, kind, kind, error.text)
     # The namespace is not filled in: texts of errors show the configuration as it was sent.
     intake.check_namespace(call, {"metadata": {**body["metadata"]}})
     intake.check_name(call, body)
