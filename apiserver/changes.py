@@ -38,7 +38,8 @@ def patch(call: Call, kind: str, document: bodies.Patch) -> Change:
         assert old is not None, "patches never create"
         new = patched(call, kind, old, body)
         _check_identity(call, new)
-        new = intake.admit_patched(call, new, document.duplicates)
+        strategic = body if kind == "strategic" else None
+        new = intake.admit_patched(call, new, document.duplicates, strategic=strategic)
         intake.check_namespace(call, new)
         intake.check_name(call, new)
         return new
