@@ -84,7 +84,12 @@ def apply(call: Call, body: Object, identity: Identity) -> Change:
     """Server-side apply of a decoded body. Raises StatusError 400 when it names another object."""
     if "apiVersion" not in body and "kind" not in body:
         raise status.bad_request("invalid object type: /, Kind=")
-    body.setdefault("metadata", {})
+    if not all(isinstance(body.get(name) or "", str) for name in ("apiVersion", "kind")):
+        raise status.bad_request("invalid object type: apiVersion and kind must be strings")
+    if body.get("metadata") is None:
+        body["metadata"] = {}
+    elif not isinstance(body["metadata"], dict):
+        raise apply_rules.untypable("patch", body, call.served.typed.problems(body))
     # The namespace is not filled in: texts of errors show the configuration as it was sent.
     intake.check_namespace(call, {"metadata": {**body["metadata"]}})
     intake.check_name(call, body)

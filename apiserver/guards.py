@@ -1,7 +1,8 @@
 """Guards before everything else: the Host header and the number of requests under way.
 
 An open server answers loopback Hosts only, so that no web page can reach it by rebinding a name.
-Long-running requests are not counted. Follows the max-in-flight filter of apiserver/pkg/server.
+Reads and writes are counted apart, so that slow writes leave room for reads; long-running requests
+are not counted. Follows apiserver/pkg/server/filters/maxinflight.go.
 """
 
 import re
@@ -12,18 +13,22 @@ from aiohttp import web
 
 from inkube.schemas import status
 
-MAX_IN_FLIGHT = 400  # --max-requests-inflight
+MAX_READS = 400  # --max-requests-inflight
+MAX_WRITES = 200  # --max-mutating-requests-inflight
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
 _IPV4 = re.compile(r"127(?:\.\d{1,3}){3}")  # a name may begin so too, such as 127.0.0.1.example.com
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 
 
 class Guard:
-    """Counts requests and checks hosts. `open_hosts`: None lets any Host pass."""
+    """Counts requests and checks hosts."""
 
-    def __init__(self, *, loopback_only: bool, limit: int = MAX_IN_FLIGHT) -> None:
+    def __init__(
+        self, *, loopback_only: bool, reads: int = MAX_READS, writes: int = MAX_WRITES
+    ) -> None:
         self._loopback_only = loopback_only
-        self._limit = limit
-        self._active = 0
+        self._limits = (writes, reads)
+        self._active = [0, 0]
 
     @contextmanager
     def admit(self, request: web.BaseRequest, *, long: bool) -> Iterator[None]:
@@ -35,13 +40,14 @@ class Guard:
         if long:
             yield
             return
-        if self._active >= self._limit:
+        lane = request.method in _READS
+        if self._active[lane] >= self._limits[lane]:
             raise too_many_requests()
-        self._active += 1
+        self._active[lane] += 1
         try:
             yield
         finally:
-            self._active -= 1
+            self._active[lane] -= 1
 
 
 def is_loopback(host: str) -> bool:

@@ -97,7 +97,7 @@ class _Apply:
         try:
             return Configuration(self.patch, self.typed.owned(self.patch, strict=True))
         except UntypableError as error:
-            raise _untypable("patch", self.patch, self.typed.problems(self.patch)) from error
+            raise untypable("patch", self.patch, self.typed.problems(self.patch)) from error
 
     def adopt(self, managed: Managed) -> None:
         """Give what nobody owns yet to a manager of its own, before the first apply."""
@@ -146,7 +146,7 @@ class _Apply:
         except UntypableError as error:
             problems = self.typed.problems(self.live, duplicates=False)
             if problems:
-                raise _untypable("live", self.live, problems) from error
+                raise untypable("live", self.live, problems) from error
             raise status.unknown(str(error)) from error
 
     def _unforgiven(self, conflicts: list[Conflict]) -> list[Conflict]:
@@ -159,7 +159,7 @@ class _Apply:
         annotations = (self.live.get("metadata") or {}).get("annotations") or {}
         try:
             config = json.loads(annotations.get(LAST_APPLIED) or "")
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
         if not isinstance(config, dict) or config.get("apiVersion") != self.writer.api_version:
             return {}
@@ -171,7 +171,8 @@ class _Apply:
         return fields
 
 
-def _untypable(which: str, obj: Object, problems: list[Problem]) -> status.StatusError:
+def untypable(which: str, obj: Object, problems: list[Problem]) -> status.StatusError:
+    """500: a configuration or a stored object that its schema cannot read."""
     text = typedvalidation.text(problems)
     return status.unknown(f"failed to create typed {which} object ({_where(obj)}): {text}")
 
@@ -229,7 +230,9 @@ def _sync_last_applied(result: Object, patch: Object) -> None:
 
 def _where(obj: Object) -> str:
     """`namespace/name; group/version, Kind=K`."""
-    metadata = obj.get("metadata") or {}
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict):
+        metadata = {}
     return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}; {_gvk(obj)}"
 
 

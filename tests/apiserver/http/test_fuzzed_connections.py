@@ -49,9 +49,10 @@ HEADERS = [
     b"Upgrade: websocket", b"Upgrade: h2c", b"Expect: 100-continue", b"Expect: 200-ok",
     b"Range: bytes=0-1", b"Authorization: Bearer \xff", b"Authorization: Basic \x00",
     b"Authorization: Bearer " + b"x" * 7000, b"Impersonate-User: \xff", b"Impersonate-User: a",
-    b"User-Agent: \xff\xfe/1", b"User-Agent: " + b"u" * 8100, b"Cookie: a=b; c", b"X: " + b"x" * 9000,
-    b"Origin: null", b"Origin: http://evil.example", b": no name", b"no colon", b"X:\x00", b"X\x00: a",
-    b" folded: a", b"If-None-Match: *", b"If-Modified-Since: x", b"X-Forwarded-For: \xe2\x28\xa1",
+    b"User-Agent: \xff\xfe/1", b"User-Agent: " + b"u" * 8100, b"Cookie: a=b; c",
+    b"X: " + b"x" * 9000,
+    b"Origin: null", b"Origin: http://evil.example", b": no name", b"no colon", b"X:\x00",
+    b"X\x00: a",    b" folded: a", b"If-None-Match: *", b"If-Modified-Since: x", b"X-Forwarded-For: \xe2\x28\xa1",
 ]  # fmt: skip
 
 
@@ -87,7 +88,9 @@ def damage(rng, data):
         elif action == 1:
             del data[at : at + rng.randrange(20)]
         elif action == 2:
-            data[at:at] = rng.choice([b"\r\n", b"\n", b"\r", b"\x00", b" ", b"%", b":", b"\xff" * 3])
+            data[at:at] = rng.choice(
+                [b"\r\n", b"\n", b"\r", b"\x00", b" ", b"%", b":", b"\xff" * 3]
+            )
         elif action == 3:
             data[at:at] = data[at : at + rng.randrange(200)]
         elif action == 4 and rng.random() < 0.3:
