@@ -12,8 +12,9 @@ from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.registry import Change
 from inkube.schemas import apply as apply_rules
+from inkube.schemas import decoding, status
 from inkube.schemas import patch as patches
-from inkube.schemas import status
+from inkube.schemas.unmarshal import cannot_unmarshal
 
 Object = dict[str, Any]
 
@@ -88,8 +89,10 @@ def apply(call: Call, body: Object, identity: Identity) -> Change:
         raise status.bad_request("invalid object type: apiVersion and kind must be strings")
     if body.get("metadata") is None:
         body["metadata"] = {}
-    elif not isinstance(body["metadata"], dict):
-        raise apply_rules.untypable("patch", body, call.served.typed.problems(body))
+    if not isinstance(body["metadata"], dict):
+        error = cannot_unmarshal(body["metadata"], "v1.ObjectMeta")
+        kind = call.served.kind
+        raise decoding.cannot_handle(call.served.api_version, kind, kind, error.text)
     # The namespace is not filled in: texts of errors show the configuration as it was sent.
     intake.check_namespace(call, {"metadata": {**body["metadata"]}})
     intake.check_name(call, body)

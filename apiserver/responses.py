@@ -51,7 +51,18 @@ def render(
 def encode(value: Any, *, pretty: bool = False) -> bytes:
     """Compact JSON, or indented; ends with a line feed as Go's encoder does."""
     option = orjson.OPT_APPEND_NEWLINE | (orjson.OPT_INDENT_2 if pretty else 0)
-    return orjson.dumps(value, option=option)
+    try:
+        return orjson.dumps(value, option=option)
+    except TypeError:  # bytes of a header that are no UTF-8 stand as lone surrogates in its text
+        return orjson.dumps(_readable(value), option=option)
+
+
+def _readable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_readable(key): _readable(member) for key, member in value.items()}
+    return [_readable(item) for item in value] if isinstance(value, list) else value
 
 
 def error(failure: StatusError, form: Form, warnings: Iterable[str] = ()) -> web.Response:

@@ -122,8 +122,8 @@ class APIServer:
         self._defer_kinds()
         await bootstrap.first_objects(self.client, roles=self.options.authorization_mode == "RBAC")
         crds.add(self.manager, Installer(self.resources, chain))
-        aggregation.add(self.manager, self.client)
         if self.options.controllers:
+            aggregation.add(self.manager, self.client)
             catalog = LiveCatalog(self.store, self.resources)
             namespaces.add(self.manager, catalog)
             garbage.add(self.manager, catalog)

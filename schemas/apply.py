@@ -97,7 +97,7 @@ class _Apply:
         try:
             return Configuration(self.patch, self.typed.owned(self.patch, strict=True))
         except UntypableError as error:
-            raise untypable("patch", self.patch, self.typed.problems(self.patch)) from error
+            raise _untypable("patch", self.patch, self.typed.problems(self.patch)) from error
 
     def adopt(self, managed: Managed) -> None:
         """Give what nobody owns yet to a manager of its own, before the first apply."""
@@ -146,7 +146,7 @@ class _Apply:
         except UntypableError as error:
             problems = self.typed.problems(self.live, duplicates=False)
             if problems:
-                raise untypable("live", self.live, problems) from error
+                raise _untypable("live", self.live, problems) from error
             raise status.unknown(str(error)) from error
 
     def _unforgiven(self, conflicts: list[Conflict]) -> list[Conflict]:
@@ -171,8 +171,7 @@ class _Apply:
         return fields
 
 
-def untypable(which: str, obj: Object, problems: list[Problem]) -> status.StatusError:
-    """500: a configuration or a stored object that its schema cannot read."""
+def _untypable(which: str, obj: Object, problems: list[Problem]) -> status.StatusError:
     text = typedvalidation.text(problems)
     return status.unknown(f"failed to create typed {which} object ({_where(obj)}): {text}")
 

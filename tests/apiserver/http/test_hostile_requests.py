@@ -85,11 +85,11 @@ async def test_patches_may_not_replace_the_metadata(web, config_map, kind, metad
 
 
 @pytest.mark.parametrize("metadata", [7, "a", [], [{}]])
-async def test_an_apply_whose_metadata_is_no_object_cannot_be_typed(web, metadata):
+async def test_an_apply_whose_metadata_is_no_object_is_refused(web, metadata):
     body = {"apiVersion": "example.com/v1", "kind": "Boat", "metadata": metadata}
     answer = await web.patch(f"{BOATS}/a?fieldManager=m", body, "apply")
-    assert answer.code == 500
-    assert "failed to create typed patch object" in answer.json["message"]
+    assert answer.code == 400
+    assert "of type v1.ObjectMeta" in answer.json["message"]
 
 
 @pytest.mark.parametrize("member", ["apiVersion", "kind"])
