@@ -52,7 +52,8 @@ HEADERS = [
     b"User-Agent: \xff\xfe/1", b"User-Agent: " + b"u" * 8100, b"Cookie: a=b; c",
     b"X: " + b"x" * 9000,
     b"Origin: null", b"Origin: http://evil.example", b": no name", b"no colon", b"X:\x00",
-    b"X\x00: a",    b" folded: a", b"If-None-Match: *", b"If-Modified-Since: x", b"X-Forwarded-For: \xe2\x28\xa1",
+    b"X\x00: a", b" folded: a", b"If-None-Match: *",
+    b"If-Modified-Since: x", b"X-Forwarded-For: \xe2\x28\xa1",
 ]  # fmt: skip
 
 
