@@ -11,9 +11,9 @@ from aiohttp import web
 
 from inkube.schemas import status
 
-MAX_READING = 400  # --max-requests-inflight
-MAX_WRITING = 200  # --max-mutating-requests-inflight
-_READS = frozenset({"GET", "HEAD"})
+MAX_READS = 400  # --max-requests-inflight
+MAX_WRITES = 200  # --max-mutating-requests-inflight
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
 _IPV4 = re.compile(r"127(?:\.\d{1,3}){3}")  # a name may begin so too, such as 127.0.0.1.example.com
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 
@@ -39,10 +39,10 @@ class Guard:
     the other."""
 
     def __init__(
-        self, *, loopback_only: bool, reading: int = MAX_READING, writing: int = MAX_WRITING
+        self, *, loopback_only: bool, reads: int = MAX_READS, writes: int = MAX_WRITES
     ) -> None:
         self._loopback_only = loopback_only
-        self._reading, self._writing = _Lane(reading), _Lane(writing)
+        self._reading, self._writing = _Lane(reads), _Lane(writes)
 
     def admit(self, request: web.BaseRequest, *, long: bool) -> AbstractContextManager[object]:
         """Let a request in while the context lasts, or raise StatusError 403 or 429."""
