@@ -12,18 +12,22 @@ from aiohttp import web
 
 from inkube.schemas import status
 
-MAX_IN_FLIGHT = 400  # --max-requests-inflight
+MAX_READING = 400  # --max-requests-inflight
+MAX_WRITING = 200  # --max-mutating-requests-inflight
+_READS = frozenset({"GET", "HEAD"})
 _IPV4 = re.compile(r"127(?:\.\d{1,3}){3}")  # a name may begin so too, such as 127.0.0.1.example.com
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 
 
 class Guard:
-    """Counts requests and checks hosts. `open_hosts`: None lets any Host pass."""
+    """Counts requests and checks hosts. Reads and writes are counted apart: neither crowds out
+    the other."""
 
-    def __init__(self, *, loopback_only: bool, limit: int = MAX_IN_FLIGHT) -> None:
+    def __init__(
+        self, *, loopback_only: bool, reading: int = MAX_READING, writing: int = MAX_WRITING
+    ) -> None:
         self._loopback_only = loopback_only
-        self._limit = limit
-        self._active = 0
+        self._free = {True: reading, False: writing}
 
     @contextmanager
     def admit(self, request: web.BaseRequest, *, long: bool) -> Iterator[None]:
@@ -35,13 +39,14 @@ class Guard:
         if long:
             yield
             return
-        if self._active >= self._limit:
+        free, reads = self._free, request.method in _READS
+        if free[reads] <= 0:
             raise too_many_requests()
-        self._active += 1
+        free[reads] -= 1
         try:
             yield
         finally:
-            self._active -= 1
+            free[reads] += 1
 
 
 def is_loopback(host: str) -> bool:
