@@ -84,6 +84,22 @@ async def test_acting_as_another_takes_rights(ask) -> None:
     assert "cannot impersonate-on:user-info:create" in body["message"]
 
 
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [
+        ("system:serviceaccount:default:bot", "serviceaccount"),
+        ("system:node:one", "arbitrary-node"),
+        ("tom", "user-info"),
+    ],
+)
+async def test_every_sort_of_user_has_its_own_verb(ask, name: str, mode: str) -> None:
+    headers = {"Impersonate-User": name}
+    code, body = await ask("POST", WHO, REVIEW, token="user-token", headers=headers)
+    assert code == 403
+    assert f"cannot impersonate-on:{mode}:create resource" in body["message"]
+    assert (await who(ask, headers=headers))["username"] == name
+
+
 async def test_plain_impersonation_may_be_granted_by_name(ask) -> None:
     group = "rbac.authorization.k8s.io"
     rule = {"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"]}
