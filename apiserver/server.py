@@ -24,7 +24,7 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
-from inkube.apiserver import bodies, bootstrap, kubeconfig, logs, security
+from inkube.apiserver import bodies, bootstrap, issuer, kubeconfig, logs, security
 from inkube.apiserver.admission import Chain, Plugin
 from inkube.apiserver.app import App, Parts, SubresourceHandler
 from inkube.apiserver.catalog import LiveCatalog
@@ -212,6 +212,7 @@ class APIServer:
         metrics = Metrics()
         handlers = Handlers(self.registry, Renderer(self.identity))
         endpoints = Endpoints(metrics, self.resources)
+        documents = issuer.Issuer(self.security.authenticator.accounts, lambda: self.url)
         discovery = Discovery(self.resources)
         return Parts(
             registry=self.registry,
@@ -224,6 +225,8 @@ class APIServer:
             metrics=metrics,
             endpoints={
                 "/": endpoints.root,
+                issuer.CONFIGURATION: documents.configuration,
+                issuer.KEYS: documents.keys,
                 "/healthz/": endpoints.health,
                 "/livez/": endpoints.health,
                 "/readyz/": endpoints.health,

@@ -1,6 +1,11 @@
 """Tokens, nobody, and acting as somebody else."""
 
+import base64
+import json
+
 import pytest
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, utils
 
 from inkube.apiserver.auth import authenticators
 from inkube.apiserver.server import APIServer
@@ -74,6 +79,22 @@ async def test_a_token_that_was_changed_opens_nothing(ask) -> None:
     other = ("A" if signature[0] != "A" else "B") + signature[1:]
     assert (await ask("GET", "/readyz", token=f"{head}.{claims}.{other}"))[0] == 401
     assert (await ask("GET", "/readyz", token=f"{head}.{claims}."))[0] == 401
+
+
+async def test_others_may_verify_a_token_by_the_published_key(ask) -> None:
+    token = await issued(ask)
+    code, found = await ask("GET", "/.well-known/openid-configuration", token=token)
+    assert code == 200
+    assert found["jwks_uri"] == ask.server.url + "/openid/v1/jwks"
+    code, text = await ask("GET", "/openid/v1/jwks", token=token)
+    assert code == 200
+    (key,) = json.loads(text)["keys"]
+    signed, _, signature = token.rpartition(".")
+    x, y, raw = (base64.urlsafe_b64decode(part + "==") for part in (key["x"], key["y"], signature))
+    point = ec.EllipticCurvePublicNumbers(int.from_bytes(x), int.from_bytes(y), ec.SECP256R1())
+    halves = utils.encode_dss_signature(int.from_bytes(raw[:32]), int.from_bytes(raw[32:]))
+    point.public_key().verify(halves, signed.encode(), ec.ECDSA(hashes.SHA256()))
+    assert (await ask("GET", "/openid/v1/jwks", token="user-token"))[0] == 403
 
 
 async def test_acting_as_another_takes_rights(ask) -> None:
