@@ -49,11 +49,10 @@ def kube():
 
 
 @pytest.fixture
-def namespace(kube, request):
+def namespace(kube):
     """A namespace for this test alone."""
-    name = request.node.originalname.replace("_", "-").lower()[:60].strip("-")
-    kube.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    return name
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "clients-"}}
+    return kube.client.create(body)["metadata"]["name"]
 
 
 @pytest.fixture
