@@ -38,6 +38,7 @@ Endpoint = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamRe
 SubresourceHandler = Callable[[Exchange], Awaitable[web.StreamResponse]]
 SubresourceHandlers = Mapping[tuple[str, str, str], SubresourceHandler]
 _LONG = frozenset({"watch", "watchone"})
+_CREATE_ONLY = ("create",)
 _READS = frozenset({"GET", "HEAD"})
 WRITE_SECONDS = 60.0  # --request-timeout
 
@@ -119,7 +120,7 @@ class App:
             response.headers["Audit-Id"] = request_id
             encoding = request.headers.get("Accept-Encoding")
             if encoding is not None:
-                responses.compress(response, encoding)
+                await responses.compress(response, encoding)
         return response
 
     async def _serve_within(
@@ -209,7 +210,7 @@ class App:
             raise self._no_subresource(call)
         if call.subresource and call.verb not in ("get", "update", "patch"):
             raise method_not_allowed(call)
-        if call.verb in _LONG and "watch" in call.resource.definition.verbs:
+        if call.verb in _LONG and _may_watch(info, call):
             return await self._parts.streams.serve(exchange)
         handler = self._parts.handlers.by_verb.get(call.verb)
         if handler is None or not _allowed(info, call):
@@ -274,9 +275,13 @@ def _misplaced(info: RequestInfo, resource: Resource) -> web.StreamResponse | No
     is_namespace = resource.plural == "namespaces" and resource.builtin
     inside = bool(info.namespace) and not is_namespace
     if resource.namespaced:
+        everywhere = "list" in resource.definition.verbs
         wrong = not inside and (bool(info.name) or info.verb not in ("list", "watch"))
+        wrong = wrong or not (inside or everywhere)
     else:
         wrong = inside
+    if info.name and resource.definition.verbs == _CREATE_ONLY and not info.subresource:
+        wrong = True  # a review has no objects to name
     if not wrong:
         return None
     if resource.builtin:
@@ -295,6 +300,12 @@ def _allowed(info: RequestInfo, call: Call) -> bool:
     if call.verb in ("update", "patch"):
         return bool(call.name) and call.verb in call.resource.definition.verbs
     return call.verb in call.resource.definition.verbs
+
+
+def _may_watch(info: RequestInfo, call: Call) -> bool:
+    """Built-in kinds have no HEAD here either."""
+    head = call.resource.builtin and info.method == "HEAD"
+    return "watch" in call.resource.definition.verbs and not head
 
 
 def method_not_allowed(call: Call) -> status.StatusError:

@@ -11,7 +11,9 @@ from aiohttp import web
 
 from inkube.schemas import status
 
-MAX_IN_FLIGHT = 400  # --max-requests-inflight
+MAX_READS = 400  # --max-requests-inflight
+MAX_WRITES = 200  # --max-mutating-requests-inflight
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
 _IPV4 = re.compile(r"127(?:\.\d{1,3}){3}")  # a name may begin so too, such as 127.0.0.1.example.com
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 
@@ -19,13 +21,28 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 _UNCOUNTED = nullcontext()
 
 
-class Guard:
-    """Counts requests and checks hosts. `open_hosts`: None lets any Host pass."""
+class _Lane:
+    """How many more requests of a sort fit; entered by each while it lasts."""
 
-    def __init__(self, *, loopback_only: bool, limit: int = MAX_IN_FLIGHT) -> None:
+    def __init__(self, free: int) -> None:
+        self.free = free
+
+    def __enter__(self) -> None:
+        self.free -= 1
+
+    def __exit__(self, *error: object) -> None:
+        self.free += 1
+
+
+class Guard:
+    """Counts requests and checks hosts. Reads and writes are counted apart: neither crowds out
+    the other."""
+
+    def __init__(
+        self, *, loopback_only: bool, reads: int = MAX_READS, writes: int = MAX_WRITES
+    ) -> None:
         self._loopback_only = loopback_only
-        self._limit = limit
-        self._active = 0
+        self._reading, self._writing = _Lane(reads), _Lane(writes)
 
     def admit(self, request: web.BaseRequest, *, long: bool) -> AbstractContextManager[object]:
         """Let a request in while the context lasts, or raise StatusError 403 or 429."""
@@ -35,15 +52,10 @@ class Guard:
             )
         if long:
             return _UNCOUNTED
-        if self._active >= self._limit:
+        lane = self._reading if request.method in _READS else self._writing
+        if lane.free <= 0:
             raise too_many_requests()
-        return self
-
-    def __enter__(self) -> None:
-        self._active += 1
-
-    def __exit__(self, *error: object) -> None:
-        self._active -= 1
+        return lane
 
 
 def is_loopback(host: str) -> bool:

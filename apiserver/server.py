@@ -173,7 +173,7 @@ class APIServer:
         return sqlite_log(self.options.data, options)
 
     async def _serve(self) -> None:
-        self._streams = Streams(self.registry, self.identity)
+        self.streams = Streams(self.registry, self.identity)
         app = App(self._parts())
         server = web.Server(
             app,
@@ -188,7 +188,7 @@ class APIServer:
         await runner.setup()
         self._stack.push_async_callback(runner.cleanup)
         # before the runner waits for what is under way: watches would never end by themselves
-        self._stack.callback(self._streams.close)
+        self._stack.callback(self.streams.close)
         context = self.security.context()
         site = web.TCPSite(runner, self.options.host, self.options.port, ssl_context=context)
         await site.start()
@@ -211,7 +211,7 @@ class APIServer:
             registry=self.registry,
             resources=self.resources,
             handlers=handlers,
-            streams=self._streams,
+            streams=self.streams,
             access=self.security.access,
             origins=self.origins,
             guard=Guard(loopback_only=self.security.is_open),
