@@ -96,6 +96,7 @@ def _runner() -> Callable[[Coroutine[Any, Any, None]], None]:
 
 
 async def _serve(options: Options, target: Path | None) -> None:
+    from inkube.apiserver import kubeconfig
     from inkube.apiserver.server import APIServer
 
     stop = asyncio.Event()
@@ -106,8 +107,7 @@ async def _serve(options: Options, target: Path | None) -> None:
     async with APIServer(options) as server:
         _calm_collector()
         path = target or Path("inkube.kubeconfig")
-        path.write_text(server.kubeconfig())
-        path.chmod(0o600)
+        kubeconfig.write(path, server.kubeconfig())
         click.echo(f"inkube serves on {server.url}")
         click.echo(f"kubeconfig: {path}")
         click.echo("try next:")

@@ -1,13 +1,11 @@
 """Guards before everything else: the Host header and the number of requests under way.
 
 An open server answers loopback Hosts only, so that no web page can reach it by rebinding a name.
-Reads and writes are counted apart, so that slow writes leave room for reads; long-running requests
-are not counted. Follows apiserver/pkg/server/filters/maxinflight.go.
+Long-running requests are not counted. Follows the max-in-flight filter of apiserver/pkg/server.
 """
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 
 from aiohttp import web
 
@@ -20,34 +18,44 @@ _IPV4 = re.compile(r"127(?:\.\d{1,3}){3}")  # a name may begin so too, such as 1
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 
 
+_UNCOUNTED = nullcontext()
+
+
+class _Lane:
+    """How many more requests of a sort fit; entered by each while it lasts."""
+
+    def __init__(self, free: int) -> None:
+        self.free = free
+
+    def __enter__(self) -> None:
+        self.free -= 1
+
+    def __exit__(self, *error: object) -> None:
+        self.free += 1
+
+
 class Guard:
-    """Counts requests and checks hosts."""
+    """Counts requests and checks hosts. Reads and writes are counted apart: neither crowds out
+    the other."""
 
     def __init__(
         self, *, loopback_only: bool, reads: int = MAX_READS, writes: int = MAX_WRITES
     ) -> None:
         self._loopback_only = loopback_only
-        self._limits = (writes, reads)
-        self._active = [0, 0]
+        self._reading, self._writing = _Lane(reads), _Lane(writes)
 
-    @contextmanager
-    def admit(self, request: web.BaseRequest, *, long: bool) -> Iterator[None]:
-        """Let a request in, or raise StatusError 403 or 429."""
+    def admit(self, request: web.BaseRequest, *, long: bool) -> AbstractContextManager[object]:
+        """Let a request in while the context lasts, or raise StatusError 403 or 429."""
         if self._loopback_only and not is_loopback(request.host):
             raise status.forbidden(
                 "", "", "", f"host {request.host!r} is not loopback; ask with credentials"
             )
         if long:
-            yield
-            return
-        lane = request.method in _READS
-        if self._active[lane] >= self._limits[lane]:
+            return _UNCOUNTED
+        lane = self._reading if request.method in _READS else self._writing
+        if lane.free <= 0:
             raise too_many_requests()
-        self._active[lane] += 1
-        try:
-            yield
-        finally:
-            self._active[lane] -= 1
+        return lane
 
 
 def is_loopback(host: str) -> bool:

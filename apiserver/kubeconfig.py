@@ -1,7 +1,11 @@
 """A kubeconfig for a running server, as text."""
 
 import base64
+import contextlib
+import os
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 NAME = "inkube"
@@ -35,3 +39,16 @@ def render(access: Access) -> str:
     import yaml  # not needed to serve
 
     return yaml.safe_dump(document, sort_keys=False)
+
+
+def write(path: Path, text: str) -> None:
+    """Put it in place for its owner only: it may hold a token. Raises OSError."""
+    handle, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.absolute().parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(draft, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(draft)
+        raise

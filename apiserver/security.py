@@ -20,6 +20,7 @@ from inkube.apiserver.auth.rbac import RBAC
 from inkube.apiserver.auth.serviceaccounts import ServiceAccountTokens
 from inkube.apiserver.calls import ADMIN, User
 from inkube.apiserver.configuration import Options
+from inkube.apiserver.createrights import CreateRights
 from inkube.apiserver.escalation import Escalation
 from inkube.apiserver.guards import is_loopback
 from inkube.apiserver.identity import Identity
@@ -49,7 +50,9 @@ class Security:
 
     def plugins(self) -> list[Plugin]:
         """The admission that comes with the authorizer."""
-        return [Escalation(self.authorizer)] if isinstance(self.authorizer, RBAC) else []
+        if not isinstance(self.authorizer, RBAC):
+            return []
+        return [Escalation(self.authorizer), CreateRights(self.authorizer)]
 
 
 def build(options: Options, store: BaseStore, identity: Identity) -> Security:

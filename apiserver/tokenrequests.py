@@ -18,6 +18,7 @@ from inkube.apiserver.registry import Registry
 from inkube.schemas import decoding, fielderrors, meta, status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.gotext import quote
 from inkube.schemas.meta import GVK
 
 Object = dict[str, Any]
@@ -105,6 +106,12 @@ class TokenRequestHandler:
         entry = self._registry.store.get(f"/registry/{plural}/{call.namespace}/{name}")
         if entry is None:
             raise status.not_found("", plural, name)
+        runs_as = entry.value.get("spec", {}).get("serviceAccountName", "")
+        if kind == "Pod" and runs_as != call.name:
+            raise status.bad_request(
+                f"cannot bind token for serviceaccount {quote(call.name)} to pod running with "
+                "different serviceaccount name."
+            )
         uid, wanted = entry.value["metadata"]["uid"], reference.get("uid")
         if wanted and wanted != uid:
             why = (

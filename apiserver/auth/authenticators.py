@@ -4,6 +4,8 @@ Follows apiserver/pkg/authentication: request/x509, request/bearertoken, token/t
 """
 
 import csv
+import hashlib
+import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +16,7 @@ from aiohttp import web
 from inkube.apiserver.auth.attributes import AUTHENTICATED, UNAUTHENTICATED
 from inkube.apiserver.auth.serviceaccounts import (
     AUDIENCES,
+    CREDENTIAL,
     ServiceAccountTokens,
     TokenRefused,
     Verified,
@@ -118,4 +121,15 @@ def _of_certificate(request: web.BaseRequest) -> User | None:
             names.append(attribute[1])
         elif attribute[0] == "organizationName":
             groups.append(attribute[1])
-    return User(names[-1], groups=tuple(groups)) if names and names[-1] else None
+    if not names or not names[-1]:
+        return None
+    return User(names[-1], groups=tuple(groups), extra=_fingerprint(request))
+
+
+def _fingerprint(request: web.BaseRequest) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Which certificate it was, as an extra of the user."""
+    connection: ssl.SSLObject | None = request.get_extra_info("ssl_object")
+    raw = connection.getpeercert(binary_form=True) if connection is not None else None
+    if raw is None:
+        return ()
+    return ((CREDENTIAL, (f"X509SHA256={hashlib.sha256(raw).hexdigest()}",)),)

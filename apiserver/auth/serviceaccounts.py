@@ -25,7 +25,7 @@ ISSUER = "https://kubernetes.default.svc.cluster.local"
 AUDIENCES = (ISSUER,)
 PREFIX = "system:serviceaccount:"
 _GROUP = "system:serviceaccounts"
-_CREDENTIAL = "authentication.kubernetes.io/credential-id"
+CREDENTIAL = "authentication.kubernetes.io/credential-id"
 _SIZE = 32  # bytes of each half of a P-256 signature
 _BOUND = {"pod": "pods", "secret": "secrets"}
 MAX_TOKEN = 16 * 1024
@@ -85,7 +85,7 @@ class ServiceAccountTokens:
         private = claims["kubernetes.io"]
         namespace, account = private["namespace"], private["serviceaccount"]
         self._check_alive(namespace, "serviceaccounts", account)
-        extra = [(_CREDENTIAL, (f"JTI={claims['jti']}",))]
+        extra = [(CREDENTIAL, (f"JTI={claims['jti']}",))]
         for kind, plural in _BOUND.items():
             if kind in private:
                 self._check_alive(namespace, plural, private[kind])

@@ -101,6 +101,8 @@ async def test_a_client_certificate_is_its_user(authority: trustme.CA, tmp_path)
         url = server.url + WHO
         async with session.post(url, json=REVIEW, ssl=with_one) as answer:
             user = (await answer.json())["status"]["userInfo"]
+        (credential,) = user.pop("extra")["authentication.kubernetes.io/credential-id"]
+        assert credential.startswith("X509SHA256=")
         assert user == {"username": "jane", "groups": ["devs", "system:authenticated"]}
         async with session.post(url, json=REVIEW, ssl=without) as answer:
             assert answer.status == 403  # nobody

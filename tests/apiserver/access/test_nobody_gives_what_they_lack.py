@@ -81,6 +81,19 @@ async def test_an_update_is_checked_too(ask) -> None:
     assert (await ask("PUT", path, changed, token="user-token"))[0] == 403
 
 
+async def test_an_apply_that_creates_takes_the_right_to_create(ask) -> None:
+    config_maps = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["patch", "get"]}
+    await grant(ask, config_maps)
+    path = "/api/v1/namespaces/default/configmaps/a?fieldManager=me"
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    apply = {"Content-Type": "application/apply-patch+yaml"}
+    code, answer = await ask("PATCH", path, body, token="user-token", headers=apply)
+    assert code == 403
+    assert 'cannot create resource "configmaps"' in answer["message"]
+    assert (await ask("PATCH", path, body, headers=apply))[0] == 201
+    assert (await ask("PATCH", path, body, token="user-token", headers=apply))[0] == 200
+
+
 async def test_roles_gather_the_rules_of_others(ask) -> None:
     gathers = {"clusterRoleSelectors": [{"matchLabels": {"part": "yes"}}]}
     server = ask.server
