@@ -26,7 +26,9 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("method", "path", *(["verb", "namespace", "resource", "name", "subresource"])), CASES)  # fmt: skip
+@pytest.mark.parametrize(
+    ("method", "path", "verb", "namespace", "resource", "name", "subresource"), CASES
+)
 def test_a_path_names_a_verb_on_a_resource(
     method, path, verb, namespace, resource, name, subresource
 ):

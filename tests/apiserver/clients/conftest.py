@@ -1,5 +1,7 @@
 """A server in a thread of its own, for clients that block and for processes."""
 
+import re
+
 import pytest
 
 from inkube.apiserver.testing.kube import Plan, running
@@ -51,7 +53,7 @@ def kube():
 @pytest.fixture
 def namespace(kube, request):
     """A namespace for this test alone."""
-    name = request.node.originalname.replace("_", "-").lower()[:60].strip("-")
+    name = re.sub("[^a-z0-9]+", "-", request.node.name.lower())[-60:].strip("-")
     kube.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     return name
 

@@ -122,7 +122,6 @@ async def test_protobuf_that_cannot_be_read_is_refused(web, body):
         ("PUT", MAPS),
         ("PATCH", MAPS),
         ("OPTIONS", MAPS),
-        ("POST", f"{BOATS}/a"),
     ],
 )
 async def test_methods_a_path_does_not_serve_are_refused(web, method, path):
