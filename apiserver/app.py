@@ -11,7 +11,7 @@ import asyncio
 import itertools
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,6 +36,7 @@ logger = logging.getLogger("inkube.access")
 Object = dict[str, Any]
 Endpoint = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamResponse]]
 SubresourceHandler = Callable[[Exchange], Awaitable[web.StreamResponse]]
+SubresourceHandlers = Mapping[tuple[str, str, str], SubresourceHandler]
 _LONG = frozenset({"watch", "watchone"})
 _CREATE_ONLY = ("create",)
 _READS = frozenset({"GET", "HEAD"})
@@ -56,7 +57,7 @@ class Parts:
     metrics: Metrics
     endpoints: dict[str, Endpoint]
     """Exact paths that are no resources, such as `/healthz`; a key ending in `/` is a prefix."""
-    subresources: dict[tuple[str, str, str], SubresourceHandler]
+    subresources: Callable[[], SubresourceHandlers]
     """(group, plural, subresource) → handler; group and plural may be `*`. Subresource "" answers
     the creates of a kind that stores nothing."""
     on_request: Callable[[RequestRecord], None] | None = None
@@ -119,7 +120,7 @@ class App:
             response.headers["Audit-Id"] = request_id
             encoding = request.headers.get("Accept-Encoding")
             if encoding is not None:
-                responses.compress(response, encoding)
+                await responses.compress(response, encoding)
         return response
 
     async def _serve_within(
@@ -209,19 +210,21 @@ class App:
             raise self._no_subresource(call)
         if call.subresource and call.verb not in ("get", "update", "patch"):
             raise method_not_allowed(call)
-        if call.verb in _LONG and "watch" in call.resource.definition.verbs:
+        if call.verb in _LONG and _may_watch(info, call):
             return await self._parts.streams.serve(exchange)
         handler = self._parts.handlers.by_verb.get(call.verb)
         if handler is None or not _allowed(info, call):
             raise method_not_allowed(call)
         if call.verb == "create" and call.resource.builtin:
-            virtual = self._parts.subresources.get((call.resource.group, call.resource.plural, ""))
+            virtual = self._parts.subresources().get(
+                (call.resource.group, call.resource.plural, "")
+            )
             handler = virtual or handler
         return await handler(exchange)
 
     async def _subresource(self, exchange: Exchange) -> web.StreamResponse:
         call = exchange.call
-        table = self._parts.subresources
+        table = self._parts.subresources()
         handler = table.get((call.resource.group, call.resource.plural, call.subresource))
         if handler is None:
             handler = table.get(("*", "*", call.subresource))
@@ -297,6 +300,12 @@ def _allowed(info: RequestInfo, call: Call) -> bool:
     if call.verb in ("update", "patch"):
         return bool(call.name) and call.verb in call.resource.definition.verbs
     return call.verb in call.resource.definition.verbs
+
+
+def _may_watch(info: RequestInfo, call: Call) -> bool:
+    """Built-in kinds have no HEAD here either."""
+    head = call.resource.builtin and info.method == "HEAD"
+    return "watch" in call.resource.definition.verbs and not head
 
 
 def method_not_allowed(call: Call) -> status.StatusError:

@@ -11,10 +11,11 @@ from inkube.controllers.catalog import Follower, Item, Kind, Step
 from inkube.schemas.meta import split_api_version
 from inkube.storage.entry import Change, Entry
 from inkube.storage.store import Store
+from inkube.storage.subscription import Subscription
 
 logger = logging.getLogger(__name__)
 _EVERYTHING = "/registry/"
-_BONDS = (b'"ownerReferences"', b'"deletionTimestamp"')
+_OWNERS, _DELETION = b'"ownerReferences"', b'"deletionTimestamp"'
 
 
 class LiveCatalog:
@@ -23,6 +24,8 @@ class LiveCatalog:
     def __init__(self, store: Store, resources: Resources) -> None:
         self._store = store
         self._resources = resources
+        self._followers: list[Follower] = []
+        self._subscription: Subscription | None = None
 
     def kinds(self) -> list[Kind]:
         """See Catalog."""
@@ -35,20 +38,33 @@ class LiveCatalog:
         resource = self._resources.by_kind(group, kind)
         return _kind(resource, version) if resource is not None else None
 
-    def follow(self, follower: Follower) -> Callable[[], None]:
+    def follow(self, follower: Follower, *, known: bool = False) -> Callable[[], None]:
         """See Catalog."""
+        if known:
+            for entry in self._store.list(_EVERYTHING):
+                item = self._item(entry) if _is_bound(entry) else None
+                if item is not None:
+                    follower(Step(None, item))
+        self._followers.append(follower)
+        if self._subscription is None:
+            self._subscription = self._store.subscribe(_EVERYTHING, deliver=self._deliver)
+        return lambda: self._end(follower)
 
-        def deliver(changes: Sequence[Change]) -> None:
-            for change in changes:
-                step = self._step(change)
-                if step is not None:
-                    follower(step)
+    def _end(self, follower: Follower) -> None:
+        self._followers.remove(follower)
+        if not self._followers and self._subscription is not None:
+            self._subscription.close()
+            self._subscription = None
 
-        for entry in self._store.list(_EVERYTHING):
-            item = self._item(entry) if _is_bound(entry) else None
-            if item is not None:
-                follower(Step(None, item))
-        return self._store.subscribe(_EVERYTHING, deliver=deliver).close
+    def _deliver(self, changes: Sequence[Change]) -> None:
+        for change in changes:
+            step = self._step(change)
+            if step is not None:
+                for follower in tuple(self._followers):
+                    try:
+                        follower(step)
+                    except Exception:  # one controller's mistake must not blind the others
+                        logger.exception("a follower of all changes failed at %s", step.item.key)
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
         """See Catalog."""
@@ -83,4 +99,4 @@ def _kind(resource: Resource, version: str = "") -> Kind | None:
 
 
 def _is_bound(entry: Entry) -> bool:
-    return any(bond in entry.data for bond in _BONDS)
+    return _OWNERS in entry.data or _DELETION in entry.data

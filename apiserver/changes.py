@@ -13,7 +13,6 @@ from inkube.apiserver.identity import Identity
 from inkube.apiserver.registry import Change
 from inkube.schemas import apply as apply_rules
 from inkube.schemas import decoding, status
-from inkube.schemas import patch as patches
 from inkube.schemas.unmarshal import cannot_unmarshal
 
 Object = dict[str, Any]
@@ -39,7 +38,8 @@ def patch(call: Call, kind: str, document: bodies.Patch) -> Change:
         assert old is not None, "patches never create"
         new = patched(call, kind, old, body)
         _check_identity(call, new)
-        new = intake.admit_patched(call, new, document.duplicates)
+        strategic = body if kind == "strategic" else None
+        new = intake.admit_patched(call, new, document.duplicates, strategic=strategic)
         intake.check_namespace(call, new)
         intake.check_name(call, new)
         return new
@@ -48,6 +48,8 @@ def patch(call: Call, kind: str, document: bodies.Patch) -> Change:
 
 
 def patched(call: Call, kind: str, old: Object, body: Any) -> Object:
+    from inkube.schemas import patch as patches  # with jsonpatch, at the first patch
+
     if kind == "json":
         new, warnings = patches.apply_json_patch(old, body)
         if call.options.validation != "Ignore":
@@ -85,7 +87,10 @@ def apply(call: Call, body: Object, identity: Identity) -> Change:
     """Server-side apply of a decoded body. Raises StatusError 400 when it names another object."""
     if "apiVersion" not in body and "kind" not in body:
         raise status.bad_request("invalid object type: /, Kind=")
-    body.setdefault("metadata", {})
+    if not all(isinstance(body.get(name) or "", str) for name in ("apiVersion", "kind")):
+        raise status.bad_request("invalid object type: apiVersion and kind must be strings")
+    if body.get("metadata") is None:
+        body["metadata"] = {}
     if not isinstance(body["metadata"], dict):
         error = cannot_unmarshal(body["metadata"], "v1.ObjectMeta")
         kind = call.served.kind

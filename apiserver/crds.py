@@ -52,7 +52,7 @@ class CRDStrategy(Strategy):
         return crds.validate_create(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
-        errors = objectmeta.validate_changes(obj["metadata"], old["metadata"])
+        errors = objectmeta.validate_update(obj["metadata"], old["metadata"], namespaced=False)
         if call.subresource == "status":
             return errors + crds.validate_status_update(obj, old)
         return errors + crds.validate_update(obj, old)

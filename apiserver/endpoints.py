@@ -1,11 +1,14 @@
 """Paths that are no resources: health, version, metrics, the root."""
 
 import platform
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from aiohttp import web
 
 from inkube.apiserver import issuer, negotiation, responses
+from inkube.apiserver.app import Endpoint
 from inkube.apiserver.calls import User
 from inkube.apiserver.metrics import Metrics
 from inkube.apiserver.requests import RequestInfo
@@ -17,6 +20,16 @@ Object = dict[str, Any]
 # The reference whose behaviour is served; clients compare it with their own version.
 REFERENCE = "v1.36.2"
 CHECKS = ("ping", "log", "etcd", "poststarthook/start-apiextensions-controllers")
+
+
+def later(make: Callable[[], Endpoint]) -> Endpoint:
+    """An endpoint that its first request makes, and whose module that imports."""
+    made = cache(make)
+
+    async def serve(request: web.BaseRequest, info: RequestInfo, user: User) -> web.StreamResponse:
+        return await made()(request, info, user)
+
+    return serve
 
 
 def version_document() -> Object:

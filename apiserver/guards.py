@@ -5,18 +5,33 @@ Long-running requests are not counted. Follows the max-in-flight filter of apise
 """
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 
 from aiohttp import web
 
 from inkube.schemas import status
 
-MAX_READING = 400  # --max-requests-inflight
-MAX_WRITING = 200  # --max-mutating-requests-inflight
-_READS = frozenset({"GET", "HEAD"})
+MAX_READS = 400  # --max-requests-inflight
+MAX_WRITES = 200  # --max-mutating-requests-inflight
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
 _IPV4 = re.compile(r"127(?:\.\d{1,3}){3}")  # a name may begin so too, such as 127.0.0.1.example.com
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
+
+
+_UNCOUNTED = nullcontext()
+
+
+class _Lane:
+    """How many more requests of a sort fit; entered by each while it lasts."""
+
+    def __init__(self, free: int) -> None:
+        self.free = free
+
+    def __enter__(self) -> None:
+        self.free -= 1
+
+    def __exit__(self, *error: object) -> None:
+        self.free += 1
 
 
 class Guard:
@@ -24,29 +39,23 @@ class Guard:
     the other."""
 
     def __init__(
-        self, *, loopback_only: bool, reading: int = MAX_READING, writing: int = MAX_WRITING
+        self, *, loopback_only: bool, reads: int = MAX_READS, writes: int = MAX_WRITES
     ) -> None:
         self._loopback_only = loopback_only
-        self._free = {True: reading, False: writing}
+        self._reading, self._writing = _Lane(reads), _Lane(writes)
 
-    @contextmanager
-    def admit(self, request: web.BaseRequest, *, long: bool) -> Iterator[None]:
-        """Let a request in, or raise StatusError 403 or 429."""
+    def admit(self, request: web.BaseRequest, *, long: bool) -> AbstractContextManager[object]:
+        """Let a request in while the context lasts, or raise StatusError 403 or 429."""
         if self._loopback_only and not is_loopback(request.host):
             raise status.forbidden(
                 "", "", "", f"host {request.host!r} is not loopback; ask with credentials"
             )
         if long:
-            yield
-            return
-        free, reads = self._free, request.method in _READS
-        if free[reads] <= 0:
+            return _UNCOUNTED
+        lane = self._reading if request.method in _READS else self._writing
+        if lane.free <= 0:
             raise too_many_requests()
-        free[reads] -= 1
-        try:
-            yield
-        finally:
-            free[reads] += 1
+        return lane
 
 
 def is_loopback(host: str) -> bool:

@@ -1,8 +1,9 @@
 """Where uids, times and random names come from: injected once, at the root."""
 
+import os
 import random
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from inkube.schemas import meta
@@ -10,6 +11,7 @@ from inkube.schemas import meta
 # apimachinery/pkg/util/rand: no vowels, so that no words appear
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX = 5
+_AT_ONCE = 128
 _MAX_BASE = 63 - _SUFFIX
 
 
@@ -18,17 +20,25 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+def _random_uids() -> Iterator[str]:
+    """UUIDs of version 4, their bits asked of the system for many at a time."""
+    while True:
+        bits = os.urandom(16 * _AT_ONCE)
+        for start in range(0, len(bits), 16):
+            yield str(uuid.UUID(bytes=bits[start : start + 16], version=4))
+
+
 class Identity:
     """Clock, uid factory and name generator of one server."""
 
     def __init__(
         self,
         now: Callable[[], datetime] = utc_now,
-        uid: Callable[[], str] = lambda: str(uuid.uuid4()),
+        uid: Callable[[], str] | None = None,
         chooser: random.Random | None = None,
     ) -> None:
         self.now = now
-        self.uid = uid
+        self.uid = uid or _random_uids().__next__
         self._chooser = chooser or random.Random()  # noqa: S311 # names need no secrecy
 
     def timestamp(self) -> str:

@@ -12,6 +12,7 @@ from inkube.apiserver import bodies
 from inkube.apiserver.calls import Call
 from inkube.schemas import decoding, fielderrors, gotext, status
 from inkube.schemas.builtin import resources as builtin_resources
+from inkube.schemas.builtin import unstructured
 from inkube.schemas.builtin.decoding import patch_refusal
 from inkube.schemas.gotext import quote
 from inkube.schemas.meta import split_api_version
@@ -112,13 +113,19 @@ def admit(call: Call, obj: Object, duplicates: list[str]) -> Object:
     return obj
 
 
-def admit_patched(call: Call, obj: Object, duplicates: list[str]) -> Object:
-    """The same for what a patch made; what is wrong then is wrong with the patch: 422."""
-    shown = gotext.compact_json(obj)
+def admit_patched(
+    call: Call, obj: Object, duplicates: list[str], *, strategic: Object | None = None
+) -> Object:
+    """The same for what a patch made; what is wrong then is wrong with the patch: 422.
+
+    For a `strategic` patch the refusal shows the patch and words the reason in another way.
+    """
+    shown = gotext.compact_json(obj) if strategic is None else gotext.plain(strategic)
     try:
         obj, found = _decode(call, obj, duplicates)
     except DecodeError as error:
-        raise patch_refusal(shown, error.text) from error
+        text = "" if strategic is None else unstructured.trouble(obj, call.served.gvk)
+        raise patch_refusal(shown, text or error.text) from error
     if found and call.options.validation == "Strict":
         raise patch_refusal(shown, decoding.strict_text(found))
     for text in found:

@@ -273,6 +273,21 @@ def check_known(wanted: int, newest: int) -> None:
         raise too_large(wanted, newest)
 
 
+def check_read(query: Query, registry: Registry) -> None:
+    """The version a read of one object asks for. Raises StatusError 500 or 504."""
+    version = query.get("resourceVersion", "")
+    if version not in ("", "0"):
+        check_known(known_version(version), registry.store.revision)
+
+
+def known_version(text: str) -> int:
+    """A version outside of lists, which answer 400. Raises StatusError 500 as upstream."""
+    try:
+        return strconv.parse_uint(text)
+    except ValueError as error:
+        raise status.unknown(f"resourceVersion: Invalid value: {quote(text)}: {error}") from error
+
+
 def too_large(wanted: int, current: int) -> status.StatusError:
     """504: a resource version that does not exist yet."""
     error = status.StatusError(

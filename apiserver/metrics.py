@@ -21,8 +21,9 @@ class Metrics:
         """By labels: how many fell into each bucket, and the sum of seconds."""
 
     def count(self, info: RequestInfo, code: int, seconds: float) -> None:
-        """Note one request. Unknown resources share one label, so that clients cannot grow it."""
-        if info.is_resource and code != 404:
+        """Note one request. Refused ones share labels: what they name may not even exist, and
+        clients must not be able to grow the table."""
+        if info.is_resource and code < 400:
             labels = (info.verb, info.group, info.version, info.resource, info.subresource)
         else:
             labels = (info.verb, "", "", "", "")

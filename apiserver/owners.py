@@ -1,4 +1,4 @@
-"""Owner references that name one uid twice: only the first stays, and the client is told.
+"""Owner references that are there twice in every member: one stays, and the client is told.
 
 Follows apiserver/pkg/endpoints/handlers/create.go (dedupOwnerReferencesAndAddWarning).
 """
@@ -21,15 +21,14 @@ def deduplicate(call: Call, meta: Object, *, admitted: bool = False) -> None:
     references = meta.get("ownerReferences")
     if not isinstance(references, list) or len(references) < 2:
         return
-    kept: dict[str, Object] = {}
+    kept: list[Object] = []
     repeated: dict[str, None] = {}
     for reference in references:
-        uid = reference.get("uid", "")
-        if uid in kept:
-            repeated[uid] = None
+        if reference in kept:
+            repeated[reference.get("uid", "")] = None
         else:
-            kept[uid] = reference
+            kept.append(reference)
     if repeated:
-        meta["ownerReferences"] = list(kept.values())
+        meta["ownerReferences"] = kept
         when = f" {_AFTER}" if admitted else ""
         call.warn(_WARNING.format(when=when, uids=", ".join(repeated)))

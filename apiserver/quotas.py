@@ -37,7 +37,7 @@ class QuotaAdmission(Plugin):
     async def _charge(self, attributes: Attributes, key: str, obj: Object) -> None:
         call = attributes.call
         while (entry := self._store.get(key)) is not None:
-            hard = (entry.value.get("spec") or {}).get("hard") or {}
+            hard = quotas.limits(entry.value)
             requested = _requested(call, hard, obj)
             if not requested:
                 return
@@ -54,16 +54,13 @@ class QuotaAdmission(Plugin):
     def _used(self, call: Call, entry: Entry, names: dict[str, int]) -> dict[str, int]:
         """As the status says, unless more objects are there already."""
         known = (entry.value.get("status") or {}).get("used") or {}
-        stored = self._store.list(call.resource.key(call.namespace, ""))
-        return {
-            name: max(
-                int(known.get(name, 0)),
-                len(stored)
-                if name.startswith("count/")
-                else quotas.total(name, (other.value for other in stored)),
-            )
-            for name in names
-        }
+        return {name: max(int(known.get(name, 0)), self._stored(call, name)) for name in names}
+
+    def _stored(self, call: Call, name: str) -> int:
+        prefix = call.resource.key(call.namespace, "")
+        if quotas.is_plain(name):
+            return self._store.count(prefix)
+        return quotas.total(name, (entry.value for entry in self._store.list(prefix)))
 
     async def _write(self, entry: Entry, used: dict[str, int]) -> bool:
         """Store the new usage; False when somebody else wrote the quota meanwhile."""

@@ -142,7 +142,7 @@ class Registry:
             call.warn(warning)
 
     def _stored(self, call: Call, obj: Object) -> Object:
-        stored = call.resource.strategy.to_storage(call.resource, gojson.settle_numbers(obj))
+        stored = call.resource.strategy.to_storage(call.resource, gojson.settle(obj))
         if len(orjson.dumps(stored)) > MAX_OBJECT:
             raise status.unknown("etcdserver: request is too large")
         return stored

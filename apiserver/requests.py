@@ -4,15 +4,14 @@ Pure functions over strings; nothing here knows what is served. Follows
 apiserver/pkg/endpoints/request/requestinfo.go.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import unquote
 
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch"}
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 
 
-@dataclass(frozen=True, slots=True)
-class RequestInfo:
+class RequestInfo(NamedTuple):
     """What a request asks for. `resource` is "" for paths that name no resource."""
 
     method: str

@@ -1,5 +1,6 @@
 """Answers: bytes, media types and warnings; the only place that turns a StatusError into HTTP."""
 
+import asyncio
 import zlib
 from collections.abc import Iterable
 from typing import Any
@@ -15,6 +16,7 @@ Object = dict[str, Any]
 GZIP_FROM = (
     128 * 1024
 )  # apiserver/pkg/endpoints/handlers/responsewriters: defaultGzipThresholdBytes
+THREAD_FROM = 1024 * 1024  # what takes longer than a few milliseconds holds up nobody else
 _JSON_HEADERS = CIMultiDict({"Content-Type": JSON, "Cache-Control": "no-cache, private"})
 
 
@@ -81,15 +83,20 @@ def plain_not_found() -> web.Response:
     )
 
 
-def compress(response: web.Response, accept_encoding: str) -> None:
-    """gzip a large body for who can read it."""
+async def compress(response: web.Response, accept_encoding: str) -> None:
+    """gzip a large body for who can read it; a very large one beside the event loop."""
     body = response.body
     if not isinstance(body, bytes) or len(body) < GZIP_FROM or "gzip" not in accept_encoding:
         return
-    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
-    response.body = packer.compress(body) + packer.flush()
+    packed = _gzip(body) if len(body) < THREAD_FROM else await asyncio.to_thread(_gzip, body)
+    response.body = packed
     response.headers["Content-Encoding"] = "gzip"
     response.headers["Vary"] = "Accept-Encoding"
+
+
+def _gzip(body: bytes) -> bytes:
+    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
+    return packer.compress(body) + packer.flush()
 
 
 def _quoted(text: str) -> str:

@@ -13,7 +13,7 @@ import contextlib
 import logging
 import warnings
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache, cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -26,15 +26,14 @@ from aiohttp.web_request import BaseRequest
 
 from inkube.apiserver import bodies, bootstrap, issuer, kubeconfig, logs, security
 from inkube.apiserver.admission import Chain, Plugin
-from inkube.apiserver.app import App, Parts, SubresourceHandler
+from inkube.apiserver.app import App, Endpoint, Parts, SubresourceHandlers
 from inkube.apiserver.catalog import LiveCatalog
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.codec import JSONCodec
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.cors import OriginRequest, Origins
 from inkube.apiserver.crds import Installer
-from inkube.apiserver.discovery import Discovery
-from inkube.apiserver.endpoints import Endpoints
+from inkube.apiserver.endpoints import Endpoints, later
 from inkube.apiserver.guards import Guard
 from inkube.apiserver.handlers import Handlers
 from inkube.apiserver.identity import Identity
@@ -42,16 +41,11 @@ from inkube.apiserver.lifecycle import NamespaceLifecycle
 from inkube.apiserver.limits import LimitRanger
 from inkube.apiserver.metrics import Metrics
 from inkube.apiserver.modules import ModuleAdmission
-from inkube.apiserver.namespaces import FinalizeHandler
-from inkube.apiserver.openapi import OpenAPI
 from inkube.apiserver.quotas import QuotaAdmission
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.rendering import Renderer
 from inkube.apiserver.resources import Resources
-from inkube.apiserver.reviews import Reviews
-from inkube.apiserver.scale import ScaleHandler
 from inkube.apiserver.streams import Streams
-from inkube.apiserver.tokenrequests import TokenRequestHandler
 from inkube.controllers import aggregation, crds, expiry, garbage, namespaces, quotas
 from inkube.controllers.clock import SystemClock
 from inkube.controllers.manager import Manager
@@ -179,7 +173,7 @@ class APIServer:
         return sqlite_log(self.options.data, options)
 
     async def _serve(self) -> None:
-        self._streams = Streams(self.registry, self.identity)
+        self.streams = Streams(self.registry, self.identity)
         app = App(self._parts())
         server = web.Server(
             app,
@@ -194,7 +188,7 @@ class APIServer:
         await runner.setup()
         self._stack.push_async_callback(runner.cleanup)
         # before the runner waits for what is under way: watches would never end by themselves
-        self._stack.callback(self._streams.close)
+        self._stack.callback(self.streams.close)
         context = self.security.context()
         site = web.TCPSite(runner, self.options.host, self.options.port, ssl_context=context)
         await site.start()
@@ -213,12 +207,12 @@ class APIServer:
         handlers = Handlers(self.registry, Renderer(self.identity))
         endpoints = Endpoints(metrics, self.resources)
         documents = issuer.Issuer(self.security.authenticator.accounts, lambda: self.url)
-        discovery = Discovery(self.resources)
+        discovery = later(self._discovery)
         return Parts(
             registry=self.registry,
             resources=self.resources,
             handlers=handlers,
-            streams=self._streams,
+            streams=self.streams,
             access=self.security.access,
             origins=self.origins,
             guard=Guard(loopback_only=self.security.is_open),
@@ -234,22 +228,26 @@ class APIServer:
                 "/metrics": endpoints.metrics,
                 "/api/": discovery,
                 "/apis/": discovery,
-                "/openapi/": OpenAPI(self.resources),
+                "/openapi/": later(self._openapi),
             },
-            subresources=self._subresources(handlers),
+            subresources=cache(lambda: self._subresources(handlers)),
             on_request=self.options.on_request,
         )
 
-    def _subresources(self, handlers: Handlers) -> dict[tuple[str, str, str], SubresourceHandler]:
-        guards = self.security
-        tokens = TokenRequestHandler(self.registry, guards.authenticator.accounts, self.identity)
-        reviews = Reviews(guards.authenticator, guards.authorizer, self.identity)
-        return {
-            ("*", "*", "scale"): ScaleHandler(self.registry, self.identity),
-            ("", "namespaces", "finalize"): FinalizeHandler(handlers),
-            ("", "serviceaccounts", "token"): tokens,
-            **reviews.handlers(),
-        }
+    def _discovery(self) -> Endpoint:
+        from inkube.apiserver.discovery import Discovery
+
+        return Discovery(self.resources)
+
+    def _openapi(self) -> Endpoint:
+        from inkube.apiserver.openapi import OpenAPI
+
+        return OpenAPI(self.resources)
+
+    def _subresources(self, handlers: Handlers) -> SubresourceHandlers:
+        from inkube.apiserver import subresources
+
+        return subresources.table(self.registry, handlers, self.identity, self.security)
 
     def kubeconfig(self) -> str:
         """A kubeconfig for this server, as YAML text."""
@@ -265,6 +263,7 @@ class APIServer:
 
 def _request_factory(origins: Origins) -> Callable[..., BaseRequest]:
     """Requests whose body may be as large as kube-apiserver's."""
+    loop = asyncio.get_running_loop()
     kind: type[BaseRequest] = BaseRequest
     if origins:
         kind = type("OriginRequest", (OriginRequest,), {"origins": origins})
@@ -276,7 +275,6 @@ def _request_factory(origins: Origins) -> Callable[..., BaseRequest]:
         writer: AbstractStreamWriter,
         task: asyncio.Task[None],
     ) -> BaseRequest:
-        loop = asyncio.get_running_loop()
         return kind(message, payload, protocol, writer, task, loop, client_max_size=bodies.MAX_BODY)
 
     return make

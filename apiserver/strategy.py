@@ -262,7 +262,9 @@ class BuiltinStrategy(Strategy):
         return self.behaviour.validate(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
-        errors = objectmeta.validate_changes(obj["metadata"], old["metadata"])
+        errors = self.behaviour.validate_metadata(
+            obj["metadata"], old["metadata"], call.subresource
+        )
         if call.subresource == "status":
             return errors + self.behaviour.validate_status(obj, old)
         return errors + self.behaviour.validate_update(obj, old)

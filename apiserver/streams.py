@@ -41,6 +41,11 @@ class Streams:
         self._open: set[_Stream] = set()
         self._closed = False
 
+    @property
+    def count(self) -> int:
+        """How many are open."""
+        return len(self._open)
+
     async def serve(self, exchange: Exchange) -> web.StreamResponse:
         """Answer a watch request; returns when the stream is over."""
         call = exchange.call

@@ -13,8 +13,7 @@ from inkube.apiserver import listing
 from inkube.apiserver.calls import Call
 from inkube.apiserver.listing import ListOptions
 from inkube.apiserver.registry import Registry
-from inkube.schemas import status, strconv
-from inkube.schemas.gotext import quote
+from inkube.schemas import status
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Change, Entry
 from inkube.storage.subscription import Subscription
@@ -47,11 +46,11 @@ class Watcher:
         found: list[Entry] = []
         if options.initial_events or (fresh and options.initial_events is None):
             if not fresh:
-                listing.check_known(watch_version(version), store.revision)
+                listing.check_known(listing.known_version(version), store.revision)
             found = listing.selected(self.call, store.list(self._prefix), self._matches)
             self.start = store.revision
         else:
-            self.start = store.revision if fresh else watch_version(version)
+            self.start = store.revision if fresh else listing.known_version(version)
         try:
             return store.subscribe(self._prefix, self.start), found
         except storage_errors.Compacted as error:
@@ -111,11 +110,3 @@ def bookmark(call: Call, revision: int, *, end: bool = False) -> Object:
 def too_old(start: int, error: storage_errors.Compacted) -> status.StatusError:
     """410: what happened since is not known any more."""
     return status.expired(f"too old resource version: {start} ({error.compacted})")
-
-
-def watch_version(text: str) -> int:
-    """The version to watch from. Raises StatusError 500 as upstream."""
-    try:
-        return strconv.parse_uint(text)
-    except ValueError as error:
-        raise status.unknown(f"resourceVersion: Invalid value: {quote(text)}: {error}") from error

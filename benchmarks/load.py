@@ -13,7 +13,7 @@ from typing import cast
 import uvloop
 
 _LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
-CONNECTIONS = 16
+CONNECTIONS = 64
 
 
 class _Connection(asyncio.Protocol):

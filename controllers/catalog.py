@@ -83,9 +83,10 @@ class Catalog(Protocol):
         """The kind in that version, if it is served."""
         ...
 
-    def follow(self, follower: Follower) -> Callable[[], None]:
-        """Tell of every object that has owners or is being deleted, now and whenever it changes,
-        and of every object that goes; before whoever changed it has an answer."""
+    def follow(self, follower: Follower, *, known: bool = False) -> Callable[[], None]:
+        """Tell of every object that has owners or is being deleted whenever it changes, and of
+        every object that goes; before whoever changed it has an answer. `known` begins with the
+        objects that are there."""
         ...
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:

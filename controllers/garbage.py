@@ -5,6 +5,7 @@ each of its owners. Nothing is deleted because of what the graph believes. Follo
 pkg/controller/garbagecollector (graph_builder.go, garbagecollector.go).
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from enum import Enum
 
@@ -17,6 +18,8 @@ from inkube.schemas.status import StatusError
 NAME = "garbage"
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
+_REMEMBERED = 500  # owners that went last, as many as the reference's cache of absent owners keeps
+_WORKERS = 20  # --concurrent-gc-syncs
 _WRITER = "kube-controller-manager"
 
 
@@ -28,6 +31,7 @@ class Graph:
         self._dependents: dict[str, dict[tuple[str, str, str], Key]] = {}
         self._waiting: dict[str, Key] = {}
         """Owners in foreground deletion, by uid."""
+        self._gone: deque[str] = deque(maxlen=_REMEMBERED)
 
     def hear(self, step: Step) -> Iterable[Key]:
         """Note a step; whom the collector has to look at because of it."""
@@ -40,7 +44,10 @@ class Graph:
             self._remember(place, new)
         if new is None or (old is not None and old.uid != new.uid):
             gone = old if old is not None else step.item
-            yield from self.dependents(gone.uid)
+            left = self.dependents(gone.uid)
+            if left:
+                self._gone.append(gone.uid)
+            yield from left
         yield from self._owners_to_tell(old, new)
         if new is None:
             return
@@ -54,6 +61,10 @@ class Graph:
     def dependents(self, uid: str) -> list[Key]:
         """Everything that names this owner."""
         return list(self._dependents.get(uid, {}).values())
+
+    def is_gone(self, uid: str) -> bool:
+        """Whether this owner is known to have gone, be its kind served or not."""
+        return uid in self._gone
 
     def blocking(self, uid: str) -> list[Key]:
         """The dependents that a foreground deletion of this owner waits for."""
@@ -134,7 +145,7 @@ class Collector:
             for key in unknown:
                 add(key)
 
-        ends = [self._catalog.follow(follow), self._catalog.on_change(retry)]
+        ends = [self._catalog.follow(follow, known=True), self._catalog.on_change(retry)]
 
         def end() -> None:
             for each in ends:
@@ -180,7 +191,8 @@ class Collector:
     async def _standing(self, item: Item, owner: Owner) -> _Standing:
         kind = self._catalog.find(owner.api_version, owner.kind)
         if kind is None:
-            return _Standing.UNKNOWN
+            gone = self._graph.is_gone(owner.uid)
+            return _Standing.DANGLING if gone else _Standing.UNKNOWN
         if kind.namespaced and not item.key.namespace:
             return _Standing.IMPOSSIBLE
         namespace = item.key.namespace if kind.namespaced else ""
@@ -251,4 +263,5 @@ def _policy(item: Item) -> str:
 def add(manager: Manager, catalog: Catalog) -> None:
     """Let the manager run the collector."""
     collector = Collector(manager.client, catalog)
-    manager.add(Controller(NAME, collector.reconcile, (), sources=(collector.feed,)))
+    source = collector.feed
+    manager.add(Controller(NAME, collector.reconcile, (), concurrency=_WORKERS, sources=(source,)))

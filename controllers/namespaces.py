@@ -5,6 +5,7 @@ namespace, it is looked at again. Follows pkg/controller/namespace/deletion
 (namespaced_resources_deleter.go, status_condition_utils.go).
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -122,9 +123,10 @@ class Drain:
         """Delete the objects of one kind, then count those that stay."""
         selection = Selection(namespace=namespace)
         found = (await self._client.list(kind.resource, selection)).items
-        for obj in found:
-            if "deletionTimestamp" not in obj["metadata"]:
-                await self._delete(kind, obj, remains)
+        living = [obj for obj in found if "deletionTimestamp" not in obj["metadata"]]
+        for start in range(0, len(living), _AT_ONCE):
+            batch = living[start : start + _AT_ONCE]
+            await asyncio.gather(*(self._delete(kind, obj, remains) for obj in batch))
         if not found:
             return
         left = (await self._client.list(kind.resource, selection)).items
@@ -180,6 +182,7 @@ class Drain:
             raise
 
 
+_AT_ONCE = 100  # deletions that may share a commit
 _PODS = GVR("", "v1", "pods")
 _NEW_EVENTS = GVR("events.k8s.io", "v1", "events")
 

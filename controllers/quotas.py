@@ -44,7 +44,7 @@ class QuotaController:
                 return None
             raise
         hard = (quota.get("spec") or {}).get("hard") or {}
-        status = {"hard": hard, "used": await self._used(key.namespace, hard)}
+        status = {"hard": hard, "used": await self._used(key.namespace, quotas.limits(quota))}
         if not hard:
             status = {}
         if (quota.get("status") or {}) != status:
@@ -72,11 +72,12 @@ class QuotaController:
 
 
 def _outdated(change: Change) -> Iterable[Key]:
-    """A quota whose limits are not those its status knows."""
+    """A quota not seen before, or one whose limits are not those its status knows."""
     new = change.new
-    if new is not None and (new.get("spec") or {}).get("hard") != (new.get("status") or {}).get(
-        "hard"
-    ):
+    if new is None:
+        return
+    hard = (new.get("spec") or {}).get("hard")
+    if change.old is None or hard != (new.get("status") or {}).get("hard"):
         yield Key.of(new)
 
 

@@ -117,10 +117,11 @@ class SecureValues:
         _forget_last_applied(obj)
         before = (old or {}).get("secure") or {}
         given = obj.get("secure")
-        if not isinstance(given, dict):
-            given = {}
+        if given is not None and not isinstance(given, dict):
+            obj["secure"] = type(given)()  # for validation to refuse, without what may be secret
+            return
         merged = dict(before)
-        for member, value in given.items():
+        for member, value in (given or {}).items():
             kept = self._taken(obj, member, value)
             if kept is not None:
                 merged[member] = kept

@@ -159,7 +159,7 @@ class _Apply:
         annotations = (self.live.get("metadata") or {}).get("annotations") or {}
         try:
             config = json.loads(annotations.get(LAST_APPLIED) or "")
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
         if not isinstance(config, dict) or config.get("apiVersion") != self.writer.api_version:
             return {}
@@ -229,7 +229,9 @@ def _sync_last_applied(result: Object, patch: Object) -> None:
 
 def _where(obj: Object) -> str:
     """`namespace/name; group/version, Kind=K`."""
-    metadata = obj.get("metadata") or {}
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict):
+        metadata = {}
     return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}; {_gvk(obj)}"
 
 

@@ -70,8 +70,9 @@ def ordered(fields: FieldSet) -> FieldSet:
     """The same set with elements in the reference's order, "." first."""
     if len(fields) < 2:
         return {element: ordered(node) if node else node for element, node in fields.items()}
-    special = any(element[0] in "kvi" for element in fields)
-    elements = sorted(fields, key=pathelements.order) if special else sorted(fields)
+    elements = sorted(fields)
+    if elements[-1][0] in "kvi":  # fields and "." sort before them, and as text
+        elements.sort(key=pathelements.order)
     return {element: ordered(node) if (node := fields[element]) else node for element in elements}
 
 

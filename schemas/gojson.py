@@ -26,6 +26,8 @@ _STRING = re.compile(rb'[^"\\\x00-\x1f]*')
 _ESCAPE = re.compile(rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _HEX = re.compile(rb"[0-9a-fA-F]{0,4}")
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_FRACTION = re.compile(rb"[:,[][-0-9]+[.e]")
+"""Where orjson writes a float, and in some texts."""
 _LITERALS = {ord("t"): b"true", ord("f"): b"false", ord("n"): b"null"}
 _DIGITS = bytes(ord("0") if chr(byte).isdigit() and byte < 0x80 else byte for byte in range(256))
 _LONG = b"0" * 19
@@ -45,6 +47,11 @@ def loads(body: bytes) -> Any:
     if body.count(b"{") + body.count(b"[") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
         raise DecodeError(syntax_error(body, depth=MAX_DEPTH))
     return value
+
+
+def settle(value: Any) -> Any:
+    """`settle_numbers`, but a value whose JSON cannot hold a fraction or exponent is not walked."""
+    return settle_numbers(value) if _FRACTION.search(orjson.dumps(value)) else value
 
 
 def settle_numbers(value: Any) -> Any:

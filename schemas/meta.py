@@ -58,7 +58,7 @@ def split_api_version(api_version: str) -> tuple[str, str]:
 
 def format_time(moment: datetime) -> str:
     """metav1.Time: RFC 3339 in UTC, whole seconds."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{moment.astimezone(UTC).isoformat()[:19]}Z"
 
 
 def format_micro_time(moment: datetime) -> str:

@@ -83,6 +83,7 @@ def show(text: str) -> str:
 
 
 @lru_cache(maxsize=_CACHED)
+@lru_cache(maxsize=_CACHED)
 def order(text: str) -> tuple[Any, ...]:
     """Sort key: fields by name, then keyed elements, members, positions by their values."""
     kind, rest = text[0], text[2:]

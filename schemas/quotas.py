@@ -1,6 +1,6 @@
 """Object counts of resource quotas: which objects a name counts, and what one object uses.
 
-Compute resources (cpu, memory, storage) need a scheduler's view and are not counted. Follows
+Compute resources (cpu, memory, storage) and quotas with scopes are not judged. Follows
 apiserver/pkg/quota/v1 and pkg/quota/v1/evaluator/core.
 """
 
@@ -19,6 +19,14 @@ _CORE = frozenset({
 _SERVICES = ("services.nodeports", "services.loadbalancers")
 
 
+def limits(quota: Object) -> dict[str, str]:
+    """What a quota limits; nothing that is judged here if it is for some pods only."""
+    spec = quota.get("spec") or {}
+    if spec.get("scopes") or spec.get("scopeSelector"):
+        return {}
+    return spec.get("hard") or {}
+
+
 def counted(name: str) -> tuple[str, str] | None:
     """The group and plural whose objects a quota name counts; None for what is not counted."""
     if name.startswith(_COUNT):
@@ -27,6 +35,11 @@ def counted(name: str) -> tuple[str, str] | None:
     if name in _SERVICES:
         return "", "services"
     return ("", name) if name in _CORE else None
+
+
+def is_plain(name: str) -> bool:
+    """Whether every object it counts uses one."""
+    return name != "pods" and name not in _SERVICES
 
 
 def usage(name: str, obj: Object) -> int:

@@ -6,8 +6,8 @@ log that outlives the process.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple, Protocol
@@ -160,10 +160,9 @@ class MemoryLog:
         """See Log."""
         return Horizon(self._compacted, self._newest)
 
-    @asynccontextmanager
-    async def begin(self) -> AsyncIterator[Transaction]:
+    def begin(self) -> AbstractAsyncContextManager[Transaction]:
         """See Log; the one append of the writer is its last step, so nothing needs undoing."""
-        yield self
+        return nullcontext(self)
 
     async def missed(self, revision: int) -> Missed:
         """See Log; another store in this process may share the log."""

@@ -17,6 +17,8 @@ from inkube.schemas import models
 from inkube.schemas.fielderrors import Type
 
 INDEX = "provisioning place"
+ANY = "*"
+"""Stands for every branch; none has this name."""
 
 
 class Rank(NamedTuple):
@@ -29,22 +31,31 @@ class Rank(NamedTuple):
 
 
 class Site(NamedTuple):
-    """Where files lie: a repository (or the server's disk) of a namespace, and a path in it."""
+    """Where files lie: a repository (or the server's disk) of a namespace, a branch and a path.
+
+    Branch "" is the default one, whichever that is, so it may be the same as any other.
+    """
 
     where: str
+    branch: str
     path: tuple[str, ...]
 
     def listed_under(self) -> Iterator[str]:
-        """Its own entry in the index, and one with everything it lies below."""
-        yield f"{self.where} at {'/'.join(self.path)}"
-        for depth in range(len(self.path)):
-            yield f"{self.where} below {'/'.join(self.path[:depth])}"
+        """Its own entries in the index, and those with everything it lies below."""
+        for branch in {ANY, self.branch}:
+            yield self._entry(branch, "at", len(self.path))
+            for depth in range(len(self.path)):
+                yield self._entry(branch, "below", depth)
 
     def looked_up_under(self) -> Iterator[str]:
-        """The entries of all sites that overlap it: at or above it, and below it."""
-        for depth in range(len(self.path) + 1):
-            yield f"{self.where} at {'/'.join(self.path[:depth])}"
-        yield f"{self.where} below {'/'.join(self.path)}"
+        """The entries of all sites that may overlap it: at or above it, and below it."""
+        for branch in {self.branch, ""} if self.branch else {ANY}:
+            for depth in range(len(self.path) + 1):
+                yield self._entry(branch, "at", depth)
+            yield self._entry(branch, "below", len(self.path))
+
+    def _entry(self, branch: str, relation: str, depth: int) -> str:
+        return f"{self.where} {branch} {relation} {'/'.join(self.path[:depth])}"
 
 
 def _site(obj: Object) -> Site | None:
@@ -57,7 +68,8 @@ def _site(obj: Object) -> Site | None:
     if kind == "github":  # its paths are the same in any case
         where = where.lower()
     path = tuple(part for part in str(block.get("path", "")).split("/") if part)
-    return Site(f"{obj['metadata'].get('namespace', '')} {where}", path)
+    branch = str(block.get("branch", ""))
+    return Site(f"{obj['metadata'].get('namespace', '')} {where}", branch, path)
 
 
 def _listed(obj: Object) -> Iterable[str]:

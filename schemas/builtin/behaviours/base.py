@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import orjson
 
+from inkube.schemas import names, objectmeta
 from inkube.schemas.builtin import decoding
 from inkube.schemas.builtin.behaviours import metadata
 from inkube.schemas.builtin.resources import Resource
@@ -93,6 +94,20 @@ class Behaviour:
             obj["metadata"], namespaced=self.resource.namespaced, check=self.name_check
         )
         return errors + self.check(obj)
+
+    def validate_metadata(self, meta: Object, old: Object, subresource: str) -> list[FieldError]:
+        """What rest.BeforeUpdate and then the kind itself say of changed metadata."""
+        namespaced = self.resource.namespaced
+        changes = objectmeta.validate_changes(meta, old)
+        common = objectmeta.validate(meta, namespaced=namespaced, name_check=names.path_segment)
+        compares, checks = metadata.again(self.resource.group, self.resource.plural)
+        if subresource:
+            compares, checks = 1, 0
+        errors = [*common, *changes, *changes * compares]
+        if checks:
+            own = metadata.validate(meta, namespaced=namespaced, check=self.name_check)
+            errors += own * checks
+        return errors
 
     def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
         """Everything wrong with a change; the metadata is the registry's."""

@@ -11,6 +11,38 @@ from inkube.schemas.builtin.behaviours import naming
 from inkube.schemas.fielderrors import FieldError
 
 Object = dict[str, Any]
+_RBAC = "rbac.authorization.k8s.io"
+_ADMISSION = "admissionregistration.k8s.io"
+_AGAIN: dict[tuple[str, str], tuple[int, int]] = {
+    ("", "configmaps"): (1, 1),
+    ("", "limitranges"): (0, 1),
+    ("", "nodes"): (1, 1),
+    ("", "persistentvolumeclaims"): (1, 1),
+    ("", "persistentvolumes"): (0, 2),
+    ("", "pods"): (1, 1),
+    ("", "secrets"): (1, 1),
+    ("", "serviceaccounts"): (1, 1),
+    ("", "services"): (1, 1),
+    ("apiregistration.k8s.io", "apiservices"): (1, 1),
+    ("batch", "jobs"): (1, 1),
+    ("discovery.k8s.io", "endpointslices"): (0, 1),
+    ("networking.k8s.io", "ingressclasses"): (1, 1),
+    ("networking.k8s.io", "ingresses"): (1, 1),
+    ("policy", "poddisruptionbudgets"): (0, 0),
+    (_ADMISSION, "mutatingadmissionpolicies"): (0, 1),
+    (_ADMISSION, "mutatingadmissionpolicybindings"): (0, 1),
+    (_ADMISSION, "mutatingwebhookconfigurations"): (0, 1),
+    (_ADMISSION, "validatingadmissionpolicies"): (0, 1),
+    (_ADMISSION, "validatingadmissionpolicybindings"): (0, 1),
+    (_ADMISSION, "validatingwebhookconfigurations"): (0, 1),
+    (_RBAC, "clusterrolebindings"): (1, 2),
+    (_RBAC, "clusterroles"): (1, 2),
+    (_RBAC, "rolebindings"): (1, 2),
+    (_RBAC, "roles"): (1, 2),
+    ("storage.k8s.io", "storageclasses"): (1, 1),
+}
+"""How often a kind's own ValidateUpdate compares its metadata with the old (once, unless told
+otherwise) and checks all of it anew (never): clients see each repetition in `details.causes`."""
 _STANDARD = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 
 
@@ -19,6 +51,11 @@ def validate(meta: Object, *, namespaced: bool, check: str) -> list[FieldError]:
     rule = naming.NAME_CHECKS[check]
     errors = objectmeta.validate(meta, namespaced=namespaced, name_check=rule)
     return errors + _unqualified(meta.get("finalizers") or [], "metadata.finalizers")
+
+
+def again(group: str, plural: str) -> tuple[int, int]:
+    """How often an update of a kind compares its metadata, and checks it as on create."""
+    return _AGAIN.get((group, plural), (1, 0))
 
 
 def labels(given: dict[str, str], path: str) -> list[FieldError]:

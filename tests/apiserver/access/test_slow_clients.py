@@ -28,7 +28,7 @@ async def test_a_body_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyP
 
 
 async def test_waiting_bodies_leave_room_for_readers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_parts, "Guard", partial(Guard, reading=3, writing=2))
+    monkeypatch.setattr(server_parts, "Guard", partial(Guard, reads=3, writes=2))
     async with APIServer() as server:
         waiting = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(5)]
         for _, writer in waiting:

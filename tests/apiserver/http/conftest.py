@@ -1,5 +1,6 @@
 """One server in memory for every module of this folder, and short ways to ask it."""
 
+import io
 import json
 import logging
 from dataclasses import dataclass
@@ -114,8 +115,9 @@ class Web:
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         if "Content-Type" not in named and data is not None:
             named["Content-Type"] = "application/json"
+        stream = None if data is None else io.BytesIO(data)
         async with self._session.request(
-            method, url, data=data, headers=named, skip_auto_headers=["Content-Type"]
+            method, url, data=stream, headers=named, skip_auto_headers=["Content-Type"]
         ) as answer:
             return Answer(answer.status, answer.headers, await answer.read())
 

@@ -186,7 +186,7 @@ def crd_of(base):
         "additionalProperties": {"type": "string", "format": "date-time", "maxLength": 9},
         "maxProperties": 3,
         "x-kubernetes-validations": [
-            {"rule": "self.all(k, self[k].size() > 1)", "message": "short", "reason": "FieldValueInvalid"},
+            {"rule": "self.all(k, self[k].size() > 1)", "message": "short"},
             {"rule": "self == oldSelf", "messageExpression": "'a' + string(self.size())"},
         ],
     }  # fmt: skip

@@ -1,0 +1,28 @@
+"""What answers under an object's name or instead of its kind: scale, tokens, reviews, finalize.
+
+A part of the composition root that `server` imports at the first request for one of them.
+"""
+
+from inkube.apiserver.app import SubresourceHandler
+from inkube.apiserver.handlers import Handlers
+from inkube.apiserver.identity import Identity
+from inkube.apiserver.namespaces import FinalizeHandler
+from inkube.apiserver.registry import Registry
+from inkube.apiserver.reviews import Reviews
+from inkube.apiserver.scale import ScaleHandler
+from inkube.apiserver.security import Security
+from inkube.apiserver.tokenrequests import TokenRequestHandler
+
+
+def table(
+    registry: Registry, handlers: Handlers, identity: Identity, guards: Security
+) -> dict[tuple[str, str, str], SubresourceHandler]:
+    """(group, plural, subresource) → handler, as `app.Parts` has it."""
+    reviews = Reviews(guards.authenticator, guards.authorizer, identity)
+    tokens = TokenRequestHandler(registry, guards.authenticator.accounts, identity)
+    return {
+        ("*", "*", "scale"): ScaleHandler(registry, identity),
+        ("", "namespaces", "finalize"): FinalizeHandler(handlers),
+        ("", "serviceaccounts", "token"): tokens,
+        **reviews.handlers(),
+    }

@@ -1,0 +1,103 @@
+"""Live checks at work: 1,000 repositories that fail on a slow world, and those who read meanwhile.
+
+Every outside answer takes 200 ms and every repository is checked again each second, so the
+controllers are never idle. The answers to GET are timed on one connection, before and during that.
+"""
+
+import json
+import statistics
+import time
+from collections.abc import Iterable
+from contextlib import closing
+
+from benchmarks import figures, load, servers
+from benchmarks.figures import Figure
+from benchmarks.servers import Request, Server
+
+REPOSITORIES = 1_000
+DELAY = 0.2
+READS = 2_000
+ROUNDS = 3
+PATIENCE = 30.0
+HOST = "git.example"
+HOSTS = "/apis/world.inkube.dev/v1/githosts"
+COLLECTION = "/apis/provisioning.grafana.app/v0alpha1/namespaces/default/repositories"
+READ = Request("GET", "/api/v1/namespaces/default")
+
+
+def measure() -> Iterable[Figure]:
+    """See the module."""
+    with servers.inkube("--in-memory", "--offline", "--recheck-unhealthy", "1") as server:
+        with closing(server.connect()) as connection:
+            servers.ask(connection, Request("POST", HOSTS, _host()))
+        quiet = min((answers(server) for _ in range(ROUNDS)), key=_p99)
+        started = time.perf_counter()
+        load.send(server.port, (Request("POST", COLLECTION, _bad(n)).raw for n in _numbers()))
+        yield _told(server, started)
+        before = server.cpu_seconds
+        busy = [each for _ in range(ROUNDS) for each in answers(server)]
+        used = server.cpu_seconds - before
+    what = f"p99 of GET beside {REPOSITORIES:,} failing repositories, over p99 alone"
+    note = f"{_p99(busy):.2f} over {_p99(quiet):.2f} ms; the server worked {used:.1f} s"
+    yield Figure(what, _p99(busy) / _p99(quiet), "times", at_most=3, note=note)
+
+
+def answers(server: Server) -> list[float]:
+    """Milliseconds of each GET."""
+    found = []
+    with closing(server.connect()) as connection:
+        for _ in range(READS):
+            started = time.perf_counter()
+            servers.ask(connection, READ)
+            found.append((time.perf_counter() - started) * 1000)
+    return found
+
+
+def _told(server: Server, started: float) -> Figure:
+    """From the first create to the last repository that says what is wrong with it."""
+    while time.perf_counter() - started < PATIENCE:
+        with closing(server.connect()) as connection:
+            items = json.loads(servers.ask(connection, Request("GET", COLLECTION)))["items"]
+        told = sum(bool(item.get("status", {}).get("fieldErrors")) for item in items)
+        if told == REPOSITORIES:
+            break
+        time.sleep(0.25)
+    else:
+        raise RuntimeError(f"{told} of {REPOSITORIES} were checked within {PATIENCE:.0f} s")
+    seconds = time.perf_counter() - started
+    note = f"each outside answer takes {DELAY * 1000:.0f} ms"
+    return Figure(f"{REPOSITORIES:,} repositories created and checked", seconds, "s", note=note)
+
+
+def _p99(found: list[float]) -> float:
+    return statistics.quantiles(found, n=100)[98]
+
+
+def _numbers() -> range:
+    return range(REPOSITORIES)
+
+
+def _host() -> dict[str, object]:
+    return {
+        "apiVersion": "world.inkube.dev/v1",
+        "kind": "GitHost",
+        "metadata": {"name": HOST},
+        "spec": {
+            "repositories": [{"path": "team/dashboards", "branches": ["main"]}],
+            "outage": {"delayMilliseconds": round(DELAY * 1000)},
+        },
+    }
+
+
+def _bad(number: int) -> dict[str, object]:
+    git = {"url": f"https://{HOST}/team/dashboards", "branch": f"gone-{number}"}
+    return {
+        "apiVersion": "provisioning.grafana.app/v0alpha1",
+        "kind": "Repository",
+        "metadata": {"name": f"repository-{number:04}"},
+        "spec": {"title": "Bad", "type": "git", "git": git},
+    }
+
+
+if __name__ == "__main__":
+    figures.main(measure)

@@ -1,0 +1,69 @@
+"""Why a strategic patch's outcome is no object of its kind, in the words of Go's converter.
+
+Strategic patches are merged as maps and then set into the Go type by reflection, whose errors name
+no place. Follows apimachinery/pkg/runtime/converter.go.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from inkube.schemas import gotext
+from inkube.schemas.builtin import gotypes, types
+from inkube.schemas.builtin.gotypes import GoType
+from inkube.schemas.meta import GVK
+
+Object = dict[str, Any]
+_WORDS = {"struct": "struct from:", "list": "slice from", "map": "map from"}
+_NUMBERS = ("int32", "int64", "float64")
+_SIMPLE = (*_NUMBERS, "string", "bool")
+
+
+def trouble(obj: Object, gvk: GVK) -> str:
+    """The first value of a wrong type; "" where the types are right or set by other means."""
+    name = types.table().of(gvk)
+    return "" if name is None else next(_value(gotypes.of(name), obj), "")
+
+
+def _value(go: GoType, given: Any) -> Iterator[str]:
+    if given is None:
+        return
+    found = _kind(given)
+    if go.kind in _WORDS:
+        wanted = "slice" if go.kind == "list" else "map"
+        if found == wanted:
+            yield from _members(go, given)
+        else:
+            yield f"cannot restore {_WORDS[go.kind]} {found}"
+    elif go.name in _SIMPLE and go.kind != "intstr":
+        yield from _simple(go.name, given, found)
+
+
+def _members(go: GoType, given: Any) -> Iterator[str]:
+    if go.kind == "struct":
+        for name, field in go.fields.items():
+            yield from _value(field.type, given.get(name))
+        return
+    item = go.item
+    assert item is not None, "lists and maps have one"
+    for value in given.values() if isinstance(given, dict) else given:
+        yield from _value(item, value)
+
+
+def _simple(wanted: str, given: Any, found: str) -> Iterator[str]:
+    """Go converts numbers to each other, and would make characters of integers."""
+    if wanted == found:
+        return
+    if found in _NUMBERS and wanted in _NUMBERS:
+        if found == "float64" and not given.is_integer():
+            yield f"cannot convert {found} to {wanted}"
+    elif found == "int64" and wanted == "string":
+        yield f"cannot convert {found} to {wanted}"
+    else:
+        yield f"unrecognized type: {wanted}"
+
+
+def _kind(value: Any) -> str:
+    """The Go kind of a decoded JSON value."""
+    if isinstance(value, dict):
+        return "map"
+    return "slice" if isinstance(value, list) else gotext.type_name(value)

@@ -1,0 +1,125 @@
+"""Requests that once met an error nobody expected: each has an answer of its own."""
+
+import pytest
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+MAPS = "/api/v1/namespaces/default/configmaps"
+BOATS = "/apis/example.com/v1/namespaces/default/boats"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+LONG = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("gracePeriodSeconds", "("),
+        ("gracePeriodSeconds", 1.5),
+        ("dryRun", "All"),
+        ("dryRun", 7),
+        ("dryRun", [[]]),
+        ("orphanDependents", "true"),
+        ("propagationPolicy", ["Orphan"]),
+        ("preconditions", [1]),
+        ("preconditions", {"uid": 1}),
+        ("preconditions", {"resourceVersion": 1}),
+    ],
+)
+@pytest.mark.parametrize("path", [MAPS, f"{MAPS}/a"])
+async def test_delete_options_of_a_wrong_type_are_refused(web, path, member, value):
+    body = {"apiVersion": "v1", "kind": "DeleteOptions", member: value}
+    answer = await web.ask("DELETE", path, body)
+    assert answer.code == 400
+    assert answer.json["message"].startswith(
+        'DeleteOptions in version "v1" cannot be handled as a DeleteOptions: json: cannot unmarshal'
+    )
+
+
+@pytest.mark.parametrize("path", [MAPS, BOATS])
+async def test_a_negative_limit_is_no_limit(web, path):
+    answer = await web.ask("GET", f"{path}?limit=-1")
+    assert answer.code == 200
+    assert answer.json["metadata"].get("continue", "") == ""
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [("resourceVersion=", 400), ("watch=1&resourceVersion=", 500), ("limit=", 400)],
+)
+async def test_numbers_beyond_64_bits_are_out_of_range(web, query, code):
+    answer = await web.ask("GET", f"{MAPS}?{query}{LONG}")
+    assert answer.code == code
+    assert answer.json["message"].endswith("value out of range")
+
+
+async def test_a_body_of_a_version_beyond_64_bits_is_refused(web, config_map):
+    await web.ask("POST", MAPS, config_map("huge"))
+    body = config_map("huge")
+    body["metadata"]["resourceVersion"] = LONG
+    answer = await web.ask("PUT", f"{MAPS}/huge", body)
+    assert answer.code == 500
+    assert answer.json["message"].endswith("value out of range")
+
+
+async def test_a_continue_token_of_the_future_is_refused(web):
+    token = "eyJydiI6OTk5OTk5OTk5OTk5OTk5OTk5OTk5LCJzdGFydCI6ImEifQ"
+    answer = await web.ask("GET", f"{MAPS}?continue={token}")
+    assert answer.code == 400
+    assert answer.json["reason"] == "BadRequest"
+
+
+@pytest.mark.parametrize("kind", ["json", "merge", "strategic-merge"])
+@pytest.mark.parametrize("body", [7, "a", None, [7], True])
+async def test_a_patch_that_is_no_patch_is_refused(web, config_map, kind, body):
+    await web.ask("POST", MAPS, config_map("patched"))
+    answer = await web.patch(f"{MAPS}/patched", body, kind)
+    assert answer.code in (400, 422) or (body is None and answer.code == 200)
+
+
+@pytest.mark.parametrize("kind", ["merge", "strategic-merge"])
+@pytest.mark.parametrize("metadata", [7, "a", [], [{}]])
+async def test_patches_may_not_replace_the_metadata(web, config_map, kind, metadata):
+    await web.ask("POST", MAPS, config_map("patched"))
+    answer = await web.patch(f"{MAPS}/patched", {"metadata": metadata}, kind)
+    assert answer.code in (400, 422, 500)
+    assert (await web.ask("GET", f"{MAPS}/patched")).code == 200
+
+
+@pytest.mark.parametrize("metadata", [7, "a", [], [{}]])
+async def test_an_apply_whose_metadata_is_no_object_is_refused(web, metadata):
+    body = {"apiVersion": "example.com/v1", "kind": "Boat", "metadata": metadata}
+    answer = await web.patch(f"{BOATS}/a?fieldManager=m", body, "apply")
+    assert answer.code == 400
+    assert "of type v1.ObjectMeta" in answer.json["message"]
+
+
+@pytest.mark.parametrize("member", ["apiVersion", "kind"])
+async def test_an_apply_whose_type_is_no_text_is_refused(web, member):
+    body = {"apiVersion": "example.com/v1", "kind": "Boat", member: {"a": 1}}
+    answer = await web.patch(f"{BOATS}/a?fieldManager=m", body, "apply")
+    assert answer.code == 400
+
+
+async def test_a_scale_whose_metadata_is_no_object_is_refused(web, boat):
+    await web.ask("POST", BOATS, boat("scaled"))
+    body = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": [{"name": "scaled"}]}
+    answer = await web.ask("PUT", f"{BOATS}/scaled/scale", body)
+    assert answer.code == 400
+
+
+async def test_merge_keys_that_are_objects_are_no_crash(web):
+    owners = [{"uid": {"a": 1}}, {"uid": ["u"]}]
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned"}}
+    await web.ask("POST", MAPS, body)
+    patch = {"metadata": {"ownerReferences": owners}}
+    answer = await web.patch(f"{MAPS}/owned", patch, "strategic-merge")
+    assert answer.code in (400, 422, 500)
+
+
+async def test_a_hostile_last_applied_annotation_is_ignored(web, config_map):
+    body = config_map("nested", a="1")
+    annotation = {"kubectl.kubernetes.io/last-applied-configuration": "[" * 100_000}
+    body["metadata"]["annotations"] = annotation
+    assert (await web.ask("POST", MAPS, body)).code == 201
+    again = config_map("nested", a="2")
+    answer = await web.patch(f"{MAPS}/nested?fieldManager=kubectl", again, "apply")
+    assert answer.code == 409

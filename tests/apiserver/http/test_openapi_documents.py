@@ -1,0 +1,69 @@
+"""OpenAPI: the index, a document per group-version, version 2 merged, and how they are cached."""
+
+import pytest
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+
+
+async def test_the_index_names_every_group_version_with_a_hash(web):
+    paths = (await web.ask("GET", "/openapi/v3")).json["paths"]
+    assert {"api/v1", "apis/apps/v1", "apis/example.com/v1"} <= set(paths)
+    assert paths["api/v1"]["serverRelativeURL"].startswith("/openapi/v3/api/v1?hash=")
+
+
+async def test_a_document_asked_for_by_its_hash_may_be_kept_for_ever(web):
+    paths = (await web.ask("GET", "/openapi/v3")).json["paths"]
+    answer = await web.ask("GET", paths["apis/example.com/v1"]["serverRelativeURL"])
+    again = await web.ask(
+        "GET", "/openapi/v3/apis/example.com/v1", If_None_Match=answer.headers["ETag"]
+    )
+    assert "immutable" in answer.headers["Cache-Control"]
+    assert (again.code, again.body) == (304, b"")
+
+
+async def test_a_kind_is_described_with_its_paths_and_parameters(web):
+    document = (await web.ask("GET", "/openapi/v3/apis/example.com/v1")).json
+    schema = document["components"]["schemas"]["com.example.v1.Boat"]
+    mark = {"group": "example.com", "version": "v1", "kind": "Boat"}
+    path = document["paths"]["/apis/example.com/v1/namespaces/{namespace}/boats/{name}"]
+    parameters = {each["name"] for each in path["patch"]["parameters"]}
+    assert schema["x-kubernetes-group-version-kind"] == [mark]
+    assert path["patch"]["x-kubernetes-group-version-kind"] == mark
+    assert "fieldValidation" in parameters
+
+
+async def test_every_reference_of_a_document_leads_somewhere(web):
+    paths = (await web.ask("GET", "/openapi/v3")).json["paths"]
+    for path in paths:
+        document = (await web.ask("GET", f"/openapi/v3/{path}")).json
+        known = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
+        assert set(references(document)) <= known, path
+
+
+async def test_version_2_has_everything_as_json_and_as_protobuf(web):
+    merged = (await web.ask("GET", "/openapi/v2")).json
+    packed = await web.ask("GET", "/openapi/v2", Accept=PROTOBUF)
+    known = {f"#/definitions/{name}" for name in merged["definitions"]}
+    assert {"com.example.v1.Boat", "io.k8s.api.core.v1.ConfigMap"} <= set(merged["definitions"])
+    assert set(references(merged)) <= known
+    assert packed.headers["Content-Type"].endswith("+protobuf")
+    assert packed.body.startswith(b"\x0a\x032.0")
+    assert b"com.example.v1.Boat" in packed.body
+
+
+async def test_what_nobody_serves_has_no_document(web):
+    assert (await web.ask("GET", "/openapi/v3/apis/example.com/v9")).code == 404
+
+
+def references(node):
+    """Every `$ref` below a node."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            if key == "$ref" and isinstance(value, str):
+                yield value
+            else:
+                yield from references(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from references(value)

@@ -1,0 +1,157 @@
+"""What DELETE does and answers, over HTTP: preconditions, finalizers, grace, collections."""
+
+import aiohttp
+import pytest
+
+from inkube import APIServer
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+PODS = "/api/v1/namespaces/default/pods"
+MERGE = {"Content-Type": "application/merge-patch+json"}
+
+
+class Client:
+    """JSON in, status and JSON out."""
+
+    def __init__(self, server, http):
+        self._server = server
+        self._http = http
+
+    async def ask(self, method, path, body=None, **more):
+        url = f"{self._server.url}{path}"
+        async with self._http.request(method, url, json=body, **more) as answer:
+            return answer.status, await answer.json(), answer.headers.getall("Warning", [])
+
+    async def make(self, name, **metadata):
+        _, body, _ = await self.ask("POST", MAPS, {"metadata": {"name": name, **metadata}})
+        return body
+
+
+@pytest.fixture
+async def client():
+    async with APIServer() as server, aiohttp.ClientSession() as http:
+        yield Client(server, http)
+
+
+def pod(name, **spec):
+    return {
+        "metadata": {"name": name},
+        "spec": {"containers": [{"name": "c", "image": "i"}], **spec},
+    }
+
+
+async def test_a_deletion_is_answered_with_the_uid_of_what_went(client):
+    made = await client.make("a")
+    code, body, _ = await client.ask("DELETE", f"{MAPS}/a")
+    assert (code, body["status"]) == (200, "Success")
+    assert body["details"] == {"name": "a", "kind": "configmaps", "uid": made["metadata"]["uid"]}
+    assert (await client.ask("DELETE", f"{MAPS}/a"))[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        ({"uid": "1-2"}, "the UID in the precondition (1-2) does not match the UID in record"),
+        ({"resourceVersion": "1"}, "the ResourceVersion in the precondition (1) does not match"),
+    ],
+    ids=["uid", "version"],
+)
+async def test_a_precondition_that_fails_keeps_the_object(client, wrong, text):
+    await client.make("a")
+    code, body, _ = await client.ask("DELETE", f"{MAPS}/a", {"preconditions": wrong})
+    assert code == 409
+    assert text in body["message"]
+    assert body["details"] == {"name": "a", "kind": "ConfigMap"}
+    assert (await client.ask("GET", f"{MAPS}/a"))[0] == 200
+
+
+async def test_namespaces_and_definitions_say_their_plural_when_a_precondition_fails(client):
+    await client.ask("POST", "/api/v1/namespaces", {"metadata": {"name": "n"}})
+    wrong = {"preconditions": {"uid": "1-2"}}
+    code, body, _ = await client.ask("DELETE", "/api/v1/namespaces/n", wrong)
+    assert (code, body["details"]["kind"]) == (409, "namespaces")
+
+
+async def test_finalizers_may_only_shrink_once_the_object_is_deleted(client):
+    await client.make("a", finalizers=["x.y/one", "x.y/two"])
+    _, body, _ = await client.ask("DELETE", f"{MAPS}/a")
+    assert body["metadata"]["deletionGracePeriodSeconds"] == 0
+    more = {"metadata": {"finalizers": ["x.y/one", "x.y/two", "x.y/three"]}}
+    code, body, _ = await client.ask("PATCH", f"{MAPS}/a", more, headers=MERGE)
+    assert code == 422
+    assert "no new finalizers can be added if the object is being deleted" in body["message"]
+    for left in (["x.y/two"], []):
+        fewer = {"metadata": {"finalizers": left}}
+        assert (await client.ask("PATCH", f"{MAPS}/a", fewer, headers=MERGE))[0] == 200
+    assert (await client.ask("GET", f"{MAPS}/a"))[0] == 404
+
+
+async def test_the_policy_of_a_second_deletion_replaces_the_first(client):
+    await client.make("a", finalizers=["x.y/hold"])
+    for policy, expected in (("Foreground", "foregroundDeletion"), ("Orphan", "orphan")):
+        body = {"propagationPolicy": policy, "dryRun": ["All"]}
+        _, marked, _ = await client.ask("DELETE", f"{MAPS}/a", body)
+        assert marked["metadata"]["finalizers"] == ["x.y/hold", expected]
+
+
+async def test_a_pod_on_no_node_goes_at_once_and_shows_its_end(client):
+    await client.ask("POST", PODS, pod("p"))
+    code, body, _ = await client.ask("DELETE", f"{PODS}/p")
+    assert (code, body["kind"]) == (200, "Pod")
+    assert body["metadata"]["deletionGracePeriodSeconds"] == 0
+    assert (await client.ask("GET", f"{PODS}/p"))[0] == 404
+
+
+async def test_the_grace_of_a_pod_on_a_node_can_only_be_shortened(client):
+    await client.ask("POST", PODS, pod("p", nodeName="n", terminationGracePeriodSeconds=40))
+    path = f"{PODS}/p"
+    periods = []
+    for options in (None, {"gracePeriodSeconds": 60}, {"gracePeriodSeconds": 20}):
+        _, body, _ = await client.ask("DELETE", path, options)
+        periods.append(body["metadata"]["deletionGracePeriodSeconds"])
+    assert periods == [40, 40, 20]
+    assert (await client.ask("DELETE", path, {"gracePeriodSeconds": 0}))[0] == 200
+    assert (await client.ask("GET", path))[0] == 404
+
+
+async def test_a_collection_takes_what_the_selectors_match(client):
+    for name, room in (("a", "hall"), ("b", "hall"), ("c", "attic")):
+        await client.make(name, labels={"room": room})
+    _, body, _ = await client.ask("DELETE", f"{MAPS}?labelSelector=room%3Dhall")
+    assert [item["metadata"]["name"] for item in body["items"]] == ["a", "b"]
+    _, body, _ = await client.ask("DELETE", f"{MAPS}?fieldSelector=metadata.name%3Dnone")
+    assert body["items"] == []
+    _, body, _ = await client.ask("GET", MAPS)
+    assert [item["metadata"]["name"] for item in body["items"]] == ["c"]
+
+
+async def test_a_collection_as_a_dry_run_takes_nothing(client):
+    await client.make("a")
+    await client.ask("DELETE", f"{MAPS}?dryRun=All")
+    assert (await client.ask("GET", f"{MAPS}/a"))[0] == 200
+
+
+async def test_an_owner_named_twice_is_kept_once_with_a_warning(client):
+    made = await client.make("owner")
+    reference = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "name": "owner",
+        "uid": made["metadata"]["uid"],
+    }
+    body = {"metadata": {"name": "child", "ownerReferences": [reference, reference]}}
+    code, child, warnings = await client.ask("POST", MAPS, body)
+    assert code == 201
+    assert child["metadata"]["ownerReferences"] == [reference]
+    assert "duplicate UID(s) observed" in warnings[0]
+
+
+async def test_the_events_of_both_groups_are_the_same_objects(client):
+    about = {"kind": "ConfigMap", "name": "a", "namespace": "default"}
+    event = {"metadata": {"name": "e"}, "involvedObject": about, "message": "hello"}
+    await client.ask("POST", "/api/v1/namespaces/default/events", event)
+    path = "/apis/events.k8s.io/v1/namespaces/default/events"
+    _, body, _ = await client.ask("GET", f"{path}/e")
+    assert (body["apiVersion"], body["note"]) == ("events.k8s.io/v1", "hello")
+    _, body, _ = await client.ask("GET", f"{path}?fieldSelector=regarding.name%3Da")
+    assert [item["metadata"]["name"] for item in body["items"]] == ["e"]

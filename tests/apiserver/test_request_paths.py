@@ -1,0 +1,60 @@
+"""From method and path to what is asked for (apiserver.requests)."""
+
+import pytest
+
+from inkube.apiserver import requests
+
+CASES = [
+    ("GET", "/api/v1/pods", "list", "", "pods", "", ""),
+    ("GET", "/api/v1/namespaces/a/pods", "list", "a", "pods", "", ""),
+    ("POST", "/api/v1/namespaces/a/pods", "create", "a", "pods", "", ""),
+    ("GET", "/api/v1/namespaces/a/pods/b", "get", "a", "pods", "b", ""),
+    ("HEAD", "/api/v1/namespaces/a/pods/b", "get", "a", "pods", "b", ""),
+    ("PUT", "/api/v1/namespaces/a/pods/b/status", "update", "a", "pods", "b", "status"),
+    ("PATCH", "/apis/g.io/v1/namespaces/a/boats/b/scale", "patch", "a", "boats", "b", "scale"),
+    ("DELETE", "/api/v1/namespaces/a/pods/b", "delete", "a", "pods", "b", ""),
+    ("DELETE", "/api/v1/namespaces/a/pods", "deletecollection", "a", "pods", "", ""),
+    ("GET", "/api/v1/namespaces", "list", "", "namespaces", "", ""),
+    ("GET", "/api/v1/namespaces/a", "get", "a", "namespaces", "a", ""),
+    ("PUT", "/api/v1/namespaces/a/finalize", "update", "a", "namespaces", "a", "finalize"),
+    ("PUT", "/api/v1/namespaces/a/status", "update", "a", "namespaces", "a", "status"),
+    ("GET", "/api/v1/watch/pods", "watch", "", "pods", "", ""),
+    ("GET", "/api/v1/watch/namespaces/a/pods", "watch", "a", "pods", "", ""),
+    ("GET", "/apis/g.io/v1/boats", "list", "", "boats", "", ""),
+    ("GET", "/api/v1/namespaces/a/pods/", "list", "a", "pods", "", ""),
+    ("GET", "/api/v1/namespaces/a%2Fpods", "list", "a", "pods", "", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "path", *(["verb", "namespace", "resource", "name", "subresource"])), CASES)  # fmt: skip
+def test_a_path_names_a_verb_on_a_resource(
+    method, path, verb, namespace, resource, name, subresource
+):
+    info = requests.parse(method, path)
+    assert info.is_resource
+    found = (info.verb, info.namespace, info.resource, info.name, info.subresource)
+    assert found == (verb, namespace, resource, name, subresource)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "", "//", "/api", "/api/v1", "/apis", "/apis/g.io/v1", "/healthz", "//api/v1/pods",
+     "/api/v1//pods", "/api//v1/pods", "/apis/g.io//boats", "/other/v1/pods", "*"],
+)  # fmt: skip
+def test_other_paths_name_no_resource(path):
+    info = requests.parse("GET", path)
+    assert not info.is_resource
+    assert info.verb == "get"
+
+
+def test_a_list_with_watch_is_a_watch():
+    assert requests.parse("GET", "/api/v1/pods", watch=True).verb == "watch"
+
+
+def test_segments_beyond_the_subresource_are_kept():
+    info = requests.parse("GET", "/api/v1/namespaces/a/pods/b/proxy/c/d")
+    assert info.rest == ("c", "d")
+
+
+def test_methods_nobody_serves_have_no_verb():
+    assert requests.parse("PROPFIND", "/api/v1/pods").verb == ""

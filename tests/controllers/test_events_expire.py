@@ -1,0 +1,48 @@
+"""Events go an hour after they were last written, by the server's own clock."""
+
+from inkube import APIServer
+from inkube.controllers.clock import FakeClock
+
+EVENTS = "v1/events"
+
+
+def event(name):
+    meta = {"name": name, "namespace": "default"}
+    about = {"kind": "ConfigMap", "name": "a", "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "Event", "metadata": meta, "involvedObject": about}
+
+
+async def names(server):
+    found = await server.client.list(EVENTS)
+    return {obj["metadata"]["name"] for obj in found.items}
+
+
+async def test_an_event_expires_and_a_newer_one_stays():
+    clock = FakeClock(ticking=True)
+    async with APIServer(clock=clock, event_ttl=600) as server:
+        await server.client.create(event("old"))
+        await server.settled()
+        clock.advance(400)
+        await server.client.create(event("new"))
+        await _gone(server, clock, 205, "old")
+        assert await names(server) == {"new"}
+
+
+async def test_an_event_that_is_written_again_lives_on():
+    clock = FakeClock(ticking=True)
+    async with APIServer(clock=clock, event_ttl=600) as server:
+        await server.client.create(event("counted"))
+        await server.client.create(event("once"))
+        clock.advance(400)
+        await server.client.patch(EVENTS, "counted", "default", patch={"count": 2})
+        await _gone(server, clock, 205, "once")
+        assert await names(server) == {"counted"}
+
+
+async def _gone(server, clock, seconds, name):
+    """Move the clock and wait for the deletion of an event."""
+    revision = await server.client.revision(EVENTS)
+    clock.advance(seconds)
+    async for seen in server.client.watch(EVENTS, resource_version=revision):
+        if seen.type == "DELETED" and seen.object["metadata"]["name"] == name:
+            return

@@ -1,0 +1,125 @@
+"""Resource quotas on object counts, and limit ranges, on a real server."""
+
+import asyncio
+
+import pytest
+
+from inkube import APIServer
+from inkube.schemas.status import StatusError
+
+QUOTAS = "v1/resourcequotas"
+
+
+def quota(**hard):
+    meta = {"name": "q", "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": meta, "spec": {"hard": hard}}
+
+
+def config_map(name):
+    meta = {"name": name, "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}
+
+
+async def used(server):
+    return (await server.client.get(QUOTAS, "q", "default"))["status"]["used"]
+
+
+async def test_what_is_there_already_is_counted():
+    async with APIServer() as server:
+        await server.client.create(config_map("a"))
+        await server.client.create(quota(configmaps="5", secrets="1"))
+        await server.settled()
+        assert await used(server) == {"configmaps": "1", "secrets": "0"}
+
+
+async def test_a_create_beyond_the_quota_is_refused_and_a_delete_makes_room():
+    async with APIServer() as server:
+        await server.client.create(quota(**{"count/configmaps": "1"}))
+        await server.client.create(config_map("a"))
+        assert await used(server) == {"count/configmaps": "1"}
+        with pytest.raises(StatusError) as refused:
+            await server.client.create(config_map("b"))
+        assert refused.value.code == 403
+        assert "requested: count/configmaps=1, used: count/configmaps=1" in refused.value.message
+        await server.client.delete("v1/configmaps", "a", "default")
+        await server.settled()
+        assert await used(server) == {"count/configmaps": "0"}
+        await server.client.create(config_map("b"))
+
+
+async def test_creates_at_the_same_time_do_not_share_the_last_place():
+    async with APIServer() as server:
+        await server.client.create(quota(configmaps="3"))
+        await server.settled()
+        outcomes = await asyncio.gather(
+            *(server.client.create(config_map(f"m{number}")) for number in range(10)),
+            return_exceptions=True,
+        )
+        assert sum(isinstance(outcome, dict) for outcome in outcomes) == 3
+        assert await used(server) == {"configmaps": "3"}
+
+
+async def test_a_dry_run_uses_nothing():
+    async with APIServer() as server:
+        await server.client.create(quota(configmaps="1"))
+        await server.settled()
+        await server.client.create(config_map("a"), dry_run=True)
+        assert await used(server) == {"configmaps": "0"}
+
+
+async def test_a_changed_limit_counts_at_once():
+    async with APIServer() as server:
+        await server.client.create(quota(configmaps="1"))
+        await server.client.create(config_map("a"))
+        patch = {"spec": {"hard": {"configmaps": "2"}}}
+        await server.client.patch(QUOTAS, "q", "default", patch=patch)
+        await server.client.create(config_map("b"))
+        await server.settled()
+        found = await server.client.get(QUOTAS, "q", "default")
+        assert found["status"] == {"hard": {"configmaps": "2"}, "used": {"configmaps": "2"}}
+
+
+async def test_node_ports_are_counted_by_the_service_that_has_them():
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "s", "namespace": "default"},
+        "spec": {"type": "NodePort", "ports": [{"port": 80}, {"name": "b", "port": 81}]},
+    }
+    service["spec"]["ports"][0]["name"] = "a"
+    async with APIServer() as server:
+        await server.client.create(quota(**{"services.nodeports": "1", "services": "5"}))
+        with pytest.raises(StatusError, match=r"services\.nodeports=2"):
+            await server.client.create(service)
+
+
+async def test_containers_get_what_a_limit_range_gives_and_no_more_than_it_allows():
+    limits = [{"type": "Container", "default": {"memory": "64Mi"}, "max": {"cpu": "2"}}]
+    ranges = {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "l", "namespace": "default"},
+        "spec": {"limits": limits},
+    }
+    container = {"name": "c", "image": "i"}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "default"},
+        "spec": {"containers": [container]},
+    }
+    async with APIServer() as server:
+        await server.client.create(ranges)
+        made = await server.client.create(pod)
+        resources = made["spec"]["containers"][0]["resources"]
+        assert resources["limits"] == {"cpu": "2", "memory": "64Mi"}
+        greedy = {**container, "resources": {"limits": {"cpu": "3"}}}
+        body = {
+            **pod,
+            "metadata": {**pod["metadata"], "name": "g"},
+            "spec": {"containers": [greedy]},
+        }
+        with pytest.raises(
+            StatusError, match="maximum cpu usage per Container is 2, but limit is 3"
+        ):
+            await server.client.create(body)
