@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from inkube.apiserver.calls import Call
+from inkube.apiserver.options import DeleteOptions
 from inkube.apiserver.resources import Resource
 
 Object = dict[str, Any]
@@ -24,6 +25,7 @@ class Attributes:
     object: Object | None
     old: Object | None = None
     dry_run: bool = False
+    delete_options: DeleteOptions | None = None
 
 
 class Plugin:

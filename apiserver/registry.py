@@ -289,7 +289,8 @@ class Registry:
         for _ in range(MAX_RETRIES):
             entry = self.get(call)
             deletion.check_preconditions(call, entry, options)
-            attributes = Attributes("DELETE", call, None, self.view(call, entry), options.dry_run)
+            old = self.view(call, entry)
+            attributes = Attributes("DELETE", call, None, old, options.dry_run, options)
             await self.chain.mutate(attributes)
             await self.chain.validate(attributes)
             plan = deletion.plan(call, self.copy(call, entry), options, self.identity)
