@@ -172,6 +172,8 @@ class Registry:
                 raise self._wrong_uid(call, meta["uid"], "")
             raise uid_without_object(call, meta["uid"])
         meta.pop("resourceVersion", None)
+        if call.resource.namespaced:
+            meta["namespace"] = call.namespace
         attributes = Attributes("CREATE", call, obj, None, call.options.dry_run)
         if change.tracks:
             ownership.track(call, None, obj, self.identity.now())
@@ -268,7 +270,8 @@ class Registry:
         strategy.prepare_update(call, obj, old)
         found = strategy.validate_update(call, obj, old)
         if found:
-            raise status.invalid(strategy.error_group(call), call.resource.kind, call.name, found)
+            name = meta.get("name") or ""  # which a webhook may have changed
+            raise status.invalid(strategy.error_group(call), call.resource.kind, name, found)
         for warning in strategy.warnings(call, obj, old):
             call.warn(warning)
 

@@ -3,7 +3,7 @@
 Follows generic/webhook.go (ShouldCallHook), predicates/namespace and generic/conversion.go.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -19,6 +19,9 @@ from inkube.schemas.webhooks import conditions, matching, review
 from inkube.schemas.webhooks.matching import Hook
 from inkube.schemas.webhooks.review import Facts, Seen
 from inkube.storage.store import BaseStore
+
+if TYPE_CHECKING:
+    from inkube.apiserver.celauthorizer import CELAuthorizer, ResourceCheck
 
 Object = dict[str, Any]
 _SCALE = GVK("autoscaling", "v1", "Scale")
@@ -68,17 +71,26 @@ class Asking:
             return True
         from inkube.apiserver.celauthorizer import CELAuthorizer  # with CEL, when it is needed
 
+        authorizer = CELAuthorizer(self._authorizer, self.call.user)
         variables = {
             "object": seen.object,
             "oldObject": seen.old,
             "request": review.request(self.facts, seen, ""),
-            "authorizer": CELAuthorizer(self._authorizer, self.call.user),
+            "namespaceObject": None,
+            "authorizer": authorizer,
+            "authorizer.requestResource": self._own_check(authorizer),
         }
         try:
             return conditions.hold(hook.conditions, variables, ignores=hook.ignores_failures)
         except conditions.ConditionError as error:
             group, plural = self.call.resource.group, self.call.resource.plural
             raise status.forbidden(group, plural, self.facts.name, str(error)) from error
+
+    def _own_check(self, authorizer: "CELAuthorizer") -> "ResourceCheck":
+        """The resource of the request itself, to be checked."""
+        resource, facts = self.facts.resource, self.facts
+        check = authorizer.group(resource.group).resource(resource.resource)
+        return check.subresource(facts.subresource).namespace(self.call.namespace).name(facts.name)
 
     def _seen(self, resource: GVR) -> Seen:
         served = self.call.resource.versions[resource.version]

@@ -5,17 +5,57 @@ Follows plugin/webhook/matchconditions/matcher.go.
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
-from inkube.schemas import cel
+from inkube.schemas import cel, fielderrors, names
 from inkube.schemas.cel import types
-from inkube.schemas.cel.authorizer import AUTHORIZER
+from inkube.schemas.cel.authorizer import AUTHORIZER, RESOURCE_CHECK
+from inkube.schemas.cel.decls import Decl, Field
+from inkube.schemas.fielderrors import FieldError
 
-_VARIABLES = {
-    "object": types.DYN,
-    "oldObject": types.DYN,
-    "request": types.DYN,
-    "authorizer": AUTHORIZER,
+MAX_CONDITIONS: Final = 64
+_STRING: Final = Decl.of(types.STRING)
+
+
+def _record(name: str, members: Mapping[str, Decl]) -> Decl:
+    fields = {member: Field(member, shape) for member, shape in members.items()}
+    return Decl(types.object_of(f"kubernetes.{name}"), fields=fields)
+
+
+def _request() -> Decl:
+    """AdmissionRequest as expressions know it."""
+    kind = _record("GroupVersionKind", dict.fromkeys(("group", "version", "kind"), _STRING))
+    names = dict.fromkeys(("group", "version", "resource"), _STRING)
+    resource = _record("GroupVersionResource", names)
+    user = {
+        "username": _STRING,
+        "uid": _STRING,
+        "groups": Decl.of(types.LIST_STRING),
+        "extra": Decl.of(types.map_of(types.STRING, types.LIST_STRING)),
+    }
+    texts = ("subResource", "requestSubResource", "name", "namespace", "operation")
+    return _record(
+        "AdmissionRequest",
+        {
+            "kind": kind,
+            "resource": resource,
+            "requestKind": kind,
+            "requestResource": resource,
+            **dict.fromkeys(texts, _STRING),
+            "userInfo": _record("UserInfo", user),
+            "dryRun": Decl.of(types.BOOL),
+            "options": Decl.of(types.DYN),
+        },
+    )
+
+
+_VARIABLES: Final[dict[str, Decl]] = {
+    "object": Decl.of(types.DYN),
+    "oldObject": Decl.of(types.DYN),
+    "request": _request(),
+    "namespaceObject": Decl.of(types.DYN),
+    "authorizer": Decl.of(AUTHORIZER),
+    "authorizer.requestResource": Decl.of(RESOURCE_CHECK),
 }
 
 
@@ -46,3 +86,39 @@ def hold(expressions: Sequence[str], variables: Mapping[str, Any], *, ignores: b
         return False
     texts = list(dict.fromkeys(errors))
     raise ConditionError(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+
+
+def validate(found: Sequence[dict[str, Any]], path: str) -> list[FieldError]:
+    """What is wrong with the conditions of a configuration (validateMatchConditions)."""
+    errors: list[FieldError] = []
+    if len(found) > MAX_CONDITIONS:
+        errors.append(fielderrors.too_many(path, len(found), MAX_CONDITIONS))
+    seen: set[str] = set()
+    for index, condition in enumerate(found):
+        place, name = f"{path}[{index}]", condition.get("name") or ""
+        errors += _expression_errors(condition.get("expression") or "", f"{place}.expression")
+        if not name:
+            errors.append(fielderrors.required(f"{place}.name"))
+        else:
+            why = names.label_key(name)
+            errors += [fielderrors.invalid(f"{place}.name", name, text) for text in why]
+        if name in seen:
+            errors.append(fielderrors.duplicate(f"{place}.name", name))
+        if name:
+            seen.add(name)
+    return errors
+
+
+def _expression_errors(text: str, path: str) -> list[FieldError]:
+    text = text.strip()
+    if not text:
+        return [fielderrors.required(path)]
+    try:
+        result = _program(text).expression.type
+    except cel.CompileError as error:
+        return [fielderrors.invalid(path, text, f"compilation failed: {error}")]
+    except cel.ProgramError as error:
+        return [fielderrors.invalid(path, text, f"program instantiation failed: {error}")]
+    if result != types.BOOL:
+        return [fielderrors.invalid(path, text, f"must evaluate to bool but got {result}")]
+    return []
