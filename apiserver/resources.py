@@ -5,7 +5,7 @@ schema. Installing a CRD puts a new Resource in place of the old one; calls unde
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from inkube.schemas.builtin import decoding
@@ -57,6 +57,18 @@ class Served:
         return TypedSchema(self.version.schema, custom=False, empty=empty)
 
 
+@cache
+def _builtin(definition: Definition, version: Version) -> Served:
+    """One for all servers of the process: they come and go with tests, what is compiled stays."""
+    return Served(definition, version)
+
+
+def _served(definition: Definition, version: Version) -> Served:
+    if definition.origin is Origin.BUILTIN:
+        return _builtin(definition, version)
+    return Served(definition, version)
+
+
 class Resource:
     """A kind as it is served now; what was stored after `since` fits its schema.
 
@@ -80,7 +92,7 @@ class Resource:
         self.builtin = definition.origin is Origin.BUILTIN
         self.since = since
         self.versions = {
-            version.name: Served(definition, version) for version in definition.versions
+            version.name: _served(definition, version) for version in definition.versions
         }
         own = self.versions[definition.storage_version.name]
         self.storage: Served = own if stored_as is None else stored_as.storage
