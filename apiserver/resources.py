@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
+from inkube.schemas.builtin import decoding
 from inkube.schemas.compiled import CompiledSchema
 from inkube.schemas.definitions import Definition, Origin, Version
 from inkube.schemas.meta import GVK, GVR
@@ -50,8 +51,10 @@ class Served:
     @cached_property
     def typed(self) -> TypedSchema:
         """How fields merge and who may own them."""
-        custom = self.definition.origin is not Origin.BUILTIN
-        return TypedSchema(self.version.schema, custom=custom)
+        if self.definition.origin is not Origin.BUILTIN:
+            return TypedSchema(self.version.schema)
+        empty = decoding.empty(self.gvk)
+        return TypedSchema(self.version.schema, custom=False, empty=empty)
 
 
 @cache
