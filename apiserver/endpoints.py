@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from inkube.apiserver import negotiation, responses
+from inkube.apiserver import issuer, negotiation, responses
 from inkube.apiserver.app import Endpoint
 from inkube.apiserver.calls import User
 from inkube.apiserver.metrics import Metrics
@@ -66,7 +66,7 @@ class Endpoints:
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
         """`/`: the paths there are (apiserver/pkg/server/routes/index.go)."""
-        paths = {"/api", "/apis", "/metrics", "/version"}
+        paths = {"/api", "/apis", "/metrics", "/version", issuer.CONFIGURATION, issuer.KEYS}
         for probe in ("/healthz", "/livez", "/readyz"):
             paths |= {probe, *(f"{probe}/{check}" for check in CHECKS)}
         for resource in self._resources:

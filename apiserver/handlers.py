@@ -154,6 +154,9 @@ class Handlers:
         body = await bodies.read_delete_options(exchange.request, exchange.call)
         options, warnings = read_delete_options(exchange.query, body, lenient=exchange.lenient)
         exchange.call.options = WriteOptions(dry_run=options.dry_run)
+        undecided = options.propagation is None and options.orphan is None
+        if undecided and exchange.call.resource.strategy.undecided_warning:
+            warnings = [*warnings, exchange.call.resource.strategy.undecided_warning]
         for warning in warnings:
             exchange.call.warn(warning)
         return options

@@ -24,7 +24,7 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
-from inkube.apiserver import bodies, bootstrap, kubeconfig, logs, security
+from inkube.apiserver import bodies, bootstrap, issuer, kubeconfig, logs, security
 from inkube.apiserver.admission import Chain, Plugin
 from inkube.apiserver.app import App, Endpoint, Parts, SubresourceHandlers
 from inkube.apiserver.catalog import LiveCatalog
@@ -207,6 +207,7 @@ class APIServer:
         handlers = Handlers(self.registry, Renderer(self.identity))
         endpoints = Endpoints(metrics, self.resources)
         discovery = later(self._discovery)
+        documents = issuer.Issuer(self.security.authenticator.accounts, lambda: self.url)
         return Parts(
             registry=self.registry,
             resources=self.resources,
@@ -218,6 +219,8 @@ class APIServer:
             metrics=metrics,
             endpoints={
                 "/": endpoints.root,
+                issuer.CONFIGURATION: documents.configuration,
+                issuer.KEYS: documents.keys,
                 "/healthz/": endpoints.health,
                 "/livez/": endpoints.health,
                 "/readyz/": endpoints.health,

@@ -36,6 +36,9 @@ class Strategy:
     dependents: Literal["delete", "orphan", "ignore"] = "delete"
     """What becomes of dependents when a DELETE does not say; `ignore`: it cannot be asked for."""
 
+    undecided_warning = ""
+    """What a DELETE that says nothing about dependents is warned of."""
+
     def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:
         """Give an incoming object its types: prune, default. Collects unknown fields if asked.
 
@@ -223,6 +226,7 @@ class BuiltinStrategy(Strategy):
         self.unconditional_update = behaviour.unconditional_update
         self.returns_deleted = behaviour.returns_deleted
         self.dependents = behaviour.dependents
+        self.undecided_warning = behaviour.undecided_warning
         self.goes_its_own_way = behaviour.goes_its_own_way
 
     def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:

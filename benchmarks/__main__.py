@@ -14,7 +14,17 @@ from importlib.util import find_spec
 
 from benchmarks.figures import Figure, table
 
-MODULES = ("start", "requests", "reads", "writes", "definitions", "schemas", "cel", "checks")
+MODULES = (
+    "start",
+    "requests",
+    "reads",
+    "writes",
+    "definitions",
+    "schemas",
+    "cel",
+    "checks",
+    "fixture",
+)
 LIMIT = 60
 
 

@@ -1,8 +1,8 @@
 """Acting as somebody else: the Impersonate headers and the rights they take.
 
 A requestor needs, in this order of tries: `impersonate-on:MODE:VERB` on what is asked for together
-with `impersonate:MODE` on whom they want to be (MODE `serviceaccount` or `user-info`), or plain
-`impersonate`. The first try's refusal is the answer. Nodes have no modes of their own here.
+with `impersonate:MODE` on whom they want to be (MODE `arbitrary-node`, `serviceaccount` or
+`user-info`), or plain `impersonate`. The first try's refusal is the answer.
 Follows apiserver/pkg/endpoints/filters/impersonation.
 """
 
@@ -29,6 +29,7 @@ USER = "Impersonate-User"
 _GROUP = "Impersonate-Group"
 _UID = "Impersonate-Uid"
 _EXTRA = "impersonate-extra-"
+_NODE, _NODES, _NODE_MODE = "system:node:", "system:nodes", "arbitrary-node"
 _GROUP_OF_MODES = "authentication.k8s.io"
 Headers = CIMultiDictProxy[str]
 
@@ -72,7 +73,7 @@ def become(wanted: User, attributes: Attributes, authorizer: Authorizer) -> User
             None,
         )
         if missing is None:
-            return _as_user(wanted)
+            return _as_user(wanted, tried)
         if first is None:
             first, reason = missing
     if first is None:
@@ -94,7 +95,9 @@ class _Mode:
         verb = f"impersonate:{self.name}" if self.name else "impersonate"
         base = Attributes(asked.user, verb, group=group, version="v1")
         account = serviceaccounts.split(wanted.name)
-        if account is not None:
+        if self.name == _NODE_MODE:
+            yield replace(base, resource="nodes", name=wanted.name.removeprefix(_NODE))
+        elif account is not None:
             yield replace(base, resource="serviceaccounts", namespace=account[0], name=account[1])
         else:
             yield replace(base, resource="users", name=wanted.name)
@@ -110,16 +113,20 @@ class _Mode:
 
 def _modes(wanted: User) -> Iterator[_Mode]:
     is_account = serviceaccounts.split(wanted.name) is not None
-    if not is_account:
+    only_name = not (wanted.uid or wanted.groups or wanted.extra)
+    if wanted.name.startswith(_NODE):
+        if only_name:
+            yield _Mode(_NODE_MODE)
+    elif not is_account:
         yield _Mode("user-info")
-    elif not (wanted.uid or wanted.groups or wanted.extra):
+    elif only_name:
         yield _Mode("serviceaccount")
     yield _Mode()
 
 
-def _as_user(wanted: User) -> User:
+def _as_user(wanted: User, mode: _Mode) -> User:
     """The wanted user with the groups that everybody of that kind has."""
-    groups = wanted.groups
+    groups = (_NODES,) if mode.name == _NODE_MODE else wanted.groups
     account = serviceaccounts.split(wanted.name)
     if account is not None and not groups:
         groups = serviceaccounts.groups(account[0])

@@ -20,6 +20,10 @@ _DISCOVERY = [
     "/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*",
     "/readyz", "/version", "/version/",
 ]  # fmt: skip
+_ISSUER = [
+    "/.well-known/openid-configuration", "/.well-known/openid-configuration/", "/openid/v1/jwks",
+    "/openid/v1/jwks/",
+]  # fmt: skip
 _PUBLIC = ["/healthz", "/livez", "/readyz", "/version", "/version/"]
 _MONITORING = [
     "/healthz", "/healthz/*", "/livez", "/livez/*", "/metrics", "/metrics/slis", "/readyz",
@@ -90,12 +94,14 @@ def objects() -> Iterator[Object]:
     yield _role("system:basic-user", [*_own_rights(), _who_am_i()])
     yield _role("system:monitoring", [_paths(_MONITORING)])
     yield _role("system:auth-delegator", _delegation())
+    yield _role("system:service-account-issuer-discovery", [_paths(_ISSUER)])
     yield from _for_people()
     yield _binding("cluster-admin", "system:masters")
     yield _binding("system:discovery", "system:authenticated")
     yield _binding("system:public-info-viewer", *_ANYONE)
     yield _binding("system:basic-user", "system:authenticated")
     yield _binding("system:monitoring", "system:monitoring")
+    yield _binding("system:service-account-issuer-discovery", "system:serviceaccounts")
 
 
 def _for_people() -> Iterator[Object]:

@@ -7,6 +7,7 @@ imported on first use. Follows pkg/serviceaccount/{jwt,claims}.go.
 
 import base64
 import binascii
+import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 Object = dict[str, Any]
 ISSUER = "https://kubernetes.default.svc.cluster.local"
 AUDIENCES = (ISSUER,)
+ALGORITHM = "ES256"
 PREFIX = "system:serviceaccount:"
 _GROUP = "system:serviceaccounts"
 CREDENTIAL = "authentication.kubernetes.io/credential-id"
@@ -58,10 +60,25 @@ class ServiceAccountTokens:
         from cryptography.hazmat.primitives import hashes
         from cryptography.hazmat.primitives.asymmetric import ec, utils
 
-        signed = f"{_encode({'alg': 'ES256', 'typ': 'JWT'})}.{_encode(claims)}"
+        head = {"alg": ALGORITHM, "kid": self.public_key()["kid"]}
+        signed = f"{_encode(head)}.{_encode(claims)}"
         signature = self._key.sign(signed.encode(), ec.ECDSA(hashes.SHA256()))
         r, s = utils.decode_dss_signature(signature)
         return f"{signed}.{_base64url(r.to_bytes(_SIZE) + s.to_bytes(_SIZE))}"
+
+    def public_key(self) -> Object:
+        """The key that others verify with, as a JSON Web Key."""
+        numbers = self._key.public_key().public_numbers()
+        point = numbers.x.to_bytes(_SIZE), numbers.y.to_bytes(_SIZE)
+        return {
+            "use": "sig",
+            "kty": "EC",
+            "kid": _base64url(hashlib.sha256(b"".join(point)).digest()),
+            "crv": "P-256",
+            "alg": ALGORITHM,
+            "x": _base64url(point[0]),
+            "y": _base64url(point[1]),
+        }
 
     def verify(self, token: str, audiences: Sequence[str] = AUDIENCES) -> Verified | None:
         """Who holds it; None when it is no token of ours. Raises TokenRefused."""

@@ -26,14 +26,11 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("method", "path", *(["verb", "namespace", "resource", "name", "subresource"])), CASES)  # fmt: skip
-def test_a_path_names_a_verb_on_a_resource(
-    method, path, verb, namespace, resource, name, subresource
-):
+@pytest.mark.parametrize(("method", "path", "expected"), [(m, p, rest) for m, p, *rest in CASES])
+def test_a_path_names_a_verb_on_a_resource(method, path, expected):
     info = requests.parse(method, path)
     assert info.is_resource
-    found = (info.verb, info.namespace, info.resource, info.name, info.subresource)
-    assert found == (verb, namespace, resource, name, subresource)
+    assert [info.verb, info.namespace, info.resource, info.name, info.subresource] == expected
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,8 @@ class Behaviour:
     """Whether `prepare_delete` does something; preconditions read differently then."""
     dependents: Literal["delete", "orphan", "ignore"] = "delete"
     """What becomes of dependents when a DELETE does not say; `ignore`: it cannot be asked for."""
+    undecided_warning = ""
+    """What a DELETE that says nothing about dependents is warned of."""
     generation: tuple[str, ...] | None = None
     """Which members count the generation; () keeps it at 1, None means that the kind has none."""
 

@@ -29,6 +29,11 @@ class Jobs(Behaviour):
 
     generation = ("spec",)
     dependents = "orphan"
+    undecided_warning = (
+        "child pods are preserved by default when jobs are deleted; set "
+        "propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress "
+        "this warning"
+    )
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})

@@ -1,6 +1,11 @@
 """Tokens, nobody, and acting as somebody else."""
 
+import base64
+import json
+
 import pytest
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, utils
 
 from inkube.apiserver.auth import authenticators
 from inkube.apiserver.server import APIServer
@@ -76,12 +81,44 @@ async def test_a_token_that_was_changed_opens_nothing(ask) -> None:
     assert (await ask("GET", "/readyz", token=f"{head}.{claims}."))[0] == 401
 
 
+async def test_others_may_verify_a_token_by_the_published_key(ask) -> None:
+    token = await issued(ask)
+    code, found = await ask("GET", "/.well-known/openid-configuration", token=token)
+    assert code == 200
+    assert found["jwks_uri"] == ask.server.url + "/openid/v1/jwks"
+    code, text = await ask("GET", "/openid/v1/jwks", token=token)
+    assert code == 200
+    (key,) = json.loads(text)["keys"]
+    signed, _, signature = token.rpartition(".")
+    x, y, raw = (base64.urlsafe_b64decode(part + "==") for part in (key["x"], key["y"], signature))
+    point = ec.EllipticCurvePublicNumbers(int.from_bytes(x), int.from_bytes(y), ec.SECP256R1())
+    halves = utils.encode_dss_signature(int.from_bytes(raw[:32]), int.from_bytes(raw[32:]))
+    point.public_key().verify(halves, signed.encode(), ec.ECDSA(hashes.SHA256()))
+    assert (await ask("GET", "/openid/v1/jwks", token="user-token"))[0] == 403
+
+
 async def test_acting_as_another_takes_rights(ask) -> None:
     headers = {"Impersonate-User": "jane"}
     assert (await who(ask, headers=headers))["username"] == "jane"
     code, body = await ask("POST", WHO, REVIEW, token="user-token", headers=headers)
     assert code == 403
     assert "cannot impersonate-on:user-info:create" in body["message"]
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [
+        ("system:serviceaccount:default:bot", "serviceaccount"),
+        ("system:node:one", "arbitrary-node"),
+        ("tom", "user-info"),
+    ],
+)
+async def test_every_sort_of_user_has_its_own_verb(ask, name: str, mode: str) -> None:
+    headers = {"Impersonate-User": name}
+    code, body = await ask("POST", WHO, REVIEW, token="user-token", headers=headers)
+    assert code == 403
+    assert f"cannot impersonate-on:{mode}:create resource" in body["message"]
+    assert (await who(ask, headers=headers))["username"] == name
 
 
 async def test_plain_impersonation_may_be_granted_by_name(ask) -> None:

@@ -1,5 +1,6 @@
 """A server in a thread of its own, for clients that block and for processes."""
 
+
 import pytest
 
 from inkube.apiserver.testing.kube import Plan, running

@@ -117,13 +117,7 @@ async def test_protobuf_that_cannot_be_read_is_refused(web, body):
 
 @pytest.mark.parametrize(
     ("method", "path"),
-    [
-        ("POST", f"{MAPS}/a"),
-        ("PUT", MAPS),
-        ("PATCH", MAPS),
-        ("OPTIONS", MAPS),
-        ("POST", f"{BOATS}/a"),
-    ],
+    [("POST", f"{MAPS}/a"), ("PUT", MAPS), ("PATCH", MAPS), ("OPTIONS", MAPS)],
 )
 async def test_methods_a_path_does_not_serve_are_refused(web, method, path):
     answer = await web.ask(method, path, {})

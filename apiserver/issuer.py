@@ -1,0 +1,48 @@
+"""What others need to check service account tokens themselves: OpenID discovery and the keys.
+
+Follows pkg/routes/openidmetadata.go and pkg/serviceaccount/openidmetadata.go.
+"""
+
+from collections.abc import Callable
+
+from aiohttp import web
+
+from inkube.apiserver import responses
+from inkube.apiserver.auth.serviceaccounts import ALGORITHM, ISSUER, ServiceAccountTokens
+from inkube.apiserver.calls import User
+from inkube.apiserver.requests import RequestInfo
+
+CONFIGURATION = "/.well-known/openid-configuration"
+KEYS = "/openid/v1/jwks"
+
+
+class Issuer:
+    """The two documents; `url` is where the server is reached."""
+
+    def __init__(self, tokens: ServiceAccountTokens, url: Callable[[], str]) -> None:
+        self._tokens = tokens
+        self._url = url
+
+    async def configuration(
+        self, request: web.BaseRequest, info: RequestInfo, user: User
+    ) -> web.StreamResponse:
+        """`/.well-known/openid-configuration`."""
+        document = {
+            "issuer": ISSUER,
+            "jwks_uri": self._url() + KEYS,
+            "response_types_supported": ["id_token"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": [ALGORITHM],
+        }
+        return _cached(document, "application/json")
+
+    async def keys(
+        self, request: web.BaseRequest, info: RequestInfo, user: User
+    ) -> web.StreamResponse:
+        """`/openid/v1/jwks`."""
+        return _cached({"keys": [self._tokens.public_key()]}, "application/jwk-set+json")
+
+
+def _cached(document: object, media: str) -> web.Response:
+    headers = {"Content-Type": media, "Cache-Control": "public, max-age=3600"}
+    return web.Response(body=responses.encode(document).rstrip(), headers=headers)
