@@ -40,6 +40,7 @@ class Discovery:
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._revision = -1
+        self._groups: dict[str, list[str]] = {}
         self._documents: dict[str, tuple[bytes, str]] = {}
 
     async def __call__(
@@ -47,7 +48,8 @@ class Discovery:
     ) -> web.StreamResponse:
         """Answer `/api…` and `/apis…`."""
         parts = [part for part in info.path.strip("/").split("/") if part]
-        groups = self._groups()
+        self._refresh()
+        groups = self._groups
         if parts in (["api"], ["apis"]):
             return self._root(request, parts[0])
         group = "" if parts[0] == "api" else parts[1]
@@ -83,15 +85,12 @@ class Discovery:
                 ],
             }
             return responses.render(document, form)
-        groups = [self._group(name) for name in self._groups() if name]
+        groups = [self._group(name) for name in self._groups if name]
         return responses.render(
             {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}, form
         )
 
     def _aggregated(self, request: web.BaseRequest, root: str, version: str) -> web.StreamResponse:
-        if self._revision != self._resources.revision:
-            self._documents.clear()
-            self._revision = self._resources.revision
         key = f"{root}/{version}"
         if key not in self._documents:
             body = orjson.dumps(self.aggregated(root, version))
@@ -108,8 +107,15 @@ class Discovery:
             return web.Response(status=304, headers=headers)
         return web.Response(body=body, headers=headers)
 
-    def _groups(self) -> dict[str, list[str]]:
-        """Served versions by group, best first; groups of custom resources come last, by name."""
+    def _refresh(self) -> None:
+        """Follow the table of resources."""
+        if self._revision != self._resources.revision:
+            self._documents.clear()
+            self._groups = self._served_groups()
+            self._revision = self._resources.revision
+
+    def _served_groups(self) -> dict[str, list[str]]:
+        """Served versions by group, best first; custom groups come last, by name."""
         found: dict[str, dict[str, None]] = {}
         for resource in sorted(self._resources, key=_place):
             versions = found.setdefault(resource.group, {})
@@ -120,7 +126,7 @@ class Discovery:
     def _group(self, name: str) -> Object:
         versions = [
             {"groupVersion": f"{name}/{version}", "version": version}
-            for version in self._groups()[name]
+            for version in self._groups[name]
         ]
         return {"name": name, "versions": versions, "preferredVersion": versions[0]}
 
@@ -140,7 +146,7 @@ class Discovery:
     def aggregated(self, root: str, version: str) -> Object:
         """An APIGroupDiscoveryList of one root."""
         items = []
-        for group, versions in self._groups().items():
+        for group, versions in self._groups.items():
             if (root == "api") != (group == ""):
                 continue
             items.append(
