@@ -220,6 +220,11 @@ def request_timeout(seconds: float) -> StatusError:
     return StatusError(504, Reason.TIMEOUT, message, details={})
 
 
+def storage_failed(message: str) -> StatusError:
+    """503: the store cannot be read or written now; nothing says that the write happened."""
+    return StatusError(503, Reason.SERVICE_UNAVAILABLE, f"the store failed: {message}")
+
+
 def unknown(message: str, code: int = 500) -> StatusError:
     """A plain Go error that reached the edge: 500, no reason, no details."""
     return StatusError(code, Reason.UNKNOWN, message)
