@@ -5,9 +5,10 @@ schema. Installing a CRD puts a new Resource in place of the old one; calls unde
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
+from inkube.schemas.builtin import decoding
 from inkube.schemas.compiled import CompiledSchema
 from inkube.schemas.definitions import Definition, Origin, Version
 from inkube.schemas.meta import GVK, GVR
@@ -50,8 +51,22 @@ class Served:
     @cached_property
     def typed(self) -> TypedSchema:
         """How fields merge and who may own them."""
-        custom = self.definition.origin is not Origin.BUILTIN
-        return TypedSchema(self.version.schema, custom=custom)
+        if self.definition.origin is not Origin.BUILTIN:
+            return TypedSchema(self.version.schema)
+        empty = decoding.empty(self.gvk)
+        return TypedSchema(self.version.schema, custom=False, empty=empty)
+
+
+@cache
+def _builtin(definition: Definition, version: Version) -> Served:
+    """One for all servers of the process: they come and go with tests, what is compiled stays."""
+    return Served(definition, version)
+
+
+def _served(definition: Definition, version: Version) -> Served:
+    if definition.origin is Origin.BUILTIN:
+        return _builtin(definition, version)
+    return Served(definition, version)
 
 
 class Resource:
@@ -77,7 +92,7 @@ class Resource:
         self.builtin = definition.origin is Origin.BUILTIN
         self.since = since
         self.versions = {
-            version.name: Served(definition, version) for version in definition.versions
+            version.name: _served(definition, version) for version in definition.versions
         }
         own = self.versions[definition.storage_version.name]
         self.storage: Served = own if stored_as is None else stored_as.storage

@@ -195,7 +195,7 @@ def track_update(
     metadata = new.setdefault("metadata", {})
     metadata.pop("managedFields", None)
     if managed.owners or live is None:
-        before = bare(live) if live else {"apiVersion": writer.api_version}
+        before = bare(live) if live else {**typed.empty, "apiVersion": writer.api_version}
         try:
             update(managed, (before, new), typed=typed, writer=writer, versions=versions)
         except UntypableError:

@@ -10,11 +10,10 @@ from typing import Any
 from inkube.schemas import openapipaths, openapischemas
 from inkube.schemas.builtin import types
 from inkube.schemas.definitions import Definition, Origin
-from inkube.schemas.openapischemas import META, SCHEMAS
+from inkube.schemas.openapischemas import META
 
 Object = dict[str, Any]
 _ALWAYS = (f"{META}.DeleteOptions", f"{META}.Status", f"{META}.ListMeta", f"{META}.ObjectMeta")
-_SCALE = "io.k8s.api.autoscaling.v1.Scale"
 
 
 def document(definitions: Sequence[Definition], version: str) -> Object:
@@ -55,7 +54,7 @@ def _others(definition: Definition, version: str) -> Iterable[str]:
     """Types of subresources that are not the kind itself."""
     served = definition.version(version)
     if served is not None and served.scale:
-        yield _SCALE
+        yield openapipaths.SCALE
     for _, gvk in openapipaths.subresource_kinds(definition, version):
         name = types.table().of(gvk)
         if name:
@@ -91,6 +90,3 @@ def merged(documents: Iterable[Object]) -> Object:
         "paths": paths,
         "definitions": definitions,
     }
-
-
-__all__ = ["SCHEMAS", "components", "document", "merged"]

@@ -1,14 +1,16 @@
 """The paths in OpenAPI documents: operations with their actions, kinds and parameters."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from inkube.schemas.builtin import resources
+from inkube.schemas.builtin import resources, types
 from inkube.schemas.definitions import Definition, Origin
 from inkube.schemas.meta import GVK
 from inkube.schemas.openapischemas import META, gvk_of, name_of, reference
 
 Object = dict[str, Any]
+SCALE = "io.k8s.api.autoscaling.v1.Scale"
 _JSON = "application/json"
 _MEDIA = (_JSON, "application/yaml")
 _PATCH_MEDIA = (
@@ -26,6 +28,15 @@ _WORDS = {
     "get": "read", "list": "list", "create": "create", "update": "replace", "patch": "patch",
     "delete": "delete", "deletecollection": "deleteCollection",
 }  # fmt: skip
+_PHRASES = {
+    "get": "read the specified {}",
+    "list": "list objects of kind {}",
+    "create": "create a {}",
+    "update": "replace the specified {}",
+    "patch": "partially update the specified {}",
+    "delete": "delete a {}",
+    "deletecollection": "delete collection of {}",
+}
 _TEXTS = {
     "allowWatchBookmarks": "Ask for events of type BOOKMARK in a watch.",
     "continue": "Continue a list where the page that gave this token ended.",
@@ -76,7 +87,7 @@ def paths(definition: Definition, version: str) -> Object:
     inner = f"{root}/namespaces/{{namespace}}/{plural}" if definition.namespaced else None
     collection = inner or f"{root}/{plural}"
     gvk, verbs = gvk_of(definition, version), definition.verbs
-    shown = _Shown(definition, name_of(definition, version), gvk)
+    shown = _Shown(definition, version, name_of(definition, version), gvk)
     found: Object = {}
     _put(
         found, collection, shown, [v for v in ("deletecollection", "list", "create") if v in verbs]
@@ -86,7 +97,7 @@ def paths(definition: Definition, version: str) -> Object:
     single: list[str] = [v for v in ("delete", "get", "patch", "update") if v in verbs]
     _put(found, f"{collection}/{{name}}", shown, single)
     for name, kind, sub_verbs in _subresources(definition, version):
-        sub = _Shown(definition, kind[0], kind[1])
+        sub = _Shown(definition, version, *kind)
         _put(found, f"{collection}/{{name}}/{name}", sub, sub_verbs)
     return found
 
@@ -94,10 +105,12 @@ def paths(definition: Definition, version: str) -> Object:
 class _Shown:
     """What the operations of one path are about."""
 
-    def __init__(self, definition: Definition, schema: str, gvk: Object) -> None:
+    def __init__(self, definition: Definition, version: str, schema: str, gvk: Object) -> None:
         self.definition = definition
         self.schema = schema
         self.gvk = gvk
+        self.kind = definition.names.kind
+        self.version = version
 
 
 def subresource_kinds(definition: Definition, version: str) -> Iterator[tuple[str, GVK]]:
@@ -116,19 +129,20 @@ def _subresources(
     """(name, (schema, gvk), verbs) of each."""
     served = definition.version(version)
     own = (name_of(definition, version), gvk_of(definition, version))
-    scale = {"group": "autoscaling", "kind": "Scale", "version": "v1"}
     verbs = ["get", "patch", "update"]
     if definition.origin is not Origin.BUILTIN:
         if served is not None and served.status:
             yield "status", own, verbs
         if served is not None and served.scale:
-            yield "scale", ("io.k8s.api.autoscaling.v1.Scale", scale), verbs
+            # the operations name the kind itself, as the reference has it
+            yield "scale", (SCALE, own[1]), verbs
         return
     known = resources.by_name().get((definition.group, definition.names.plural))
     for sub in known.subresources if known else ():
         group = sub.group if sub.version else definition.group
         gvk = {"group": group, "kind": sub.kind, "version": sub.version or version}
-        yield sub.name, (own[0] if sub.kind == own[1]["kind"] else "", gvk), list(sub.verbs)
+        schema = types.table().of(GVK(gvk["group"], gvk["version"], sub.kind)) or ""
+        yield sub.name, (schema, gvk), list(sub.verbs)
 
 
 def _put(found: Object, path: str, shown: _Shown, verbs: list[str]) -> None:
@@ -165,7 +179,7 @@ def _operation(path: str, shown: _Shown, verb: str) -> Object:
     kind = shown.gvk["kind"]
     made: Object = {
         "tags": [_tag(shown)],
-        "description": f"{_WORDS[verb]} objects of kind {kind}",
+        "description": _PHRASES[verb].format(kind),
         "operationId": _operation_id(path, shown, verb),
         "parameters": [_parameter(name) for name in _PARAMETERS[verb]],
         "responses": {"200": _answer("OK", _answered(shown, verb))},
@@ -211,19 +225,23 @@ def _body(shown: _Shown, verb: str) -> Object | None:
 
 
 def _tag(shown: _Shown) -> str:
-    return (shown.definition.group or "core").replace(".", "_")
+    """Group and version as one word: `stableExampleCom_v1`, `core_v1`."""
+    group = _camel(shown.definition.group) or "Core"
+    return f"{group[:1].lower()}{group[1:]}_{shown.version}"
 
 
 def _operation_id(path: str, shown: _Shown, verb: str) -> str:
-    parts = [part for part in path.split("/") if part and not part.startswith("{")]
-    words = "".join(part[:1].upper() + part[1:] for part in parts[1:])
-    return _WORDS[verb] + "".join(c for c in words if c.isalnum()) + _suffix(path, shown)
+    """Such as `readStableExampleComV1NamespacedWidgetStatus`."""
+    group = _camel(shown.definition.group) or "Core"
+    inside = "Namespaced" if "{namespace}" in path else ""
+    everywhere = shown.definition.namespaced and not inside
+    _, named, sub = path.partition("{name}/")
+    words = [_WORDS[verb], group, shown.version.title(), inside, shown.kind]
+    return "".join([*words, _camel(sub) if named else "", "ForAllNamespaces" * everywhere])
 
 
-def _suffix(path: str, shown: _Shown) -> str:
-    if path.endswith("}") or not shown.definition.namespaced:
-        return ""
-    return "" if "{namespace}" in path else "ForAllNamespaces"
+def _camel(text: str) -> str:
+    return "".join(part[:1].upper() + part[1:] for part in re.split(r"[.\-/]", text))
 
 
 def to_v2(item: Object) -> Object:

@@ -23,6 +23,8 @@ PATCH: Schema = {
     "request body.",
     "type": "object",
 }
+_DROPPED = frozenset({"example", "externalDocs", "id", "$schema"})
+"""What a structural schema does not keep."""
 _NOT_IN_V2 = frozenset({"oneOf", "anyOf", "allOf", "not", "nullable", "default"})
 
 
@@ -89,7 +91,7 @@ def _type_meta() -> Schema:
 
 def _published(node: Schema) -> Schema:
     """A structural schema as it is published: references for the metadata of embedded objects."""
-    made = dict(node)
+    made = {key: value for key, value in node.items() if key not in _DROPPED}
     if node.get("properties"):
         made["properties"] = {k: _published(v) for k, v in node["properties"].items()}
     for key in ("items", "additionalProperties"):

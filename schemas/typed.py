@@ -23,11 +23,15 @@ _SETTLED = 1024  # sets known to fit the schema; entries of a kind's objects are
 class TypedSchema:
     """How values of one version merge, and which paths their fields have."""
 
-    def __init__(self, schema: Mapping[str, Any], *, custom: bool = True) -> None:
+    def __init__(
+        self, schema: Mapping[str, Any], *, custom: bool = True, empty: Object | None = None
+    ) -> None:
         """`schema` is the version's openAPIV3Schema as plain JSON; {} accepts anything.
 
-        `custom` tells CustomResourceDefinitions from built-in kinds.
+        `custom` tells CustomResourceDefinitions from built-in kinds. `empty` is what an object of
+        the kind holds before anything is set: what a create finds there is owned by nobody.
         """
+        self.empty = empty or {}
         self.type = mergetypes.of_kind(dict(schema))
         self.custom = custom
         self._deduced = not schema

@@ -19,7 +19,8 @@ from inkube.schemas.meta import GVK
 from inkube.schemas.unmarshal import DecodeError
 
 __all__ = [
-    "DecodeError", "Decoded", "check_type", "coerce", "decode", "patch_refusal", "refusal", "zero",
+    "DecodeError", "Decoded", "check_type", "coerce", "decode", "empty", "patch_refusal", "refusal",
+    "zero",
 ]  # fmt: skip
 
 Object = dict[str, Any]
@@ -104,6 +105,12 @@ def _other_kind(kind: str, gvk: GVK) -> str:
         f"{kind} in version {gotext.quote(gvk.version)} cannot be handled as a {gvk.kind}: "
         f"converting ({gvk.version}.{kind}) to ({group}.{gvk.kind}): unknown conversion"
     )
+
+
+def empty(gvk: GVK) -> Object:
+    """An object of the kind before anything is set: what Go sends for its zero value."""
+    name = types.table().of(gvk)
+    return {} if name is None else _zero_struct(gotypes.of(name))
 
 
 def zero(gvk: GVK, member: str) -> Object | None:

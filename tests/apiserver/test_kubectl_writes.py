@@ -130,3 +130,54 @@ def test_the_patch_types_of_kubectl_agree(kubectl, web):
     spec = web()["spec"]
     names = [each["name"] for each in spec["template"]["spec"]["containers"]]
     assert (names, spec["replicas"], spec["paused"]) == (["side", "web"], 3, True)
+
+
+def test_a_create_owns_no_structs_that_go_always_has(kubectl, web):
+    [entry] = web()["metadata"]["managedFields"]
+    spec = entry["fieldsV1"]["f:spec"]
+    assert "." not in spec
+    assert "." not in spec["f:template"]["f:spec"]["f:containers"]
+    assert spec["f:strategy"]["f:rollingUpdate"] == {
+        ".": {},
+        "f:maxSurge": {},
+        "f:maxUnavailable": {},
+    }
+
+
+def test_a_job_moves_to_server_side_apply(kubectl, served):
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "once"},
+        "spec": {
+            "template": {
+                "spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "b"}]}
+            }
+        },
+    }
+    kubectl("apply", "-f", "-", document=job)
+    labels = served.client.get("batch/v1/jobs", "once")["spec"]["template"]["metadata"]["labels"]
+    kubectl("apply", "--server-side", "-f", "-", document=job)
+    after = served.client.get("batch/v1/jobs", "once")
+    assert after["spec"]["template"]["metadata"]["labels"] == labels
+    managers = {each["manager"] for each in after["metadata"]["managedFields"]}
+    assert managers == {"kubectl", "kubectl-last-applied"}
+
+
+def test_a_claim_template_is_a_volume_of_a_stateful_set(kubectl):
+    stateful = copy.deepcopy(WEB) | {"kind": "StatefulSet"}
+    stateful["spec"]["volumeClaimTemplates"] = [
+        {
+            "metadata": {"name": "data"},
+            "spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "1Gi"}},
+            },
+        }
+    ]
+    container = stateful["spec"]["template"]["spec"]["containers"][0]
+    container["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+    assert kubectl("apply", "-f", "-", document=stateful) == "statefulset.apps/web created\n"
+    container["volumeMounts"].append({"name": "none", "mountPath": "/none"})
+    refused = kubectl("apply", "-f", "-", document=stateful, code=1)
+    assert 'volumeMounts[1].name: Not found: "none"' in refused

@@ -1,5 +1,6 @@
 """What is wrong with pod specs and templates. Follows core validation ValidatePodSpec."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from inkube.schemas import fielderrors, gotext, names
@@ -12,10 +13,11 @@ _DNS = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
-def pod_spec(spec: Object, path: str) -> list[FieldError]:
-    """Volumes, containers, policies, names."""
+def pod_spec(spec: Object, path: str, claims: Sequence[Object] = ()) -> list[FieldError]:
+    """Volumes, containers, policies, names; `claims` are volumes declared elsewhere."""
     declared = spec.get("volumes") or []
     errors = volumes.validate(declared, f"{path}.volumes")
+    declared = [*declared, *claims]
     if not spec.get("containers"):
         errors.append(fielderrors.required(f"{path}.containers"))
     for member in ("containers", "initContainers", "ephemeralContainers"):
@@ -84,10 +86,10 @@ def _toleration(toleration: Object, path: str) -> list[FieldError]:
     return errors
 
 
-def template(given: Object, path: str) -> list[FieldError]:
-    """ValidatePodTemplateSpec."""
+def template(given: Object, path: str, claims: Sequence[Object] = ()) -> list[FieldError]:
+    """ValidatePodTemplateSpec; `claims` are volumes that the kind itself adds."""
     errors = metadata.template(given.get("metadata") or {}, f"{path}.metadata")
-    errors += pod_spec(given.get("spec") or {}, f"{path}.spec")
+    errors += pod_spec(given.get("spec") or {}, f"{path}.spec", claims)
     if (given.get("spec") or {}).get("ephemeralContainers"):
         why = "ephemeral containers not allowed in pod template"
         errors.append(fielderrors.forbidden(f"{path}.spec.ephemeralContainers", why))

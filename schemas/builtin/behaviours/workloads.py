@@ -37,7 +37,11 @@ class _Workload(Behaviour):
         errors += podvalidation.selector_and_template(
             spec.get("selector"), template, "spec", self.word
         )
-        errors += podvalidation.template(template, "spec.template")
+        claims = [
+            {"name": claim.get("metadata", {}).get("name", ""), "persistentVolumeClaim": {}}
+            for claim in spec.get("volumeClaimTemplates") or []
+        ]
+        errors += podvalidation.template(template, "spec.template", claims)
         return errors + podvalidation.always_restarting(template, "spec.template", "ReplicaSet")
 
     def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
@@ -158,7 +162,11 @@ class ReplicationControllers(Behaviour):
         if not checks.selects({"matchLabels": spec.get("selector") or {}}, labels):
             why = "`selector` does not match template `labels`"
             errors.append(fielderrors.invalid("spec.template.metadata.labels", labels, why))
-        errors += podvalidation.template(template, "spec.template")
+        claims = [
+            {"name": claim.get("metadata", {}).get("name", ""), "persistentVolumeClaim": {}}
+            for claim in spec.get("volumeClaimTemplates") or []
+        ]
+        errors += podvalidation.template(template, "spec.template", claims)
         return errors + podvalidation.always_restarting(template, "spec.template", "ReplicaSet")
 
 

@@ -1,7 +1,5 @@
 """A server in a thread of its own, for clients that block and for processes."""
 
-import re
-
 import pytest
 
 from inkube.apiserver.testing.kube import Plan, running
@@ -51,11 +49,10 @@ def kube():
 
 
 @pytest.fixture
-def namespace(kube, request):
+def namespace(kube):
     """A namespace for this test alone."""
-    name = re.sub("[^a-z0-9]+", "-", request.node.name.lower())[-60:].strip("-")
-    kube.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    return name
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "clients-"}}
+    return kube.client.create(body)["metadata"]["name"]
 
 
 @pytest.fixture

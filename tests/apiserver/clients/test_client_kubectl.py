@@ -10,7 +10,7 @@ import pytest
 GROUP = "clients.example.com"
 FOUND = sorted(
     {
-        path
+        os.path.realpath(path)
         for folder in os.environ.get("PATH", "").split(os.pathsep)
         for path in glob.glob(os.path.join(folder, "kubectl*"))
         if shutil.which(path)
