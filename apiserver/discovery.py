@@ -17,6 +17,7 @@ from inkube.apiserver.requests import RequestInfo
 from inkube.apiserver.resources import Resource, Resources
 from inkube.schemas import status
 from inkube.schemas.builtin import resources as builtin
+from inkube.schemas.definitions import Origin
 
 Object = dict[str, Any]
 _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
@@ -114,9 +115,9 @@ class Discovery:
             self._revision = self._resources.revision
 
     def _served_groups(self) -> dict[str, list[str]]:
-        """Served versions by group, best first; groups in order of installation."""
+        """Served versions by group, best first; groups of custom resources come last, by name."""
         found: dict[str, dict[str, None]] = {}
-        for resource in self._resources:
+        for resource in sorted(self._resources, key=_place):
             versions = found.setdefault(resource.group, {})
             for version in resource.definition.served():
                 versions[version.name] = None
@@ -165,6 +166,14 @@ class Discovery:
         found = [r for r in self._resources.group(group) if r.served(version) is not None]
         resources = [_discovery(r, version) for r in sorted(found, key=lambda r: r.plural)]
         return {"version": version, "resources": resources, "freshness": "Current"}
+
+
+def _place(resource: Resource) -> tuple[int, str]:
+    """Compiled-in groups as they were installed, then those declared in Python, then CRDs'."""
+    origin = resource.definition.origin
+    if origin is Origin.CUSTOM:
+        return 2, resource.group
+    return int(origin is Origin.PYTHON), ""
 
 
 def _aggregated(accept: str) -> str:
