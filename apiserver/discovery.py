@@ -115,7 +115,7 @@ class Discovery:
             self._revision = self._resources.revision
 
     def _served_groups(self) -> dict[str, list[str]]:
-        """Served versions by group, best first; custom groups come last, by name."""
+        """Served versions by group, best first; groups of custom resources come last, by name."""
         found: dict[str, dict[str, None]] = {}
         for resource in sorted(self._resources, key=_place):
             versions = found.setdefault(resource.group, {})
