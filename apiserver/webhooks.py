@@ -6,7 +6,7 @@ plugin/webhook/{mutating,validating}/dispatcher.go.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from inkube.apiserver import intake
@@ -20,7 +20,7 @@ from inkube.schemas.webhooks import review
 from inkube.schemas.webhooks.matching import Hook
 from inkube.schemas.webhooks.replies import ReplyError
 from inkube.schemas.webhooks.review import Answer, InvalidAnswerError, Rejection, Seen
-from inkube.storage.store import BaseStore
+from inkube.storage.store import Store
 
 Object = dict[str, Any]
 _EXEMPT = frozenset(
@@ -47,7 +47,7 @@ class Webhooks(Plugin):
 
     def __init__(
         self,
-        store: BaseStore,
+        store: Store,
         caller: WebhookCaller,
         authorizer: Authorizer,
         uid: Callable[[], str],
@@ -57,20 +57,25 @@ class Webhooks(Plugin):
         self._authorizer = authorizer
         self._uid = uid
         self._prefix = f"/registry/{self.plural}/"
-        self._known: dict[str, tuple[int, list[Hook]]] = {}
+        self._hooks: list[Hook] | None = None
+        store.subscribe(self._prefix, deliver=self._changed)  # ends with the store
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         exempt = resource.group == "admissionregistration.k8s.io" and resource.plural in _EXEMPT
         return not exempt
 
-    def _hooks(self) -> Iterator[Hook]:
-        """Every webhook in its order."""
-        for entry in self._store.list(self._prefix):
-            known = self._known.get(entry.key)
-            if known is None or known[0] != entry.revision:
-                hooks = [Hook(spec) for spec in entry.value.get("webhooks") or ()]
-                known = self._known[entry.key] = (entry.revision, hooks)
-            yield from known[1]
+    def _changed(self, changes: object) -> None:
+        self._hooks = None
+
+    def _in_force(self) -> list[Hook]:
+        """Every webhook in its order; read anew after a change."""
+        if self._hooks is None:
+            self._hooks = [
+                Hook(spec)
+                for entry in self._store.list(self._prefix)
+                for spec in entry.value.get("webhooks") or ()
+            ]
+        return self._hooks
 
     def _asking(self, attributes: Attributes) -> Asking:
         return Asking(attributes, self._store, self._authorizer)
@@ -102,11 +107,11 @@ class MutatingWebhooks(Webhooks):
     plural = "mutatingwebhookconfigurations"
 
     async def mutate(self, attributes: Attributes) -> None:
-        if not self._store.count(self._prefix):
+        hooks = self._in_force()
+        if not hooks:
             return
         asking = self._asking(attributes)
         rounds = _Rounds()
-        hooks = list(self._hooks())
         for again in (False, True):
             for hook in hooks:
                 seen = asking.concerns(hook)
@@ -141,12 +146,11 @@ class ValidatingWebhooks(Webhooks):
     plural = "validatingwebhookconfigurations"
 
     async def validate(self, attributes: Attributes) -> None:
-        if not self._store.count(self._prefix):
+        hooks = self._in_force()
+        if not hooks:
             return
         asking = self._asking(attributes)
-        asked = [
-            (hook, seen) for hook in self._hooks() if (seen := asking.concerns(hook)) is not None
-        ]
+        asked = [(hook, seen) for hook in hooks if (seen := asking.concerns(hook)) is not None]
         outcomes = await asyncio.gather(
             *(self._ask(hook, asking, seen) for hook, seen in asked), return_exceptions=True
         )
