@@ -13,6 +13,7 @@ from inkube.apiserver.calls import Call, User
 from inkube.apiserver.options import DeleteOptions
 from inkube.apiserver.resources import Served
 from inkube.schemas import metadecoding, status
+from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.unmarshal import DecodeError
 from inkube.schemas.webhooks import conditions, matching, review
@@ -47,7 +48,8 @@ class Asking:
         attributes = self.attributes
         if not matching.either_matches(hook.objects, attributes.object, attributes.old):
             return None
-        others = (served.gvr for served in self.call.resource.versions.values())
+        versions = self.call.resource.versions.values()
+        others = (served.gvr for served in versions if served.version.served)
         resource = hook.match(self._request, others)
         if resource is None or not self._in_namespace(hook):
             return None
@@ -94,7 +96,8 @@ class Asking:
 
     def _seen(self, resource: GVR) -> Seen:
         served = self.call.resource.versions[resource.version]
-        kind = _SCALE if self._is_scale else served.gvk
+        own = self.facts.kind == self.call.served.gvk
+        kind = served.gvk if own else self.facts.kind
         obj, old = self.attributes.object, self.attributes.old
         return Seen(kind, resource, self._view(obj, served), self._view(old, served))
 
@@ -116,7 +119,7 @@ class Asking:
         if self._is_scale:
             return _rescale(self.call, obj, patched)
         served = self.call.resource.versions[seen.resource.version]
-        new = _decoded(self.call, served, patched)
+        new = _decoded(self.call, served, patched, self.facts.kind)
         if _text(new) == _text(seen.object):
             return False
         if served is not self.call.served:
@@ -130,19 +133,26 @@ def _text(value: Any) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
-def _decoded(call: Call, served: Served, patched: Object) -> Object:
-    """A patched object with its types, pruned and defaulted. Raises StatusError 500."""
+def _decoded(call: Call, served: Served, patched: Object, kind: GVK) -> Object:
+    """A patched object with its types, pruned and defaulted. Raises StatusError 500.
+
+    `kind` is another than the resource's where a subresource takes objects of its own.
+    """
     if not isinstance(patched.get("metadata"), dict):
         patched["metadata"] = {}
     if not call.resource.builtin:
         served.schema.prune_and_default(patched, None, lenient=True)
         patched["metadata"] = metadecoding.decode(patched["metadata"], [], lenient=True)
         return patched
-    patched["apiVersion"], patched["kind"] = served.api_version, served.kind
+    foreign = kind != call.served.gvk
+    named = kind if foreign else served.gvk
+    patched["apiVersion"], patched["kind"] = named.api_version, named.kind
     try:
+        if foreign:
+            return builtin_decoding.decode(patched, kind).object
         return call.resource.strategy.decode(served, patched, None)
-    except DecodeError as error:
-        raise internal(error.text) from error
+    except (DecodeError, builtin_decoding.DecodeError) as error:
+        raise internal(str(error)) from error
 
 
 def internal(why: str) -> status.StatusError:
@@ -174,7 +184,7 @@ def _facts(attributes: Attributes) -> Facts:
     if call.resource.builtin and call.resource.plural == "namespaces":
         namespace = call.name
     return Facts(
-        kind=_SCALE if call.subresource == "scale" else call.served.gvk,
+        kind=_kind(attributes),
         resource=call.served.gvr,
         subresource=call.subresource,
         name="" if call.in_collection else call.name,
@@ -184,6 +194,16 @@ def _facts(attributes: Attributes) -> Facts:
         dry_run=attributes.dry_run,
         options=_options(attributes),
     )
+
+
+def _kind(attributes: Attributes) -> GVK:
+    """What the request carries: some subresources have a kind of their own."""
+    call, obj = attributes.call, attributes.object
+    if call.subresource == "scale":
+        return _SCALE
+    if not call.subresource or obj is None or obj.get("kind") == call.served.kind:
+        return call.served.gvk
+    return GVK.of(obj.get("apiVersion", ""), obj.get("kind", ""))
 
 
 def _user(user: User) -> Object:

@@ -5,7 +5,7 @@ import json
 
 import pytest
 import pytest_asyncio
-from aiohttp import web
+from aiohttp import ClientSession, web
 
 from inkube import APIServer
 from inkube.apiserver import tls
@@ -166,3 +166,47 @@ async def test_configurations_are_read_anew_after_every_change(server, endpoint)
     await server.client.delete("v1/configmaps", "a", namespace="default")
     assert [asked["operation"] for asked in endpoint.heard] == ["CREATE", "DELETE"]
     assert endpoint.heard[1]["object"] is None
+
+
+async def test_a_token_is_asked_about_as_a_token_request(server, endpoint):
+    account = {"apiVersion": "v1", "kind": "ServiceAccount"}
+    await server.client.create({**account, "metadata": {"name": "robot", "namespace": "default"}})
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"]}
+    await configure(server, endpoint.url, rules=[{**rule, "resources": ["serviceaccounts/token"]}])
+    endpoint.answer = {"allowed": False, "status": {"message": "no tokens today"}}
+    url = f"{server.url}/api/v1/namespaces/default/serviceaccounts/robot/token"
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    async with ClientSession() as session, session.post(url, json=body) as response:
+        assert response.status == 400
+    (asked,) = endpoint.heard
+    assert (asked["kind"]["kind"], asked["subResource"]) == ("TokenRequest", "token")
+
+
+async def test_a_collection_is_asked_about_object_by_object(server, endpoint):
+    for name in ("a", "b"):
+        await server.client.create(config_map(name))
+    await configure(server, endpoint.url)
+    url = f"{server.url}/api/v1/namespaces/default/configmaps"
+    async with ClientSession() as session, session.delete(url) as response:
+        assert response.status == 200
+    heard = [(asked["oldObject"]["metadata"]["name"], "name" in asked) for asked in endpoint.heard]
+    assert heard == [("a", False), ("b", False)]
+
+
+async def test_webhooks_that_ask_for_it_are_called_again_after_a_change(server, endpoint):
+    await configure(server, f"{endpoint.url}/first", "Mutating", reinvocationPolicy="IfNeeded")
+    configurations = await server.client.list(
+        "admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+    )
+    first = configurations.items[0]
+    second = {**first["webhooks"][0], "name": "z.example.com", "reinvocationPolicy": "Never"}
+    await server.client.update({**first, "webhooks": [first["webhooks"][0], second]})
+
+    def answer(asked):
+        count = str(len(asked["object"]["data"]))
+        return patch({"op": "add", "path": f"/data/{count}", "value": "x"})
+
+    endpoint.answer = answer
+    made = await server.client.create(config_map(a="1"))
+    assert sorted(made["data"]) == ["1", "2", "3", "a"]
+    assert len(endpoint.heard) == 3
