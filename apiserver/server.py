@@ -41,6 +41,7 @@ from inkube.apiserver.lifecycle import NamespaceLifecycle
 from inkube.apiserver.limits import LimitRanger
 from inkube.apiserver.metrics import Metrics
 from inkube.apiserver.modules import ModuleAdmission
+from inkube.apiserver.policies import PolicyAdmission
 from inkube.apiserver.quotas import QuotaAdmission
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.rendering import Renderer
@@ -138,6 +139,7 @@ class APIServer:
             LimitRanger(self.store),
             self._modules,
             *self.security.plugins(),
+            PolicyAdmission(self.store, self.resources, self.security.authorizer),
             QuotaAdmission(self.store),
         ]
 

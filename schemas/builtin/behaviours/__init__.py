@@ -30,8 +30,8 @@ _ADMISSION: _Family = {
     "mutatingadmissionpolicies": "extensions.Policies",
     "mutatingadmissionpolicybindings": "extensions.PolicyBindings",
     "mutatingwebhookconfigurations": "webhookconfigs.WebhookConfigurations",
-    "validatingadmissionpolicies": "extensions.Policies",
-    "validatingadmissionpolicybindings": "extensions.PolicyBindings",
+    "validatingadmissionpolicies": "policies.ValidatingPolicies",
+    "validatingadmissionpolicybindings": "policies.ValidatingBindings",
     "validatingwebhookconfigurations": "webhookconfigs.WebhookConfigurations",
 }
 _APPS: _Family = {

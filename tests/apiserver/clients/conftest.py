@@ -1,6 +1,5 @@
 """A server in a thread of its own, for clients that block and for processes."""
 
-
 import pytest
 
 from inkube.apiserver.testing.kube import Plan, running
