@@ -1,20 +1,32 @@
 """ValidatingAdmissionPolicies in force: those with a binding, asked about every write.
 
-Without bindings a write costs one look at the store; what judges is loaded with the first binding.
+Until the first binding is made a write costs one look at a flag, and what judges is not loaded.
 """
 
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from inkube.apiserver.admission import Attributes, Operation, Plugin
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.resources import Resource, Resources
+from inkube.controllers.policies import Known
+from inkube.schemas.meta import GVK
 from inkube.storage.store import BaseStore
 
 if TYPE_CHECKING:
     from inkube.apiserver.policyjudge import Judge
 
 GROUP = "admissionregistration.k8s.io"
-BINDINGS = "/registry/validatingadmissionpolicybindings/"
+_BINDINGS = "validatingadmissionpolicybindings"
+_KINDS = frozenset(
+    {
+        _BINDINGS,
+        "validatingadmissionpolicies",
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+    }
+)
+"""What no policy is asked about."""
 
 
 class PolicyAdmission(Plugin):
@@ -24,16 +36,58 @@ class PolicyAdmission(Plugin):
         self._store = store
         self._resources = resources
         self._authorizer = authorizer
-        self._judge: Judge | None = None
+        self._bound = store.count(f"/registry/{_BINDINGS}/") > 0
+        """Whether there ever was a binding: every one that comes passes here."""
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
-        return not (resource.group == GROUP and "admissionpolic" in resource.plural)
+        return resource.group != GROUP or resource.plural not in _KINDS or _binds(resource)
 
     async def validate(self, attributes: Attributes) -> None:
-        if not self._store.count(BINDINGS):
-            return
-        if self._judge is None:
-            from inkube.apiserver.policyjudge import Judge
+        if self._bound:
+            if not _binds(attributes.call.resource):
+                self._judge.judge(attributes)
+        elif _binds(attributes.call.resource):
+            self._bound = True
 
-            self._judge = Judge(self._store, self._resources, self._authorizer)
-        self._judge.judge(attributes)
+    @cached_property
+    def _judge(self) -> "Judge":
+        from inkube.apiserver.policyjudge import Judge
+
+        return Judge(self._store, self._resources, self._authorizer)
+
+
+class LiveSchemas:
+    """The schemas of what is served, for the type checking of policies."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+
+    def by_resource(self, group: str, version: str, plural: str) -> Known | None:
+        """See controllers.policies.Schemas."""
+        return _known(self._resources.get(group, plural), version)
+
+    def by_kind(self, group: str, version: str, kind: str) -> Known | None:
+        """See controllers.policies.Schemas."""
+        return _known(self._resources.by_kind(group, kind), version)
+
+
+def _binds(resource: Resource) -> bool:
+    return resource.plural == _BINDINGS and resource.group == GROUP
+
+
+def _known(resource: Resource | None, version: str) -> Known | None:
+    served = resource.served(version) if resource is not None else None
+    if resource is None or served is None:
+        return None
+    schema: dict[str, Any] = served.version.schema
+    if not resource.builtin:
+        schema = {**schema, "properties": {**schema.get("properties", {}), **_envelope()}}
+    return Known(served.gvk, schema)
+
+
+def _envelope() -> dict[str, Any]:
+    """apiVersion, kind and metadata, which schemas of custom kinds leave open."""
+    from inkube.schemas.builtin import types
+
+    properties = types.schema(GVK("", "v1", "ConfigMap"))["properties"]
+    return {member: properties[member] for member in ("apiVersion", "kind", "metadata")}

@@ -41,13 +41,13 @@ from inkube.apiserver.lifecycle import NamespaceLifecycle
 from inkube.apiserver.limits import LimitRanger
 from inkube.apiserver.metrics import Metrics
 from inkube.apiserver.modules import ModuleAdmission
-from inkube.apiserver.policies import PolicyAdmission
+from inkube.apiserver.policies import LiveSchemas, PolicyAdmission
 from inkube.apiserver.quotas import QuotaAdmission
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.rendering import Renderer
 from inkube.apiserver.resources import Resources
 from inkube.apiserver.streams import Streams
-from inkube.controllers import aggregation, crds, expiry, garbage, namespaces, quotas
+from inkube.controllers import aggregation, crds, expiry, garbage, namespaces, policies, quotas
 from inkube.controllers.clock import SystemClock
 from inkube.controllers.manager import Manager
 from inkube.controllers.provisioning import options as provisioning_options
@@ -123,6 +123,7 @@ class APIServer:
             namespaces.add(self.manager, catalog)
             garbage.add(self.manager, catalog)
             quotas.add(self.manager, catalog)
+            policies.add(self.manager, LiveSchemas(self.resources))
             expiry.add(self.manager, self.options.event_ttl)
         await self._serve()
         await self._stack.enter_async_context(self.manager)

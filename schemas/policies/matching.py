@@ -9,16 +9,6 @@ from typing import Any
 from inkube.schemas.builtin.behaviours.checks import selects
 
 Object = dict[str, Any]
-POLICY_GROUP = "admissionregistration.k8s.io"
-POLICY_KINDS = frozenset(
-    {
-        "validatingadmissionpolicies",
-        "validatingadmissionpolicybindings",
-        "mutatingadmissionpolicies",
-        "mutatingadmissionpolicybindings",
-    }
-)
-"""What no policy may be about."""
 
 
 @dataclass(frozen=True, slots=True)
