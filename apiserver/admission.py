@@ -7,6 +7,7 @@ same Attributes. Follows apiserver/pkg/admission.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 from inkube.apiserver.calls import Call
 from inkube.apiserver.resources import Resource
@@ -40,13 +41,17 @@ class Plugin:
         """Refuse, or not. Must not change the object."""
 
 
+Chosen = WeakKeyDictionary[Resource, dict[Operation, tuple[Plugin, ...]]]
+
+
 class Chain:
     """The plugins in declared order."""
 
     def __init__(self, plugins: Sequence[Plugin]) -> None:
         self._plugins = tuple(plugins)
-        self._mutators: dict[tuple[Resource, Operation], tuple[Plugin, ...]] = {}
-        self._validators: dict[tuple[Resource, Operation], tuple[Plugin, ...]] = {}
+        # weak: what is asked of a resource while it goes away must not keep it
+        self._mutators: Chosen = WeakKeyDictionary()
+        self._validators: Chosen = WeakKeyDictionary()
 
     async def mutate(self, attributes: Attributes) -> None:
         """Run every mutator that handles this write."""
@@ -60,23 +65,20 @@ class Chain:
 
     def forget(self, resource: Resource) -> None:
         """Drop what is remembered of a resource that is no longer served."""
-        for chosen in (self._mutators, self._validators):
-            for key in [key for key in chosen if key[0] is resource]:
-                del chosen[key]
+        self._mutators.pop(resource, None)
+        self._validators.pop(resource, None)
 
-    def _chosen(
-        self,
-        known: dict[tuple[Resource, Operation], tuple[Plugin, ...]],
-        hook: str,
-        attributes: Attributes,
-    ) -> tuple[Plugin, ...]:
-        key = (attributes.call.resource, attributes.operation)
-        plugins = known.get(key)
+    def _chosen(self, chosen: Chosen, hook: str, attributes: Attributes) -> tuple[Plugin, ...]:
+        resource, operation = attributes.call.resource, attributes.operation
+        known = chosen.get(resource)
+        if known is None:
+            known = chosen[resource] = {}
+        plugins = known.get(operation)
         if plugins is None:
-            plugins = tuple(
+            plugins = known[operation] = tuple(
                 plugin
                 for plugin in self._plugins
-                if getattr(type(plugin), hook) is not getattr(Plugin, hook) and plugin.handles(*key)
+                if getattr(type(plugin), hook) is not getattr(Plugin, hook)
+                and plugin.handles(resource, operation)
             )
-            known[key] = plugins
         return plugins

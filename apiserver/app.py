@@ -31,6 +31,7 @@ from inkube.apiserver.resources import Resource, Resources, Served
 from inkube.apiserver.streams import Streams
 from inkube.schemas import status
 from inkube.schemas.gotext import quote
+from inkube.storage import errors as storage_errors
 
 logger = logging.getLogger("inkube.access")
 Object = dict[str, Any]
@@ -112,6 +113,9 @@ class App:
             response = responses.error(error, form)
         except (ConnectionError, asyncio.CancelledError):
             raise
+        except storage_errors.StorageError as error:
+            logger.error("the store failed: %s", error, extra={"request_id": request_id})
+            response = responses.error(status.storage_failed(str(error)), negotiation.PLAIN)
         except Exception:
             logger.exception("unhandled error", extra={"request_id": request_id})
             failure = status.internal(f"unexpected error; see the log at request {request_id}")

@@ -57,12 +57,13 @@ main.add_command(definitions)
 @click.option("--local-path-prefix", type=_PATH, multiple=True, help="Where local paths may lie.")
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text")
 @click.option("-q", "--quiet", is_flag=True, help="Log warnings and errors only.")
-@click.option("-v", "--verbose", is_flag=True, help="Log bodies too, secrets left out.")
+@click.option("-v", "--verbose", is_flag=True, help="Log what controllers do, too.")
 def serve(**arguments: Any) -> None:
     """Serve until interrupted."""
     from inkube.apiserver import logs
 
-    level = logging.WARNING if arguments.pop("quiet") else logging.INFO
+    level = logging.DEBUG if arguments.pop("verbose") else logging.INFO
+    level = logging.WARNING if arguments.pop("quiet") else level
     logs.configure(style=arguments.pop("log_format"), level=level)
     target = arguments.pop("kubeconfig")
     options = Options(**_named(arguments))

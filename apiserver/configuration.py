@@ -45,8 +45,6 @@ class Options:
     tls_private_key_file: Path | None = None
     authorization_mode: str = "AlwaysAllow"
     allow_origins: Sequence[str] = ()
-    verbose: bool = False
-    """Log bodies, secrets left out."""
     clock: Any = None
     """A `schemas.clock.Clock`; None is real time."""
     services: dict[str, Any] = field(default_factory=dict)

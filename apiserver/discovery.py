@@ -17,6 +17,7 @@ from inkube.apiserver.requests import RequestInfo
 from inkube.apiserver.resources import Resource, Resources
 from inkube.schemas import status
 from inkube.schemas.builtin import resources as builtin
+from inkube.schemas.definitions import Origin
 
 Object = dict[str, Any]
 _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
@@ -39,6 +40,7 @@ class Discovery:
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._revision = -1
+        self._groups: dict[str, list[str]] = {}
         self._documents: dict[str, tuple[bytes, str]] = {}
 
     async def __call__(
@@ -46,7 +48,8 @@ class Discovery:
     ) -> web.StreamResponse:
         """Answer `/api…` and `/apis…`."""
         parts = [part for part in info.path.strip("/").split("/") if part]
-        groups = self._groups()
+        self._refresh()
+        groups = self._groups
         if parts in (["api"], ["apis"]):
             return self._root(request, parts[0])
         group = "" if parts[0] == "api" else parts[1]
@@ -82,15 +85,12 @@ class Discovery:
                 ],
             }
             return responses.render(document, form)
-        groups = [self._group(name) for name in self._groups() if name]
+        groups = [self._group(name) for name in self._groups if name]
         return responses.render(
             {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}, form
         )
 
     def _aggregated(self, request: web.BaseRequest, root: str, version: str) -> web.StreamResponse:
-        if self._revision != self._resources.revision:
-            self._documents.clear()
-            self._revision = self._resources.revision
         key = f"{root}/{version}"
         if key not in self._documents:
             body = orjson.dumps(self.aggregated(root, version))
@@ -107,10 +107,17 @@ class Discovery:
             return web.Response(status=304, headers=headers)
         return web.Response(body=body, headers=headers)
 
-    def _groups(self) -> dict[str, list[str]]:
-        """Served versions by group, best first; groups in order of installation."""
+    def _refresh(self) -> None:
+        """Follow the table of resources."""
+        if self._revision != self._resources.revision:
+            self._documents.clear()
+            self._groups = self._served_groups()
+            self._revision = self._resources.revision
+
+    def _served_groups(self) -> dict[str, list[str]]:
+        """Served versions by group, best first; groups of custom resources come last, by name."""
         found: dict[str, dict[str, None]] = {}
-        for resource in self._resources:
+        for resource in sorted(self._resources, key=_place):
             versions = found.setdefault(resource.group, {})
             for version in resource.definition.served():
                 versions[version.name] = None
@@ -119,7 +126,7 @@ class Discovery:
     def _group(self, name: str) -> Object:
         versions = [
             {"groupVersion": f"{name}/{version}", "version": version}
-            for version in self._groups()[name]
+            for version in self._groups[name]
         ]
         return {"name": name, "versions": versions, "preferredVersion": versions[0]}
 
@@ -139,7 +146,7 @@ class Discovery:
     def aggregated(self, root: str, version: str) -> Object:
         """An APIGroupDiscoveryList of one root."""
         items = []
-        for group, versions in self._groups().items():
+        for group, versions in self._groups.items():
             if (root == "api") != (group == ""):
                 continue
             items.append(
@@ -159,6 +166,14 @@ class Discovery:
         found = [r for r in self._resources.group(group) if r.served(version) is not None]
         resources = [_discovery(r, version) for r in sorted(found, key=lambda r: r.plural)]
         return {"version": version, "resources": resources, "freshness": "Current"}
+
+
+def _place(resource: Resource) -> tuple[int, str]:
+    """Compiled-in groups as they were installed, then those declared in Python, then CRDs'."""
+    origin = resource.definition.origin
+    if origin is Origin.CUSTOM:
+        return 2, resource.group
+    return int(origin is Origin.PYTHON), ""
 
 
 def _aggregated(accept: str) -> str:

@@ -155,6 +155,8 @@ class Registry:
                 return await self._update_missing(call, change)
             try:
                 return await self._update(call, change, entry)
+            except storage_errors.NotFound:
+                continue  # deleted meanwhile
             except storage_errors.Conflict as error:
                 if not change.retry:
                     raise status.conflict(

@@ -92,6 +92,8 @@ class Definition:
     namespaced: bool = True
     origin: Origin = Origin.CUSTOM
     verbs: tuple[str, ...] = CUSTOM_VERBS
+    by_webhook: bool = False
+    """Whether versions are converted by a webhook; there is no such call yet."""
     subresources: tuple[str, ...] = ()
     """Further subresources beside status and scale, such as `token` or `approval`."""
     terminating: bool = False

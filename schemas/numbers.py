@@ -121,7 +121,9 @@ def _multiple(factor: Number, _exclusive: bool) -> Callable[[Number], str | None
         divisor = _native(factor, value)
         if not divisor:  # upstream divides by zero here and answers 500
             divisor = float(factor)
-        if isinstance(value, int) and isinstance(divisor, int):
+        if not divisor:
+            fine = False
+        elif isinstance(value, int) and isinstance(divisor, int):
             fine = value % divisor == 0
         else:
             fine = is_whole(1 / divisor * value if divisor < 1 else value / divisor)

@@ -57,7 +57,7 @@ def test_a_console_prints_what_the_readme_says(block: str, shell: dict[str, str]
         assert done.stdout.splitlines() == expected, command
 
 
-@pytest.mark.parametrize("block", [b for b in blocks("python") if "asyncio.run" in b])
+@pytest.mark.parametrize("block", [b for b in blocks("python") if "greeting" in b])
 def test_a_program_runs(block: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, timeout=60,

@@ -79,3 +79,8 @@ async def test_dry_runs_and_status_say_whether_anything_listens():
 def test_it_is_no_longer_than_promised():
     code = [line for line in EXAMPLE.read_text().splitlines() if line.strip()]
     assert len(code) <= 25
+
+
+def test_the_readme_shows_it_as_it_is():
+    readme = EXAMPLE.parents[1] / "README.md"
+    assert f"```python\n{EXAMPLE.read_text()}```\n" in readme.read_text()

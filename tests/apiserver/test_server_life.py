@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import warnings
+import weakref
 
 import aiohttp
 import pytest
@@ -12,6 +13,30 @@ from inkube.controllers.client import Selection
 from inkube.storage.errors import StorageError
 
 MAPS = "v1/configmaps"
+
+CRD = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "boats.example.com"},
+    "spec": {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "boats", "kind": "Boat"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object"}},
+            }
+        ],
+    },
+}
+BOAT = {
+    "apiVersion": "example.com/v1",
+    "kind": "Boat",
+    "metadata": {"name": "a", "namespace": "default"},
+}
 
 
 def config_map(name, **data):
@@ -137,30 +162,24 @@ async def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path):
 
 async def test_crds_are_served_again_after_a_restart(tmp_path):
     data = tmp_path / "data.db"
-    crd = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "boats.example.com"},
-        "spec": {
-            "group": "example.com",
-            "scope": "Namespaced",
-            "names": {"plural": "boats", "kind": "Boat"},
-            "versions": [
-                {
-                    "name": "v1",
-                    "served": True,
-                    "storage": True,
-                    "schema": {"openAPIV3Schema": {"type": "object"}},
-                }
-            ],
-        },
-    }
-    boat = {"apiVersion": "example.com/v1", "kind": "Boat"}
-    boat["metadata"] = {"name": "a", "namespace": "default"}
     async with APIServer(data=data) as server:
-        await server.client.create(crd)
+        await server.client.create(CRD)
         await server.settled()
-        made = await server.client.create(boat)
+        made = await server.client.create(BOAT)
     async with APIServer(data=data) as server:
         await server.settled()
         assert await server.client.get("example.com/v1/boats", "a", "default") == made
+
+
+async def test_nothing_keeps_a_kind_that_is_served_no_more():
+    async with APIServer() as server:
+        await server.client.create(CRD)
+        await server.settled()
+        kind = weakref.ref(server.resources.get("example.com", "boats"))
+        await server.client.create(BOAT)
+        await server.client.delete(
+            "apiextensions.k8s.io/v1/customresourcedefinitions", "boats.example.com"
+        )
+        await server.settled()
+        gc.collect()
+        assert kind() is None

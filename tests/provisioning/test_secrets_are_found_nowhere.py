@@ -133,7 +133,7 @@ class Ear:
 async def heard(tmp_path, caplog):
     """Ask in every way, look everywhere; what was said, and the folder of the data."""
     caplog.set_level(logging.DEBUG)
-    options = {"data": tmp_path / "inkube.db", "durable": False, "verbose": True}
+    options = {"data": tmp_path / "inkube.db", "durable": False}
     async with (
         APIServer(offline=True, retry_seconds=0.0, **options) as server,
         aiohttp.ClientSession(server.url) as session,

@@ -58,7 +58,7 @@ async def entries(server):
 async def test_a_value_is_found_nowhere_outside_its_store(provisioned, caplog, tmp_path):
     caplog.set_level(logging.DEBUG)
     data = tmp_path / "inkube.db"
-    async with provisioned(data=data, verbose=True) as server:
+    async with provisioned(data=data) as server:
         stored, told = await everything_told(server)
         assert await value_of(server, stored) == SECRET
         assert SECRET not in repr(await entries(server))

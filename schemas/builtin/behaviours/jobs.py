@@ -79,7 +79,8 @@ class Jobs(Behaviour):
         return errors
 
     def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
-        errors = self.check(obj)
+        """The strategy checks a changed job, and ValidateJobSpecUpdate does so again."""
+        errors = self.check(obj) * 2
         spec, before = obj["spec"], old["spec"]
         frozen = ["selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex"]
         if spec.get("completionMode") != "Indexed":

@@ -30,6 +30,10 @@ class Roles(Behaviour):
             errors += _aggregation(aggregation.get("clusterRoleSelectors") or [])
         return errors
 
+    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+        """The strategy checks a changed role, and ValidateRoleUpdate does so again."""
+        return self.check(obj) * 2
+
 
 def _rule(rule: Object, path: str, *, namespaced: bool) -> list[FieldError]:
     errors = []
@@ -98,7 +102,8 @@ class Bindings(Behaviour):
         return errors
 
     def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
-        errors = self.check(obj)
+        """The strategy checks a changed binding, and ValidateRoleBindingUpdate does so again."""
+        errors = self.check(obj) * 2
         if obj.get("roleRef") != old.get("roleRef"):
             reference = obj.get("roleRef") or {}
             value = {name[:1].upper() + name[1:]: text for name, text in reference.items()}

@@ -1,5 +1,7 @@
 """Requests that once met an error nobody expected: each has an answer of its own."""
 
+import copy
+
 import pytest
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -123,3 +125,22 @@ async def test_a_hostile_last_applied_annotation_is_ignored(web, config_map):
     again = config_map("nested", a="2")
     answer = await web.patch(f"{MAPS}/nested?fieldManager=kubectl", again, "apply")
     assert answer.code == 409
+
+
+@pytest.mark.parametrize("factor", [0, 0.5, -2, 5e-324])
+async def test_multiples_of_odd_factors_are_judged(web, boat_crd, factor):
+    crd = copy.deepcopy(boat_crd)
+    plural = f"rafts{str(factor).strip('-').replace('.', '')}"
+    crd["metadata"]["name"] = f"{plural}.example.com"
+    crd["spec"]["names"] = {"plural": plural, "kind": plural.title()}
+    version = crd["spec"]["versions"][0]
+    schema = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    schema["properties"]["size"]["multipleOf"] = factor
+    taken = await web.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
+    await web.server.settled()
+    assert taken.code in (201, 422)
+    for size in (0, 3, 1.5):
+        body = {"apiVersion": "example.com/v1", "kind": plural.title(), "spec": {"size": size}}
+        body["metadata"] = {"generateName": "a-"}
+        answer = await web.ask("POST", f"/apis/example.com/v1/namespaces/default/{plural}", body)
+        assert answer.code in (201, 404, 422)
