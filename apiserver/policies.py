@@ -1,4 +1,4 @@
-"""ValidatingAdmissionPolicies in force: those with a binding, asked about every write.
+"""Admission policies in force: those with a binding, asked about every write.
 
 Until the first binding is made a write costs one look at a flag, and what judges is not loaded.
 """
@@ -15,45 +15,53 @@ from inkube.storage.store import BaseStore
 
 if TYPE_CHECKING:
     from inkube.apiserver.policyjudge import Judge
+    from inkube.apiserver.policymutations import Mutator
 
 GROUP = "admissionregistration.k8s.io"
-_BINDINGS = "validatingadmissionpolicybindings"
-_KINDS = frozenset(
-    {
-        _BINDINGS,
-        "validatingadmissionpolicies",
-        "mutatingadmissionpolicies",
-        "mutatingadmissionpolicybindings",
-    }
-)
+_JUDGING = "validatingadmissionpolicybindings"
+_CHANGING = "mutatingadmissionpolicybindings"
+_BINDINGS = frozenset({_JUDGING, _CHANGING})
+_KINDS = _BINDINGS | {"validatingadmissionpolicies", "mutatingadmissionpolicies"}
 """What no policy is asked about."""
 
 
 class PolicyAdmission(Plugin):
-    """Refuses what a bound policy denies, and warns as bindings say."""
+    """Changes and refuses what bound policies want changed or deny, and warns as bindings say."""
 
     def __init__(self, store: BaseStore, resources: Resources, authorizer: Authorizer) -> None:
         self._store = store
         self._resources = resources
         self._authorizer = authorizer
-        self._bound = store.count(f"/registry/{_BINDINGS}/") > 0
+        self._judged, self._changed = (
+            store.count(f"/registry/{plural}/") > 0 for plural in (_JUDGING, _CHANGING)
+        )
         """Whether there ever was a binding: every one that comes passes here."""
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return resource.group != GROUP or resource.plural not in _KINDS or _binds(resource)
 
+    async def mutate(self, attributes: Attributes) -> None:
+        if self._changed and not _binds(attributes.call.resource):
+            self._mutator.mutate(attributes)
+
     async def validate(self, attributes: Attributes) -> None:
-        if self._bound:
-            if not _binds(attributes.call.resource):
-                self._judge.judge(attributes)
-        elif _binds(attributes.call.resource):
-            self._bound = True
+        if _binds(attributes.call.resource):
+            self._judged = self._judged or attributes.call.resource.plural == _JUDGING
+            self._changed = self._changed or attributes.call.resource.plural == _CHANGING
+        elif self._judged:
+            self._judge.judge(attributes)
 
     @cached_property
     def _judge(self) -> "Judge":
         from inkube.apiserver.policyjudge import Judge
 
         return Judge(self._store, self._resources, self._authorizer)
+
+    @cached_property
+    def _mutator(self) -> "Mutator":
+        from inkube.apiserver.policymutations import Mutator
+
+        return Mutator(self._store, self._resources, self._authorizer)
 
 
 class LiveSchemas:
@@ -72,7 +80,7 @@ class LiveSchemas:
 
 
 def _binds(resource: Resource) -> bool:
-    return resource.plural == _BINDINGS and resource.group == GROUP
+    return resource.plural in _BINDINGS and resource.group == GROUP
 
 
 def _known(resource: Resource | None, version: str) -> Known | None:

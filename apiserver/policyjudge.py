@@ -3,7 +3,7 @@
 Policies are compiled when first needed and kept as long as their stored entry is the same.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,13 +22,11 @@ from inkube.storage.entry import Entry
 from inkube.storage.store import BaseStore
 
 Object = dict[str, Any]
-_POLICIES = "/registry/validatingadmissionpolicies/"
-_BINDINGS = "/registry/validatingadmissionpolicybindings/"
 _CODES = {"Forbidden": 403, "RequestEntityTooLarge": 413, "Unauthorized": 401}
 _OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
 
 
-class _ConfigError(Exception):
+class ConfigError(Exception):
     """A policy or binding that cannot be applied to a request."""
 
 
@@ -44,8 +42,15 @@ class _Refusal:
         return f"ValidatingAdmissionPolicy '{self.policy}' with binding '{self.binding}'"
 
 
-class Judge:
-    """Asks the policies of one store."""
+class Bound:
+    """The bound policies of one kind in one store, and what their expressions see.
+
+    `policies` and `bindings` are the prefixes of what is stored.
+    """
+
+    policies = "/registry/validatingadmissionpolicies/"
+    bindings = "/registry/validatingadmissionpolicybindings/"
+    compiler = CompiledPolicy
 
     def __init__(self, store: BaseStore, resources: Resources, authorizer: Authorizer) -> None:
         self._store = store
@@ -53,33 +58,31 @@ class Judge:
         self._authorizer = authorizer
         self._compiled: dict[str, tuple[Entry, CompiledPolicy]] = {}
 
-    def judge(self, attributes: Attributes) -> None:
-        """Raises StatusError for the first denial; adds warnings to the call."""
-        target, refused = self._target(attributes), []
+    def matching(self, attributes: Attributes) -> Iterator[tuple[CompiledPolicy, Object, str]]:
+        """Policies with their bindings that are about a write, and the version they see it in."""
+        target = self._target(attributes)
         for policy, bindings in self._bound():
             version = matched_version(policy.constraints, target)
             if version is None:
                 continue
             for binding in bindings:
                 if matched_version(binding["spec"].get("matchResources"), target) is not None:
-                    refused += self._asked(policy, binding, attributes, version)
-        if refused:
-            raise _answer(attributes.call, refused[0])
+                    yield policy, binding, version
 
-    def _bound(self) -> Iterable[tuple[CompiledPolicy, list[Object]]]:
+    def _bound(self) -> Iterator[tuple[CompiledPolicy, list[Object]]]:
         bindings: dict[str, list[Object]] = {}
-        for entry in self._store.list(_BINDINGS):
+        for entry in self._store.list(self.bindings):
             binding = entry.value
             bindings.setdefault(binding["spec"].get("policyName", ""), []).append(binding)
         for name in sorted(bindings):
-            found = self._store.get(f"{_POLICIES}{name}")
+            found = self._store.get(f"{self.policies}{name}")
             if found is not None:
                 yield self._policy(found), bindings[name]
 
     def _policy(self, entry: Entry) -> CompiledPolicy:
         known = self._compiled.get(entry.key)
         if known is None or known[0].revision != entry.revision:
-            known = self._compiled[entry.key] = (entry, CompiledPolicy(entry.value))
+            known = self._compiled[entry.key] = (entry, self.compiler(entry.value))
         return known[1]
 
     def _target(self, attributes: Attributes) -> Target:
@@ -106,31 +109,7 @@ class Judge:
         entry = self._store.get(f"/registry/namespaces/{name}") if name else None
         return entry.value if entry is not None else None
 
-    def _asked(
-        self, policy: CompiledPolicy, binding: Object, attributes: Attributes, version: str
-    ) -> list[_Refusal]:
-        """What one binding refuses; its warnings go to the call."""
-        name = binding["metadata"]["name"]
-        try:
-            found = self._params(policy, binding, attributes.call)
-        except _ConfigError as error:
-            if policy.ignores_failures:
-                return []
-            denial = Denial(f"failed to configure binding: {error}", always=True)
-            return [_Refusal(policy.name, name, denial)]
-        refused, actions = [], binding["spec"].get("validationActions") or []
-        values = self._values(attributes, version) if found else {}
-        for params in found:
-            values["params"] = params
-            for denial in policy.judge(values):
-                refusal = _Refusal(policy.name, name, denial)
-                if denial.always or "Deny" in actions:
-                    refused.append(refusal)
-                if "Warn" in actions and not denial.always:
-                    attributes.call.warn(f"Validation failed for {refusal}: {denial.message}")
-        return refused
-
-    def _params(self, policy: CompiledPolicy, binding: Object, call: Call) -> list[Object | None]:
+    def params(self, policy: CompiledPolicy, binding: Object, call: Call) -> list[Object | None]:
         """The parameters a binding names; [None] where there are to be none."""
         kind, reference = policy.param_kind, binding["spec"].get("paramRef")
         if kind is None or reference is None:
@@ -140,23 +119,23 @@ class Judge:
         served = resource.served(version) if resource is not None else None
         if resource is None or served is None:
             text = f"{group}/{version}, Kind={kind['kind']}"
-            raise _ConfigError(f"paramKind kind `{text}` not known")
+            raise ConfigError(f"paramKind kind `{text}` not known")
         found = self._found(resource, reference, call.namespace)
         if not found and reference.get("parameterNotFoundAction") == "Deny":
             why = "no params found for policy binding with `Deny` parameterNotFoundAction"
-            raise _ConfigError(why)
+            raise ConfigError(why)
         return [resource.view(entry, served) for entry in found]
 
     def _found(self, resource: Resource, reference: Object, asked: str) -> list[Entry]:
         namespace = reference.get("namespace", "")
         if namespace and not resource.namespaced:
-            raise _ConfigError(
+            raise ConfigError(
                 "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
             )
         if resource.namespaced:
             namespace = namespace or asked
             if not namespace:
-                raise _ConfigError(
+                raise ConfigError(
                     "cannot use namespaced paramRef in policy binding that matches cluster-scoped"
                     " resources"
                 )
@@ -167,7 +146,7 @@ class Judge:
         entries = self._store.list(resource.key(namespace, ""))
         return [entry for entry in entries if selects(selector, _labels(entry.value))]
 
-    def _values(self, attributes: Attributes, version: str) -> Object:
+    def values(self, attributes: Attributes, version: str) -> Object:
         """Every variable of an expression but `params` and `variables`."""
         call = attributes.call
         served = call.resource.versions[version]
@@ -190,6 +169,42 @@ class Judge:
             "authorizer.requestResource": ResourceCheck(self._authorizer, wanted),
             "namespaceObject": self._namespace(call.namespace),
         }
+
+
+class Judge(Bound):
+    """What validating policies say."""
+
+    def judge(self, attributes: Attributes) -> None:
+        """Raises StatusError for the first denial; adds warnings to the call."""
+        refused: list[_Refusal] = []
+        for policy, binding, version in self.matching(attributes):
+            refused += self._asked(policy, binding, attributes, version)
+        if refused:
+            raise _answer(attributes.call, refused[0])
+
+    def _asked(
+        self, policy: CompiledPolicy, binding: Object, attributes: Attributes, version: str
+    ) -> list[_Refusal]:
+        """What one binding refuses; its warnings go to the call."""
+        name = binding["metadata"]["name"]
+        try:
+            found = self.params(policy, binding, attributes.call)
+        except ConfigError as error:
+            if policy.ignores_failures:
+                return []
+            denial = Denial(f"failed to configure binding: {error}", always=True)
+            return [_Refusal(policy.name, name, denial)]
+        refused, actions = [], binding["spec"].get("validationActions") or []
+        values = self.values(attributes, version) if found else {}
+        for params in found:
+            values["params"] = params
+            for denial in policy.judge(values):
+                refusal = _Refusal(policy.name, name, denial)
+                if denial.always or "Deny" in actions:
+                    refused.append(refusal)
+                if "Warn" in actions and not denial.always:
+                    attributes.call.warn(f"Validation failed for {refusal}: {denial.message}")
+        return refused
 
 
 def _labels(obj: Object) -> dict[str, str]:

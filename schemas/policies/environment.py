@@ -1,13 +1,15 @@
 """What the expressions of a policy may refer to: apiserver pkg/admission/plugin/cel/compile.go."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from inkube.schemas.cel import types
 from inkube.schemas.cel.authorizer import AUTHORIZER, RESOURCE_CHECK
 from inkube.schemas.cel.decls import Decl, Field
-from inkube.schemas.cel.env import Environment
+from inkube.schemas.cel.env import Environment, functions
 from inkube.schemas.cel.formats import FORMATS
+from inkube.schemas.cel.functions import Overload
 from inkube.schemas.cel.libraries import FUNCTIONS
 from inkube.schemas.cel.types import Kind, Type
 
@@ -79,6 +81,17 @@ def _namespace() -> Decl:
     )
 
 
+def _escape_key(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+_ESCAPE_KEY: Final = Overload(
+    "jsonpatch.escapeKey", "string_jsonpatch_escapeKey_string", (types.STRING,), types.STRING,
+    _escape_key, fails=False,
+)  # fmt: skip
+JSON_PATCH: Final = record(
+    "JSONPatch", {**dict.fromkeys(("op", "path", "from"), _STRING), "value": _DYN}
+)
 REQUEST: Final = _request()
 NAMESPACE: Final = _namespace()
 
@@ -87,10 +100,14 @@ class Scope:
     """The variables of one policy's expressions. `declare` adds what `variables.NAME` finds.
 
     `target` and `params` are the shapes of the object and the parameter, where type checking knows
-    them; `params` is None where the policy has no parameters.
+    them; `params` is None where the policy has no parameters. With `mutates` expressions may make
+    `Object{…}` and `JSONPatch{…}`.
     """
 
-    def __init__(self, *, target: Decl = _DYN, params: Decl | None = None) -> None:
+    def __init__(
+        self, *, target: Decl = _DYN, params: Decl | None = None, mutates: bool = False
+    ) -> None:
+        self._mutates = mutates
         self._base = {"object": target, "oldObject": target}
         if params is not None:
             self._base["params"] = params
@@ -109,7 +126,15 @@ class Scope:
             names["authorizer.requestResource"] = Decl.of(RESOURCE_CHECK)
         if variables:
             names["variables"] = record("kubernetes.variables", self._variables)
-        return Environment.of(FUNCTIONS, names)
+        environment = Environment.of(FUNCTIONS, names)
+        if not self._mutates:
+            return environment
+        return replace(
+            environment,
+            functions={**FUNCTIONS, **functions((_ESCAPE_KEY,))},
+            objects={**environment.objects, "JSONPatch": JSON_PATCH},
+            constructed={"Object": None, "JSONPatch": JSON_PATCH},
+        )
 
 
 def any_params() -> Decl:

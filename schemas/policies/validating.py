@@ -71,42 +71,48 @@ class CompiledPolicy:
     """A stored policy, ready to judge any number of requests. What does not compile is refused
     when it is stored, so making one raises ExpressionError only for what came in otherwise."""
 
+    mutates = False
+
     def __init__(self, policy: Object) -> None:
         spec = policy["spec"]
         self.name: str = policy["metadata"]["name"]
         self.param_kind: Object | None = spec.get("paramKind")
         self.constraints: Object | None = spec.get("matchConstraints")
         self.ignores_failures = spec.get("failurePolicy") == "Ignore"
-        self._spec = spec
+        self.spec = spec
 
     @cached_property
-    def _scope(self) -> Scope:
-        return Scope(params=any_params() if self.param_kind is not None else None)
+    def scope(self) -> Scope:
+        """What the expressions refer to."""
+        return Scope(
+            params=any_params() if self.param_kind is not None else None, mutates=self.mutates
+        )
 
     @cached_property
-    def _variables(self) -> dict[str, Expression]:
+    def variables(self) -> dict[str, Expression]:
+        """The policy's variables; `scope` knows them from then on."""
         found = {}
-        for variable in self._spec.get("variables") or []:
-            environment = self._scope.environment()
+        for variable in self.spec.get("variables") or []:
+            environment = self.scope.environment()
             expression = compiled(variable["expression"], environment, ANYTHING)
             found[variable["name"]] = expression
-            self._scope.declare(variable["name"], expression.type)
+            self.scope.declare(variable["name"], expression.type)
         return found
 
     @cached_property
     def _conditions(self) -> list[Expression]:
-        environment = self._scope.environment(variables=False)
+        environment = self.scope.environment(variables=False)
         return [
             compiled(condition["expression"], environment, CONDITION)
-            for condition in self._spec.get("matchConditions") or []
+            for condition in self.spec.get("matchConditions") or []
         ]
 
     @cached_property
     def _validations(self) -> list[_Validation]:
-        _ = self._variables  # declares them
-        full, plain = self._scope.environment(), self._scope.environment(authorizer=False)
+        _ = self.variables  # declares them
+        full, plain = self.scope.environment(), self.scope.environment(authorizer=False)
         found = []
-        for validation in self._spec.get("validations") or []:
+        for validation in self.spec.get("validations") or []:
             text = validation.get("messageExpression", "")
             expression = compiled(text, plain, MESSAGE) if text else None
             condition = compiled(validation["expression"], full, CONDITION)
@@ -118,22 +124,22 @@ class CompiledPolicy:
 
     @cached_property
     def _annotations(self) -> list[Expression]:
-        _ = self._variables
-        environment = self._scope.environment()
+        _ = self.variables
+        environment = self.scope.environment()
         return [
             compiled(annotation["valueExpression"], environment, ANNOTATION)
-            for annotation in self._spec.get("auditAnnotations") or []
+            for annotation in self.spec.get("auditAnnotations") or []
         ]
 
     def judge(self, values: Values) -> list[Denial]:
         """What speaks against a request; `values` has every variable but `variables`."""
         try:
-            if not self._applies(values):
+            if not self.applies(values):
                 return []
         except EvalError as error:
             return self._failure(str(error))
         budget = Budget()
-        full = {**values, "variables": Variables(self._variables, values)}
+        full = {**values, "variables": Variables(self.variables, values)}
         found = [
             denial
             for validation in self._validations
@@ -141,7 +147,7 @@ class CompiledPolicy:
         ]
         return [*found, *self._annotated(full)]
 
-    def _applies(self, values: Values) -> bool:
+    def applies(self, values: Values) -> bool:
         """Whether every condition holds; one that is false outweighs those in error."""
         errors, budget = [], Budget(_CONDITION_BUDGET)
         for condition in self._conditions:

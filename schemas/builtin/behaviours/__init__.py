@@ -27,8 +27,8 @@ _CORE: _Family = {
     "services": "services.Services",
 }
 _ADMISSION: _Family = {
-    "mutatingadmissionpolicies": "extensions.Policies",
-    "mutatingadmissionpolicybindings": "extensions.PolicyBindings",
+    "mutatingadmissionpolicies": "policies.MutatingPolicies",
+    "mutatingadmissionpolicybindings": "policies.MutatingBindings",
     "mutatingwebhookconfigurations": "webhookconfigs.WebhookConfigurations",
     "validatingadmissionpolicies": "policies.ValidatingPolicies",
     "validatingadmissionpolicybindings": "policies.ValidatingBindings",

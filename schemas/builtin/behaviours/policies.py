@@ -1,4 +1,4 @@
-"""Validating admission policies and their bindings: defaults and validation.
+"""Validating and mutating admission policies and their bindings: defaults and validation.
 
 Follows pkg/apis/admissionregistration/validation/validation.go.
 """
@@ -27,6 +27,10 @@ _TWICE: Final = (
     "must not contain both Deny and Warn (repeating the same validation failure information in the"
     " API response and headers serves no purpose)"
 )
+_PATCH_TYPES: Final = {
+    "ApplyConfiguration": ("applyConfiguration", types.object_of("Object")),
+    "JSONPatch": ("jsonPatch", types.list_of(types.object_of("JSONPatch"))),
+}
 _MAX_CONDITIONS: Final = 64
 _MAX_ANNOTATIONS: Final = 20
 _MAX_VALUE: Final = 5 * 1024
@@ -52,11 +56,67 @@ class ValidatingBindings(extensions.PolicyBindings):
 
     def check(self, obj: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}
-        errors = bound_policy(spec)
-        errors += list(param_ref(spec.get("paramRef")))
-        if spec.get("matchResources") is not None:
-            errors += list(match_resources(spec["matchResources"], "spec.matchResources"))
-        return errors + list(_actions(spec.get("validationActions") or []))
+        return [*_binding(spec), *_actions(spec.get("validationActions") or [])]
+
+
+class MutatingPolicies(extensions.Policies):
+    """MutatingAdmissionPolicy."""
+
+    def check(self, obj: Object) -> list[FieldError]:
+        spec = obj.get("spec") or {}
+        has_params = spec.get("paramKind") is not None
+        scope = Scope(params=any_params() if has_params else None, mutates=True)
+        return [
+            *policy_frame(spec),
+            *conditions(spec.get("matchConditions") or [], scope),
+            *variables(spec.get("variables") or [], scope),
+            *_mutations(spec.get("mutations") or [], scope.environment()),
+            *checks.one_of(
+                spec.get("reinvocationPolicy"), "spec.reinvocationPolicy", ("IfNeeded", "Never")
+            ),
+        ]
+
+
+class MutatingBindings(extensions.PolicyBindings):
+    """MutatingAdmissionPolicyBinding."""
+
+    def check(self, obj: Object) -> list[FieldError]:
+        return list(_binding(obj.get("spec") or {}))
+
+
+def _binding(spec: Object) -> Iterator[FieldError]:
+    """What bindings of both kinds have in common."""
+    yield from bound_policy(spec)
+    yield from param_ref(spec.get("paramRef"))
+    if spec.get("matchResources") is not None:
+        yield from match_resources(spec["matchResources"], "spec.matchResources")
+
+
+def _mutations(values: list[Object], environment: Environment) -> Iterator[FieldError]:
+    if not values:
+        yield fielderrors.required("spec.mutations", "mutations must contain at least one item")
+    for index, mutation in enumerate(values):
+        yield from _mutation(mutation, f"spec.mutations[{index}]", environment)
+
+
+def _mutation(mutation: Object, path: str, environment: Environment) -> Iterator[FieldError]:
+    kind = mutation.get("patchType")
+    yield from checks.one_of(kind, f"{path}.patchType", tuple(_PATCH_TYPES))
+    if kind not in _PATCH_TYPES:
+        return
+    (member, wanted), why = _PATCH_TYPES[kind], f"when patchType is {kind}"
+    for other, _ in _PATCH_TYPES.values():
+        if other != member and mutation.get(other) is not None:
+            detail = f"must not be specified {why}"
+            yield fielderrors.invalid(f"{path}.{other}", f"{{{other}}}", detail)
+    holder = mutation.get(member)
+    if holder is None:
+        yield fielderrors.required(f"{path}.{member}", f"must be specified {why}")
+    elif not holder.get("expression", "").strip():
+        place = f"{path}.{member}.expression"
+        yield fielderrors.required(place, "expression is not specified")
+    else:
+        yield from _compiled(holder, "expression", f"{path}.{member}", (environment, wanted))
 
 
 def _policy(obj: Object) -> Iterator[FieldError]:
