@@ -12,6 +12,7 @@ from inkube.apiserver.policyjudge import Bound, ConfigError
 from inkube.schemas import status
 from inkube.schemas.policies.mutating import MutatingPolicy, MutationError
 from inkube.schemas.policies.validating import CompiledPolicy
+from inkube.schemas.unmarshal import DecodeError
 
 Object = dict[str, Any]
 
@@ -31,7 +32,7 @@ class Mutator(Bound):
             assert isinstance(policy, MutatingPolicy), "made by `compiler`"
             try:
                 self._change(policy, binding, attributes, version)
-            except (ConfigError, MutationError) as error:
+            except (ConfigError, MutationError, DecodeError) as error:
                 if not policy.ignores_failures:
                     raise _refusal(attributes, (policy, binding), error) from error
 
@@ -44,7 +45,7 @@ class Mutator(Bound):
         for params in self.params(policy, binding, call):
             values = {**self.values(attributes, version), "params": params}
             before = values["object"]
-            changed = policy.change(values, served.typed.merge)
+            changed = policy.change(values, served.typed)
             if changed is before or changed == before:
                 continue
             fresh: Object = orjson.loads(orjson.dumps(changed))

@@ -1,18 +1,19 @@
 """A MutatingAdmissionPolicy at work: apiserver pkg/admission/plugin/policy/mutating."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, Final
 
 from inkube.schemas.cel import types
 from inkube.schemas.cel.functions import CelError
+from inkube.schemas.listitems import UntypableError
+from inkube.schemas.mergetypes import Type
 from inkube.schemas.patch.json import JSONPatchFailure, apply_json_patch
 from inkube.schemas.policies.expressions import Budget, Expression, compiled
 from inkube.schemas.policies.validating import CompiledPolicy, Variables
+from inkube.schemas.typed import TypedSchema
 
 Object = dict[str, Any]
-Merge = Callable[[Object, Object], Object]
-"""The live object and an apply configuration → the merged object."""
 OBJECT: Final = (types.object_of("Object"),)
 PATCHES: Final = (types.list_of(types.object_of("JSONPatch")),)
 KINDS: Final = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}
@@ -39,7 +40,7 @@ class MutatingPolicy(CompiledPolicy):
             found.append((kind, compiled(text, environment, wanted)))
         return found
 
-    def change(self, values: Mapping[str, Any], merge: Merge) -> Object:
+    def change(self, values: Mapping[str, Any], typed: TypedSchema) -> Object:
         """The changed object; each mutation sees what those before it did.
 
         Raises MutationError unless the policy ignores failures.
@@ -55,8 +56,8 @@ class MutatingPolicy(CompiledPolicy):
             now = {**values, "object": obj}
             now["variables"] = Variables(self.variables, now)
             try:
-                obj = _changed(kind, expression.evaluate(now, budget), (obj, merge))
-            except (CelError, JSONPatchFailure) as error:
+                obj = _changed(kind, expression.evaluate(now, budget), (obj, typed))
+            except (CelError, JSONPatchFailure, MutationError, UntypableError) as error:
                 if not self.ignores_failures:
                     raise MutationError(_told(expression, error)) from error
         return obj
@@ -65,15 +66,44 @@ class MutatingPolicy(CompiledPolicy):
 def _told(expression: Expression, error: Exception) -> str:
     if isinstance(error, JSONPatchFailure):
         return f"JSON Patch: {error.why}"
+    if not isinstance(error, CelError):
+        return str(error)
     return f"expression '{expression.text}' resulted in error: {error}"
 
 
-def _changed(kind: str, found: Any, known: tuple[Object, Merge]) -> Object:
-    obj, merge = known
+def _changed(kind: str, found: Any, known: tuple[Object, TypedSchema]) -> Object:
+    obj, typed = known
     if kind == "JSONPatch":
         return _patched(obj, found)
     identity = {"apiVersion": obj["apiVersion"], "kind": obj["kind"]}
-    return merge(obj, {**identity, **found})
+    applied = {**identity, **found}
+    problems = typed.problems(applied)
+    if problems:
+        raise MutationError(
+            f"invalid ApplyConfiguration: {problems[0].path}: {problems[0].message}"
+        )
+    atomic = list(_atomics(typed.type, applied, ""))
+    if atomic:
+        raise MutationError(
+            "invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: "
+            + ", ".join(atomic)
+        )
+    return typed.merge(obj, applied)
+
+
+def _atomics(kind: Type, value: Any, path: str) -> Iterator[str]:
+    """Where a configuration sets what can only be replaced as a whole."""
+    if isinstance(value, dict) and kind.map is not None:
+        if kind.map.atomic:
+            yield path
+        for name, child in value.items():
+            if name in kind.map.fields:
+                yield from _atomics(kind.map.fields[name], child, f"{path}.{name}")
+    if isinstance(value, list) and kind.list is not None:
+        if kind.list.atomic:
+            yield path
+        for index, child in enumerate(value):
+            yield from _atomics(kind.list.element, child, f"{path}[{index}]")
 
 
 def _patched(obj: Object, operations: list[Object]) -> Object:
