@@ -41,6 +41,7 @@ from inkube.apiserver.lifecycle import NamespaceLifecycle
 from inkube.apiserver.limits import LimitRanger
 from inkube.apiserver.metrics import Metrics
 from inkube.apiserver.modules import ModuleAdmission
+from inkube.apiserver.policies import LiveSchemas, PolicyAdmission
 from inkube.apiserver.quotas import QuotaAdmission
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.rendering import Renderer
@@ -48,7 +49,7 @@ from inkube.apiserver.resources import Resources
 from inkube.apiserver.streams import Streams
 from inkube.apiserver.webhookcalls import WebhookCaller
 from inkube.apiserver.webhooks import MutatingWebhooks, ValidatingWebhooks
-from inkube.controllers import aggregation, crds, expiry, garbage, namespaces, quotas
+from inkube.controllers import aggregation, crds, expiry, garbage, namespaces, policies, quotas
 from inkube.controllers.clock import SystemClock
 from inkube.controllers.manager import Manager
 from inkube.controllers.provisioning import options as provisioning_options
@@ -124,6 +125,7 @@ class APIServer:
             namespaces.add(self.manager, catalog)
             garbage.add(self.manager, catalog)
             quotas.add(self.manager, catalog)
+            policies.add(self.manager, LiveSchemas(self.resources))
             expiry.add(self.manager, self.options.event_ttl)
         await self._serve()
         await self._stack.enter_async_context(self.manager)
@@ -141,6 +143,7 @@ class APIServer:
         return [
             NamespaceLifecycle(self.store),
             LimitRanger(self.store),
+            PolicyAdmission(self.store, self.resources, self.security.authorizer),
             MutatingWebhooks(*webhooks),
             ValidatingWebhooks(*webhooks),
             self._modules,

@@ -16,6 +16,7 @@ from inkube.schemas.cel.ast import (
     Select,
     StructNode,
 )
+from inkube.schemas.cel.decls import Decl
 from inkube.schemas.cel.env import Environment, named_type
 from inkube.schemas.cel.functions import Overload
 from inkube.schemas.cel.source import CompileError, Issue, Source
@@ -160,6 +161,8 @@ class _Checker:
 
     def _object_field(self, node: Select, target: Type) -> Type:
         shape = self._environment.objects.get(target.name)
+        if shape is None and self._environment.is_open(target.name):
+            return DYN
         if shape is None:
             return self._report(node, f"unexpected failed resolution of '{target}'")
         entry = shape.fields.get(node.field)
@@ -310,9 +313,26 @@ class _Checker:
             self._mismatch(node, expected, found)
 
     def _struct(self, node: StructNode) -> Type:
-        for _, value in node.fields:
-            self.check(value)
-        return self._undeclared(node, node.name.removeprefix("."))
+        name = node.name.removeprefix(".")
+        shape = self._environment.constructed.get(name)
+        if shape is None and not self._environment.is_open(name):
+            for _, value in node.fields:
+                self.check(value)
+            return self._undeclared(node, name)
+        for field, value in node.fields:
+            found = self.check(value)
+            if shape is not None:
+                self._made_field(value, field, (shape, found))
+        return types.object_of(name)
+
+    def _made_field(self, node: Node, field: str, known: tuple[Decl, Type]) -> None:
+        shape, found = known
+        entry = shape.fields.get(field)
+        if entry is None:
+            self._report(node, f"undefined field '{field}'")
+        elif not self._bindings.assign((entry.shape.type,), (found,)):
+            wanted = f"expected type of field '{field}' is '{entry.shape.type}'"
+            self._report(node, f"{wanted} but provided type is '{found}'")
 
 
 def _arguments(operands: list[Type], is_member: bool) -> str:

@@ -19,6 +19,7 @@ from inkube.schemas.cel.ast import (
     MapNode,
     Node,
     Select,
+    StructNode,
 )
 from inkube.schemas.cel.constants import MISSING, fold
 from inkube.schemas.cel.decls import Decl, Field
@@ -29,6 +30,7 @@ from inkube.schemas.cel.writer import DEEPEST, Code, Variable, Writer
 
 LIST_COST = 10
 MAP_COST = 30
+STRUCT_COST = 40
 
 
 def raw(w: Writer, node: Node) -> Code:
@@ -45,6 +47,8 @@ def raw(w: Writer, node: Node) -> Code:
             return _list(w, node)
         case MapNode():
             return _map(w, node)
+        case StructNode():
+            return _struct(w, node)
         case Fold():
             return _apart(w, node, compile_flow.comprehension)
         case Call(function="_[_]" | "_[?_]"):
@@ -206,6 +210,16 @@ def _list(w: Writer, node: ListNode) -> Code:
         for place, code in enumerate(codes)
     ]
     return Code(f"[{', '.join(items)}]", fails or bool(node.optional))
+
+
+def _struct(w: Writer, node: StructNode) -> Code:
+    w.pay(STRUCT_COST)
+    codes = values(w, [value for _, value in node.fields])
+    rows = [
+        f"{w.constant(name)}: {code.text}"
+        for (name, _), code in zip(node.fields, codes, strict=True)
+    ]
+    return Code("{" + ", ".join(rows) + "}", any(code.fails for code in codes))
 
 
 def _optional_items(found: Any) -> list[Any]:

@@ -40,6 +40,8 @@ class Environment:
     functions: Functions
     variables: Mapping[str, Decl] = field(default_factory=dict)
     objects: Mapping[str, Decl] = field(default_factory=dict)
+    constructed: Mapping[str, Decl | None] = field(default_factory=dict)
+    """Types that `Name{…}` makes; None: `Name` and every `Name.a.b`, with fields of any type."""
 
     @classmethod
     def of(cls, functions: Functions, variables: Mapping[str, Decl]) -> "Environment":
@@ -50,6 +52,11 @@ class Environment:
             for shape in variable.objects()
         }
         return cls(functions, variables, objects)
+
+    def is_open(self, name: str) -> bool:
+        """Whether a made object of that type has any field."""
+        root = name.partition(".")[0]
+        return root in self.constructed and self.constructed[root] is None
 
 
 def named_type(name: str) -> Type | None:

@@ -10,50 +10,16 @@ from typing import Any, Final
 from inkube.schemas import cel, fielderrors, names
 from inkube.schemas.cel import types
 from inkube.schemas.cel.authorizer import AUTHORIZER, RESOURCE_CHECK
-from inkube.schemas.cel.decls import Decl, Field
+from inkube.schemas.cel.decls import Decl
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.policies.environment import NAMESPACE, REQUEST
 
 MAX_CONDITIONS: Final = 64
-_STRING: Final = Decl.of(types.STRING)
-
-
-def _record(name: str, members: Mapping[str, Decl]) -> Decl:
-    fields = {member: Field(member, shape) for member, shape in members.items()}
-    return Decl(types.object_of(f"kubernetes.{name}"), fields=fields)
-
-
-def _request() -> Decl:
-    """AdmissionRequest as expressions know it."""
-    kind = _record("GroupVersionKind", dict.fromkeys(("group", "version", "kind"), _STRING))
-    names = dict.fromkeys(("group", "version", "resource"), _STRING)
-    resource = _record("GroupVersionResource", names)
-    user = {
-        "username": _STRING,
-        "uid": _STRING,
-        "groups": Decl.of(types.LIST_STRING),
-        "extra": Decl.of(types.map_of(types.STRING, types.LIST_STRING)),
-    }
-    texts = ("subResource", "requestSubResource", "name", "namespace", "operation")
-    return _record(
-        "AdmissionRequest",
-        {
-            "kind": kind,
-            "resource": resource,
-            "requestKind": kind,
-            "requestResource": resource,
-            **dict.fromkeys(texts, _STRING),
-            "userInfo": _record("UserInfo", user),
-            "dryRun": Decl.of(types.BOOL),
-            "options": Decl.of(types.DYN),
-        },
-    )
-
-
 _VARIABLES: Final[dict[str, Decl]] = {
     "object": Decl.of(types.DYN),
     "oldObject": Decl.of(types.DYN),
-    "request": _request(),
-    "namespaceObject": Decl.of(types.DYN),
+    "request": REQUEST,
+    "namespaceObject": NAMESPACE,
     "authorizer": Decl.of(AUTHORIZER),
     "authorizer.requestResource": Decl.of(RESOURCE_CHECK),
 }

@@ -27,11 +27,11 @@ _CORE: _Family = {
     "services": "services.Services",
 }
 _ADMISSION: _Family = {
-    "mutatingadmissionpolicies": "extensions.Policies",
-    "mutatingadmissionpolicybindings": "extensions.PolicyBindings",
+    "mutatingadmissionpolicies": "policies.MutatingPolicies",
+    "mutatingadmissionpolicybindings": "policies.MutatingBindings",
     "mutatingwebhookconfigurations": "webhookconfigs.WebhookConfigurations",
-    "validatingadmissionpolicies": "extensions.Policies",
-    "validatingadmissionpolicybindings": "extensions.PolicyBindings",
+    "validatingadmissionpolicies": "policies.ValidatingPolicies",
+    "validatingadmissionpolicybindings": "policies.ValidatingBindings",
     "validatingwebhookconfigurations": "webhookconfigs.WebhookConfigurations",
 }
 _APPS: _Family = {

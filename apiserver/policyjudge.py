@@ -1,0 +1,268 @@
+"""What bound policies say of a write: apiserver pkg/admission/plugin/policy/validating.
+
+Policies are compiled when first needed and kept as long as their stored entry is the same.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from inkube.apiserver.admission import Attributes
+from inkube.apiserver.auth.attributes import Attributes as Wanted
+from inkube.apiserver.auth.authorizer import Authorizer
+from inkube.apiserver.calls import Call
+from inkube.apiserver.policychecks import ResourceCheck, UserAuthorizer
+from inkube.apiserver.resources import Resource, Resources, Served
+from inkube.schemas import status
+from inkube.schemas.builtin.behaviours.checks import selects
+from inkube.schemas.meta import split_api_version
+from inkube.schemas.policies.matching import Target, matched_version
+from inkube.schemas.policies.validating import CompiledPolicy, Denial
+from inkube.storage.entry import Entry
+from inkube.storage.store import BaseStore
+
+Object = dict[str, Any]
+_CODES = {"Forbidden": 403, "RequestEntityTooLarge": 413, "Unauthorized": 401}
+_OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
+
+
+class ConfigError(Exception):
+    """A policy or binding that cannot be applied to a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """A denial with where it comes from; the first one becomes the answer."""
+
+    policy: str
+    binding: str
+    denial: Denial
+
+    def __str__(self) -> str:
+        return f"ValidatingAdmissionPolicy '{self.policy}' with binding '{self.binding}'"
+
+
+class Bound:
+    """The bound policies of one kind in one store, and what their expressions see.
+
+    `policies` and `bindings` are the prefixes of what is stored.
+    """
+
+    policies = "/registry/validatingadmissionpolicies/"
+    bindings = "/registry/validatingadmissionpolicybindings/"
+    compiler = CompiledPolicy
+
+    def __init__(self, store: BaseStore, resources: Resources, authorizer: Authorizer) -> None:
+        self._store = store
+        self._resources = resources
+        self._authorizer = authorizer
+        self._compiled: dict[str, tuple[Entry, CompiledPolicy]] = {}
+
+    def matching(self, attributes: Attributes) -> Iterator[tuple[CompiledPolicy, Object, str]]:
+        """Policies with their bindings that are about a write, and the version they see it in."""
+        target = self._target(attributes)
+        for policy, bindings in self._bound():
+            version = matched_version(policy.constraints, target)
+            if version is None:
+                continue
+            for binding in bindings:
+                if matched_version(binding["spec"].get("matchResources"), target) is not None:
+                    yield policy, binding, version
+
+    def _bound(self) -> Iterator[tuple[CompiledPolicy, list[Object]]]:
+        bindings: dict[str, list[Object]] = {}
+        for entry in self._store.list(self.bindings):
+            binding = entry.value
+            bindings.setdefault(binding["spec"].get("policyName", ""), []).append(binding)
+        for name in sorted(bindings):
+            found = self._store.get(f"{self.policies}{name}")
+            if found is not None:
+                yield self._policy(found), bindings[name]
+
+    def _policy(self, entry: Entry) -> CompiledPolicy:
+        known = self._compiled.get(entry.key)
+        if known is None or known[0].revision != entry.revision:
+            known = self._compiled[entry.key] = (entry, self.compiler(entry.value))
+        return known[1]
+
+    def _target(self, attributes: Attributes) -> Target:
+        call, resource = attributes.call, attributes.call.resource
+        others = (name for name in resource.versions if name != call.served.name)
+        labels = None
+        if resource.namespaced:
+            labels = _labels(self._namespace(call.namespace) or {})
+        elif resource.builtin and resource.group == "" and resource.plural == "namespaces":
+            labels = _labels(attributes.object or attributes.old or {})
+        return Target(
+            operation=attributes.operation,
+            group=resource.group,
+            versions=(call.served.name, *others),
+            resource=resource.plural,
+            subresource=call.subresource,
+            namespaced=resource.namespaced,
+            name=call.name,
+            objects=tuple(obj for obj in (attributes.object, attributes.old) if obj is not None),
+            namespace_labels=labels,
+        )
+
+    def _namespace(self, name: str) -> Object | None:
+        entry = self._store.get(f"/registry/namespaces/{name}") if name else None
+        return entry.value if entry is not None else None
+
+    def params(self, policy: CompiledPolicy, binding: Object, call: Call) -> list[Object | None]:
+        """The parameters a binding names; [None] where there are to be none."""
+        kind, reference = policy.param_kind, binding["spec"].get("paramRef")
+        if kind is None or reference is None:
+            return [None]
+        group, version = split_api_version(kind["apiVersion"])
+        resource = self._resources.by_kind(group, kind["kind"])
+        served = resource.served(version) if resource is not None else None
+        if resource is None or served is None:
+            text = f"{group}/{version}, Kind={kind['kind']}"
+            raise ConfigError(f"paramKind kind `{text}` not known")
+        found = self._found(resource, reference, call.namespace)
+        if not found and reference.get("parameterNotFoundAction") == "Deny":
+            why = "no params found for policy binding with `Deny` parameterNotFoundAction"
+            raise ConfigError(why)
+        return [resource.view(entry, served) for entry in found]
+
+    def _found(self, resource: Resource, reference: Object, asked: str) -> list[Entry]:
+        namespace = reference.get("namespace", "")
+        if namespace and not resource.namespaced:
+            raise ConfigError(
+                "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
+            )
+        if resource.namespaced:
+            namespace = namespace or asked
+            if not namespace:
+                raise ConfigError(
+                    "cannot use namespaced paramRef in policy binding that matches cluster-scoped"
+                    " resources"
+                )
+        if reference.get("name"):
+            entry = self._store.get(resource.key(namespace, reference["name"]))
+            return [entry] if entry is not None else []
+        selector = reference.get("selector") or {}
+        entries = self._store.list(resource.key(namespace, ""))
+        return [entry for entry in entries if selects(selector, _labels(entry.value))]
+
+    def values(self, attributes: Attributes, version: str) -> Object:
+        """Every variable of an expression but `params` and `variables`."""
+        call = attributes.call
+        served = call.resource.versions[version]
+        asks = UserAuthorizer(self._authorizer, call.user)
+        wanted = Wanted(
+            call.user,
+            "",
+            call.resource.group,
+            call.served.name,
+            call.resource.plural,
+            call.subresource,
+            call.namespace,
+            call.name,
+        )
+        return {
+            "object": _converted(attributes.object, call, served),
+            "oldObject": _converted(attributes.old, call, served),
+            "request": _request(attributes, served),
+            "authorizer": asks,
+            "authorizer.requestResource": ResourceCheck(self._authorizer, wanted),
+            "namespaceObject": self._namespace(call.namespace),
+        }
+
+
+class Judge(Bound):
+    """What validating policies say."""
+
+    def judge(self, attributes: Attributes) -> None:
+        """Raises StatusError for the first denial; adds warnings to the call."""
+        refused: list[_Refusal] = []
+        for policy, binding, version in self.matching(attributes):
+            refused += self._asked(policy, binding, attributes, version)
+        if refused:
+            raise _answer(attributes.call, refused[0])
+
+    def _asked(
+        self, policy: CompiledPolicy, binding: Object, attributes: Attributes, version: str
+    ) -> list[_Refusal]:
+        """What one binding refuses; its warnings go to the call."""
+        name = binding["metadata"]["name"]
+        try:
+            found = self.params(policy, binding, attributes.call)
+        except ConfigError as error:
+            if policy.ignores_failures:
+                return []
+            denial = Denial(f"failed to configure binding: {error}", always=True)
+            return [_Refusal(policy.name, name, denial)]
+        refused, actions = [], binding["spec"].get("validationActions") or []
+        values = self.values(attributes, version) if found else {}
+        for params in found:
+            values["params"] = params
+            for denial in policy.judge(values):
+                refusal = _Refusal(policy.name, name, denial)
+                if denial.always or "Deny" in actions:
+                    refused.append(refusal)
+                if "Warn" in actions and not denial.always:
+                    attributes.call.warn(f"Validation failed for {refusal}: {denial.message}")
+        return refused
+
+
+def _labels(obj: Object) -> dict[str, str]:
+    labels: dict[str, str] = (obj.get("metadata") or {}).get("labels") or {}
+    return labels
+
+
+def _converted(obj: Object | None, call: Call, served: Served) -> Object | None:
+    """The object in the version that the policy's rules speak of."""
+    if obj is None or served is call.served:
+        return obj
+    return call.resource.strategy.from_storage(obj, served)
+
+
+def _request(attributes: Attributes, served: Served) -> Object:
+    """The AdmissionRequest, without what is empty."""
+    call, user = attributes.call, attributes.call.user
+    who = {
+        "username": user.name,
+        "uid": user.uid,
+        "groups": list(user.groups),
+        "extra": {key: list(values) for key, values in user.extra},
+    }
+    kind = _OPTIONS.get(attributes.operation)
+    texts = {
+        "subResource": call.subresource,
+        "requestSubResource": call.subresource,
+        "name": call.name,
+        "namespace": call.namespace,
+    }
+    return {
+        "kind": _kind(served),
+        "resource": _resource(served),
+        "requestKind": _kind(call.served),
+        "requestResource": _resource(call.served),
+        **{key: text for key, text in texts.items() if text},
+        "operation": attributes.operation,
+        "userInfo": {key: value for key, value in who.items() if value},
+        "dryRun": attributes.dry_run,
+        "options": {"kind": kind, "apiVersion": "meta.k8s.io/v1"} if kind else None,
+    }
+
+
+def _kind(served: Served) -> Object:
+    return {"group": served.gvk.group, "version": served.gvk.version, "kind": served.gvk.kind}
+
+
+def _resource(served: Served) -> Object:
+    gvr = served.gvr
+    return {"group": gvr.group, "version": gvr.version, "resource": gvr.resource}
+
+
+def _answer(call: Call, refusal: _Refusal) -> status.StatusError:
+    """The refusal: forbidden in its text, of another code and reason."""
+    resource, denial = call.resource, refusal.denial
+    message = f"{refusal} denied request: {denial.message}"
+    error = status.forbidden(resource.group, resource.plural, call.name, message)
+    error.code = _CODES.get(denial.reason, 422)
+    error.reason = denial.reason
+    error.details = {**(error.details or {}), "causes": [{"message": message}]}
+    return error

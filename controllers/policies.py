@@ -1,0 +1,105 @@
+"""Type checking of ValidatingAdmissionPolicies: doubts about their expressions become status.
+
+Follows pkg/controller/validatingadmissionpolicystatus.
+"""
+
+from typing import NamedTuple, Protocol
+
+from inkube.controllers.client import Client, Object
+from inkube.controllers.informer import Informer, Key
+from inkube.controllers.manager import Controller, Manager, Result, Watch
+from inkube.schemas.meta import GVK, GVR, split_api_version
+from inkube.schemas.status import StatusError
+
+RESOURCE = GVR("admissionregistration.k8s.io", "v1", "validatingadmissionpolicies")
+_MAX_KINDS = 10
+
+
+class Known(NamedTuple):
+    """A kind with its schema, metadata included."""
+
+    gvk: GVK
+    schema: Object
+
+
+class Schemas(Protocol):
+    """The schemas of what is served."""
+
+    def by_resource(self, group: str, version: str, plural: str) -> Known | None:
+        """The kind behind a resource."""
+        ...
+
+    def by_kind(self, group: str, version: str, kind: str) -> Known | None:
+        """A kind."""
+        ...
+
+
+class TypeChecking:
+    """Writes `status.typeChecking` of every generation of every policy."""
+
+    def __init__(self, client: Client, schemas: Schemas, known: Informer) -> None:
+        self._client = client
+        self._schemas = schemas
+        self._known = known
+
+    async def reconcile(self, key: Key) -> Result | None:
+        """Check one policy, unless this generation of it was."""
+        policy = self._known.get(key)
+        if policy is None:
+            return None
+        generation = policy["metadata"].get("generation", 0)
+        before = policy.get("status") or {}
+        if before.get("observedGeneration") == generation:
+            return None
+        found = self._doubts(policy["spec"])
+        checking = {"expressionWarnings": found} if found else {}
+        status = {**before, "observedGeneration": generation, "typeChecking": checking}
+        try:
+            await self._client.update({**policy, "status": status}, subresource="status")
+        except StatusError as error:
+            if error.code not in (404, 409):  # gone, or changed: the next event tells
+                raise
+        return None
+
+    def _doubts(self, spec: Object) -> list[Object]:
+        from inkube.schemas.policies import typecheck
+
+        kinds = [(str_of(known.gvk), known.schema) for known in self._kinds(spec)]
+        wanted, params = spec.get("paramKind"), None
+        if wanted is not None:
+            group, version = split_api_version(wanted["apiVersion"])
+            known = self._schemas.by_kind(group, version, wanted["kind"])
+            params = known.schema if known is not None else {}
+        return typecheck.doubts(spec, kinds, params)
+
+    def _kinds(self, spec: Object) -> list[Known]:
+        """What the rules name outright: no patterns, no subresources."""
+        found: dict[GVK, Known] = {}
+        for rule in (spec.get("matchConstraints") or {}).get("resourceRules") or ():
+            groups, versions = rule.get("apiGroups") or (), rule.get("apiVersions") or ()
+            if "*" in groups or "*" in versions:
+                continue
+            for group in groups:
+                for version in versions:
+                    for plural in rule.get("resources") or ():
+                        if "*" in plural or "/" in plural:
+                            continue
+                        known = self._schemas.by_resource(group, version, plural)
+                        if known is not None:
+                            found[known.gvk] = known
+        ordered = sorted(found, key=lambda gvk: (gvk.group, gvk.version, gvk.kind))
+        return [found[gvk] for gvk in ordered[:_MAX_KINDS]]
+
+
+def str_of(gvk: GVK) -> str:
+    """`apps/v1, Kind=Deployment`, as the reference writes a kind."""
+    return f"{gvk.group}/{gvk.version}, Kind={gvk.kind}"
+
+
+def add(manager: Manager, schemas: Schemas) -> None:
+    """Let it run in a manager."""
+    informer = manager.informers.of(RESOURCE)
+    checking = TypeChecking(manager.client, schemas, informer)
+    manager.add(
+        Controller("policy-type-checking", checking.reconcile, (Watch(RESOURCE),), concurrency=1)
+    )

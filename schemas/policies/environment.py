@@ -1,0 +1,151 @@
+"""What the expressions of a policy may refer to: apiserver pkg/admission/plugin/cel/compile.go."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from inkube.schemas.cel import types
+from inkube.schemas.cel.authorizer import AUTHORIZER, RESOURCE_CHECK
+from inkube.schemas.cel.decls import Decl, Field
+from inkube.schemas.cel.env import Environment, functions
+from inkube.schemas.cel.formats import FORMATS
+from inkube.schemas.cel.functions import Overload
+from inkube.schemas.cel.libraries import FUNCTIONS
+from inkube.schemas.cel.types import Kind, Type
+
+_STRING: Final = Decl.of(types.STRING)
+_STRINGS: Final = Decl.of(types.LIST_STRING)
+_TEXTS: Final = Decl.of(types.map_of(types.STRING, types.STRING))
+_DYN: Final = Decl.of(types.DYN)
+_CONTAINERS: Final = (Kind.LIST, Kind.MAP)
+_SCALARS: Final = (
+    types.BOOL, types.BYTES, types.DOUBLE, types.DURATION, types.INT, types.NULL, types.STRING,
+    types.TIMESTAMP, types.UINT,
+)  # fmt: skip
+
+
+def record(name: str, members: Mapping[str, Decl]) -> Decl:
+    """An object type of that name."""
+    fields = {member: Field(member, shape) for member, shape in members.items()}
+    return Decl(types.object_of(name), fields=fields)
+
+
+def _moment() -> Decl:
+    known = FORMATS["date-time"]
+    return Decl(known.type, convert=known.convert)
+
+
+def _request() -> Decl:
+    kind = record(
+        "kubernetes.GroupVersionKind", dict.fromkeys(("group", "version", "kind"), _STRING)
+    )
+    resource = record(
+        "kubernetes.GroupVersionResource", dict.fromkeys(("group", "version", "resource"), _STRING)
+    )
+    extra = Decl.of(types.map_of(types.STRING, types.LIST_STRING))
+    user = {"username": _STRING, "uid": _STRING, "groups": _STRINGS, "extra": extra}
+    texts = ("subResource", "requestSubResource", "name", "namespace", "operation")
+    return record(
+        "kubernetes.AdmissionRequest",
+        {
+            "kind": kind,
+            "resource": resource,
+            "requestKind": kind,
+            "requestResource": resource,
+            **dict.fromkeys(texts, _STRING),
+            "userInfo": record("kubernetes.UserInfo", user),
+            "dryRun": Decl.of(types.BOOL),
+            "options": _DYN,
+        },
+    )
+
+
+def _namespace() -> Decl:
+    metadata = {
+        **dict.fromkeys(("name", "generateName", "namespace", "UID", "resourceVersion"), _STRING),
+        "labels": _TEXTS,
+        "annotations": _TEXTS,
+        "creationTimestamp": _moment(),
+        "deletionTimestamp": _moment(),
+        "deletionGracePeriodSeconds": Decl.of(types.INT),
+        "generation": Decl.of(types.INT),
+        "finalizers": _STRINGS,
+    }
+    return record(
+        "kubernetes.Namespace",
+        {
+            "metadata": record("kubernetes.NamespaceMetadata", metadata),
+            "spec": record("kubernetes.NamespaceSpec", {"finalizers": _STRINGS}),
+            "status": record("kubernetes.NamespaceStatus", {"phase": _STRING}),
+        },
+    )
+
+
+def _escape_key(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+_ESCAPE_KEY: Final = Overload(
+    "jsonpatch.escapeKey", "string_jsonpatch_escapeKey_string", (types.STRING,), types.STRING,
+    _escape_key, fails=False,
+)  # fmt: skip
+JSON_PATCH: Final = record(
+    "JSONPatch", {**dict.fromkeys(("op", "path", "from"), _STRING), "value": _DYN}
+)
+REQUEST: Final = _request()
+NAMESPACE: Final = _namespace()
+
+
+class Scope:
+    """The variables of one policy's expressions. `declare` adds what `variables.NAME` finds.
+
+    `target` and `params` are the shapes of the object and the parameter, where type checking knows
+    them; `params` is None where the policy has no parameters. With `mutates` expressions may make
+    `Object{…}` and `JSONPatch{…}`.
+    """
+
+    def __init__(
+        self, *, target: Decl = _DYN, params: Decl | None = None, mutates: bool = False
+    ) -> None:
+        self._mutates = mutates
+        self._base = {"object": target, "oldObject": target}
+        if params is not None:
+            self._base["params"] = params
+        self._base |= {"request": REQUEST, "namespaceObject": NAMESPACE}
+        self._variables: dict[str, Decl] = {}
+
+    def declare(self, name: str, type: Type) -> None:
+        """Let later expressions use a variable of that type."""
+        self._variables[name] = Decl.of(_known(type))
+
+    def environment(self, *, authorizer: bool = True, variables: bool = True) -> Environment:
+        """What an expression sees; a message sees no authorizer, a condition no variables."""
+        names = dict(self._base)
+        if authorizer:
+            names["authorizer"] = Decl.of(AUTHORIZER)
+            names["authorizer.requestResource"] = Decl.of(RESOURCE_CHECK)
+        if variables:
+            names["variables"] = record("kubernetes.variables", self._variables)
+        environment = Environment.of(FUNCTIONS, names)
+        if not self._mutates:
+            return environment
+        return replace(
+            environment,
+            functions={**FUNCTIONS, **functions((_ESCAPE_KEY,))},
+            objects={**environment.objects, "JSONPatch": JSON_PATCH},
+            constructed={"Object": None, "JSONPatch": JSON_PATCH},
+        )
+
+
+def any_params() -> Decl:
+    """The shape of a parameter nothing is known of."""
+    return _DYN
+
+
+def _known(type: Type) -> Type:
+    """A variable's type as others see it: objects and opaque values may be anything."""
+    if type in _SCALARS:
+        return type
+    if type.kind in _CONTAINERS:
+        return Type(type.kind, type.name, tuple(_known(part) for part in type.params))
+    return types.DYN

@@ -1,0 +1,97 @@
+"""Single expressions of policies: compiled, with the type they must have."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from inkube.schemas.cel import types
+from inkube.schemas.cel.env import Environment
+from inkube.schemas.cel.functions import CelError, EvalError
+from inkube.schemas.cel.program import CALL_LIMIT, Checked, Program, ProgramError, checked
+from inkube.schemas.cel.source import CompileError
+from inkube.schemas.cel.types import Type
+
+CONDITION: Final = (types.BOOL,)
+MESSAGE: Final = (types.STRING,)
+ANNOTATION: Final = (types.STRING, types.NULL)
+ANYTHING: Final[tuple[Type, ...]] = ()
+
+
+class ExpressionError(Exception):
+    """The expression is refused; `str()` is the detail of the field's error."""
+
+
+class OutOfBudgetError(CelError):
+    """The expressions of one policy cost more than all of them may."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "validation failed due to running out of cost budget, no further validation rules will"
+            " be run"
+        )
+
+
+@dataclass(slots=True)
+class Budget:
+    """What may still be spent on one request."""
+
+    left: int = 10_000_000
+
+    def spend(self, cost: int) -> None:
+        """Raises OutOfBudgetError."""
+        self.left -= cost
+        if self.left < 0:
+            raise OutOfBudgetError
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A compiled expression."""
+
+    text: str
+    program: Program
+
+    @property
+    def type(self) -> Type:
+        """What it yields."""
+        return self.program.expression.type
+
+    def evaluate(self, values: Mapping[str, Any], budget: Budget) -> Any:
+        """Its value. Raises CelError in the words of the reference's evaluator."""
+        program = self.program
+        try:
+            found, cost = program.run(0, CALL_LIMIT, *[values[name] for name in program.variables])
+        except CelError as error:
+            if isinstance(error, EvalError):
+                budget.spend(error.cost)
+            raise
+        budget.spend(cost)
+        return found
+
+
+def compiled(text: str, environment: Environment, wanted: tuple[Type, ...]) -> Expression:
+    """An expression of one of the wanted types. Raises ExpressionError."""
+    try:
+        expression = checked(text, environment)
+    except CompileError as error:
+        raise ExpressionError(f"compilation failed: {error}") from error
+    _check_type(expression, wanted)
+    try:
+        return Expression(text, Program(expression, environment))
+    except ProgramError as error:
+        raise ExpressionError(f"program instantiation failed: {error}") from error
+
+
+def _check_type(expression: Checked, wanted: tuple[Type, ...]) -> None:
+    if not wanted or expression.type in wanted:
+        return
+    names = [_name(choice) for choice in wanted]
+    shown = names[0] if len(names) == 1 else f"one of [{' '.join(names)}]"
+    raise ExpressionError(f"must evaluate to {shown} but got {_name(expression.type)}")
+
+
+def _name(type: Type) -> str:
+    """cel-go's `Type.String`, which differs from what compile errors show."""
+    if type.params:
+        return f"{type.name}({', '.join(map(_name, type.params))})"
+    return type.name

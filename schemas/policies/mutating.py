@@ -1,0 +1,117 @@
+"""A MutatingAdmissionPolicy at work: apiserver pkg/admission/plugin/policy/mutating."""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any, Final
+
+from inkube.schemas.cel import types
+from inkube.schemas.cel.functions import CelError
+from inkube.schemas.listitems import UntypableError
+from inkube.schemas.mergetypes import Type
+from inkube.schemas.patch.json import JSONPatchFailure, apply_json_patch
+from inkube.schemas.policies.expressions import Budget, Expression, compiled
+from inkube.schemas.policies.validating import CompiledPolicy, Variables
+from inkube.schemas.typed import TypedSchema
+
+Object = dict[str, Any]
+OBJECT: Final = (types.object_of("Object"),)
+PATCHES: Final = (types.list_of(types.object_of("JSONPatch")),)
+KINDS: Final = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}
+
+
+class MutationError(Exception):
+    """A mutation that could not be made, under failurePolicy Fail."""
+
+
+class MutatingPolicy(CompiledPolicy):
+    """A stored policy, ready to change any number of objects."""
+
+    mutates = True
+
+    @cached_property
+    def _mutations(self) -> list[tuple[str, Expression]]:
+        _ = self.variables
+        environment = self.scope.environment()
+        found = []
+        for mutation in self.spec.get("mutations") or []:
+            kind = mutation["patchType"]
+            wanted = OBJECT if kind == "ApplyConfiguration" else PATCHES
+            text = mutation[KINDS[kind]]["expression"]
+            found.append((kind, compiled(text, environment, wanted)))
+        return found
+
+    def change(self, values: Mapping[str, Any], typed: TypedSchema) -> Object:
+        """The changed object; each mutation sees what those before it did.
+
+        Raises MutationError unless the policy ignores failures.
+        """
+        obj: Object = values["object"]
+        try:
+            if not self.applies(values):
+                return obj
+        except CelError as error:
+            raise MutationError(str(error)) from error
+        budget = Budget()
+        for kind, expression in self._mutations:
+            now = {**values, "object": obj}
+            now["variables"] = Variables(self.variables, now)
+            try:
+                obj = _changed(kind, expression.evaluate(now, budget), (obj, typed))
+            except (CelError, JSONPatchFailure, MutationError, UntypableError) as error:
+                if not self.ignores_failures:
+                    raise MutationError(_told(expression, error)) from error
+        return obj
+
+
+def _told(expression: Expression, error: Exception) -> str:
+    if isinstance(error, JSONPatchFailure):
+        return f"JSON Patch: {error.why}"
+    if not isinstance(error, CelError):
+        return str(error)
+    return f"expression '{expression.text}' resulted in error: {error}"
+
+
+def _changed(kind: str, found: Any, known: tuple[Object, TypedSchema]) -> Object:
+    obj, typed = known
+    if kind == "JSONPatch":
+        return _patched(obj, found)
+    identity = {"apiVersion": obj["apiVersion"], "kind": obj["kind"]}
+    applied = {**identity, **found}
+    problems = typed.problems(applied)
+    if problems:
+        raise MutationError(
+            f"invalid ApplyConfiguration: {problems[0].path}: {problems[0].message}"
+        )
+    atomic = list(_atomics(typed.type, applied, ""))
+    if atomic:
+        raise MutationError(
+            "invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: "
+            + ", ".join(atomic)
+        )
+    return typed.merge(obj, applied)
+
+
+def _atomics(kind: Type, value: Any, path: str) -> Iterator[str]:
+    """Where a configuration sets what can only be replaced as a whole."""
+    if isinstance(value, dict) and kind.map is not None:
+        if kind.map.atomic:
+            yield path
+        for name, child in value.items():
+            if name in kind.map.fields:
+                yield from _atomics(kind.map.fields[name], child, f"{path}.{name}")
+    if isinstance(value, list) and kind.list is not None:
+        if kind.list.atomic:
+            yield path
+        for index, child in enumerate(value):
+            yield from _atomics(kind.list.element, child, f"{path}[{index}]")
+
+
+def _patched(obj: Object, operations: list[Object]) -> Object:
+    """A `test` that fails means that there is nothing to do."""
+    for index, operation in enumerate(operations):
+        if operation.get("op") == "test":
+            try:
+                apply_json_patch(obj, operations[: index + 1])
+            except JSONPatchFailure:
+                return obj
+    return apply_json_patch(obj, operations)[0]

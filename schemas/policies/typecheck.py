@@ -1,0 +1,60 @@
+"""Doubts about a policy's expressions, given the schemas of what it matches.
+
+Follows apiserver/pkg/admission/plugin/policy/validating/typechecking.go.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from inkube.schemas.cel import types
+from inkube.schemas.cel.decls import Decl
+from inkube.schemas.cel.program import checked
+from inkube.schemas.cel.schema_decls import declare
+from inkube.schemas.cel.source import CompileError
+from inkube.schemas.policies.environment import Scope, any_params
+
+Object = dict[str, Any]
+
+
+def doubts(
+    spec: Object, kinds: Sequence[tuple[str, Object]], params: Object | None
+) -> list[Object]:
+    """ExpressionWarnings. `kinds` are names with schemas; `params` {} is an unknown parameter."""
+    shape = None if params is None else _shape(params, "params")
+    scopes = [
+        (name, _scope(spec.get("variables") or (), _shape(schema, "object"), shape))
+        for name, schema in kinds
+    ]
+    found = []
+    for index, validation in enumerate(spec.get("validations") or ()):
+        for member in ("expression", "messageExpression"):
+            text = validation.get(member)
+            problems = [_problem(text, name, scope) for name, scope in scopes] if text else []
+            if any(problems):
+                place = f"spec.validations[{index}].{member}"
+                found.append({"fieldRef": place, "warning": "".join(problems)})
+    return found
+
+
+def _shape(schema: Object, name: str) -> Decl:
+    return declare(schema, name=f"kubernetes.{name}") or any_params()
+
+
+def _scope(variables: Iterable[Object], target: Decl, params: Decl | None) -> Scope:
+    """Variables that do not compile are of any type: the policy could not have been stored."""
+    scope = Scope(target=target, params=params)
+    for variable in variables:
+        try:
+            found = checked(variable["expression"], scope.environment()).type
+        except CompileError:
+            found = types.DYN
+        scope.declare(variable["name"], found)
+    return scope
+
+
+def _problem(text: str, name: str, scope: Scope) -> str:
+    try:
+        checked(text, scope.environment())
+    except CompileError as error:
+        return f"{name}: {error}\n"
+    return ""

@@ -1,0 +1,210 @@
+"""A ValidatingAdmissionPolicy at work: apiserver pkg/admission/plugin/policy/validating."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from inkube.schemas.cel.functions import CelError, EvalError
+from inkube.schemas.policies.environment import Scope, any_params
+from inkube.schemas.policies.expressions import (
+    ANNOTATION,
+    ANYTHING,
+    CONDITION,
+    MESSAGE,
+    Budget,
+    Expression,
+    OutOfBudgetError,
+    compiled,
+)
+
+Object = dict[str, Any]
+Values = Mapping[str, Any]
+_LONGEST = 5 * 1024
+_CONDITION_BUDGET = 2_500_000
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """Why a request should not pass; `always` whatever the binding's actions are."""
+
+    message: str
+    reason: str = "Invalid"
+    always: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Validation:
+    condition: Expression
+    message_expression: Expression | None
+    message: str
+    reason: str
+
+
+class Variables(dict[str, Any]):
+    """`variables`: each is computed when an expression first asks for it."""
+
+    def __init__(self, expressions: Mapping[str, Expression], values: Values) -> None:
+        super().__init__()
+        self._expressions = expressions
+        self._values = {**values, "variables": self}
+        self._failures: dict[str, str] = {}
+        self._budget = Budget()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._expressions
+
+    def __missing__(self, name: str) -> Any:
+        if name not in self._failures:
+            try:
+                found = self._expressions[name].evaluate(self._values, self._budget)
+            except CelError as error:
+                text = f'composited variable "{name}" fails to evaluate: {error}'
+                self._failures[name] = text
+            else:
+                self[name] = found
+                return found
+        raise EvalError(self._failures[name])
+
+
+class CompiledPolicy:
+    """A stored policy, ready to judge any number of requests. What does not compile is refused
+    when it is stored, so making one raises ExpressionError only for what came in otherwise."""
+
+    mutates = False
+
+    def __init__(self, policy: Object) -> None:
+        spec = policy["spec"]
+        self.name: str = policy["metadata"]["name"]
+        self.param_kind: Object | None = spec.get("paramKind")
+        self.constraints: Object | None = spec.get("matchConstraints")
+        self.ignores_failures = spec.get("failurePolicy") == "Ignore"
+        self.spec = spec
+
+    @cached_property
+    def scope(self) -> Scope:
+        """What the expressions refer to."""
+        return Scope(
+            params=any_params() if self.param_kind is not None else None, mutates=self.mutates
+        )
+
+    @cached_property
+    def variables(self) -> dict[str, Expression]:
+        """The policy's variables; `scope` knows them from then on."""
+        found = {}
+        for variable in self.spec.get("variables") or []:
+            environment = self.scope.environment()
+            expression = compiled(variable["expression"], environment, ANYTHING)
+            found[variable["name"]] = expression
+            self.scope.declare(variable["name"], expression.type)
+        return found
+
+    @cached_property
+    def _conditions(self) -> list[Expression]:
+        environment = self.scope.environment(variables=False)
+        return [
+            compiled(condition["expression"], environment, CONDITION)
+            for condition in self.spec.get("matchConditions") or []
+        ]
+
+    @cached_property
+    def _validations(self) -> list[_Validation]:
+        _ = self.variables  # declares them
+        full, plain = self.scope.environment(), self.scope.environment(authorizer=False)
+        found = []
+        for validation in self.spec.get("validations") or []:
+            text = validation.get("messageExpression", "")
+            expression = compiled(text, plain, MESSAGE) if text else None
+            condition = compiled(validation["expression"], full, CONDITION)
+            message = validation.get("message", "").strip()
+            message = message or f"failed expression: {validation['expression'].strip()}"
+            reason = validation.get("reason") or "Invalid"
+            found.append(_Validation(condition, expression, message, reason))
+        return found
+
+    @cached_property
+    def _annotations(self) -> list[Expression]:
+        _ = self.variables
+        environment = self.scope.environment()
+        return [
+            compiled(annotation["valueExpression"], environment, ANNOTATION)
+            for annotation in self.spec.get("auditAnnotations") or []
+        ]
+
+    def judge(self, values: Values) -> list[Denial]:
+        """What speaks against a request; `values` has every variable but `variables`."""
+        try:
+            if not self.applies(values):
+                return []
+        except EvalError as error:
+            return self._failure(str(error))
+        budget = Budget()
+        full = {**values, "variables": Variables(self.variables, values)}
+        found = [
+            denial
+            for validation in self._validations
+            for denial in self._judged(validation, full, budget)
+        ]
+        return [*found, *self._annotated(full)]
+
+    def applies(self, values: Values) -> bool:
+        """Whether every condition holds; one that is false outweighs those in error."""
+        errors, budget = [], Budget(_CONDITION_BUDGET)
+        for condition in self._conditions:
+            try:
+                if not condition.evaluate(values, budget):
+                    return False
+            except CelError as error:
+                errors.append(_resulted(condition, error))
+        if not errors:
+            return True
+        if self.ignores_failures:
+            return False
+        distinct = list(dict.fromkeys(errors))
+        raise EvalError(distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]")
+
+    def _judged(self, validation: _Validation, values: Values, budget: Budget) -> list[Denial]:
+        try:
+            if validation.condition.evaluate(values, budget):
+                return []
+        except CelError as error:
+            return self._failure(_resulted(validation.condition, error))
+        try:
+            message = _message(validation, values, budget)
+        except OutOfBudgetError as error:
+            return self._failure(f"failed messageExpression: {error}")
+        return [Denial(message, validation.reason)]
+
+    def _annotated(self, values: Values) -> Iterator[Denial]:
+        """An annotation that cannot be made refuses the request, whatever the actions."""
+        budget = Budget()
+        for annotation in self._annotations:
+            try:
+                annotation.evaluate(values, budget)
+            except CelError as error:
+                if not self.ignores_failures:
+                    yield Denial(_resulted(annotation, error), always=True)
+
+    def _failure(self, message: str) -> list[Denial]:
+        return [] if self.ignores_failures else [Denial(message)]
+
+
+def _resulted(expression: Expression, error: CelError) -> str:
+    if isinstance(error, OutOfBudgetError):
+        return str(error)
+    return f"expression '{expression.text}' resulted in error: {error}"
+
+
+def _message(validation: _Validation, values: Values, budget: Budget) -> str:
+    """What messageExpression says, if it can be shown; else the message."""
+    if validation.message_expression is None:
+        return validation.message
+    try:
+        found = validation.message_expression.evaluate(values, budget)
+    except OutOfBudgetError:
+        raise
+    except CelError:
+        return validation.message
+    text = found.strip() if isinstance(found, str) else ""
+    shown = text and "\n" not in text and len(text.encode()) <= _LONGEST
+    return text if shown else validation.message

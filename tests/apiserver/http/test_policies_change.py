@@ -1,0 +1,140 @@
+"""MutatingAdmissionPolicies on a running server, through the in-process client."""
+
+import pytest
+import pytest_asyncio
+
+from inkube import APIServer
+from inkube.schemas.status import StatusError
+
+ADMISSION = "admissionregistration.k8s.io/v1"
+
+
+def deployment():
+    template = {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {"containers": [{"name": "c", "image": "i", "command": ["run"]}]},
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "d", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template},
+    }
+
+
+def policy(*mutations, **spec):
+    rule = {
+        "apiGroups": ["apps"],
+        "apiVersions": ["v1"],
+        "resources": ["deployments"],
+        "operations": ["*"],
+    }
+    return {
+        "apiVersion": ADMISSION,
+        "kind": "MutatingAdmissionPolicy",
+        "metadata": {"name": "p"},
+        "spec": {
+            "matchConstraints": {"resourceRules": [rule]},
+            "reinvocationPolicy": "Never",
+            "mutations": list(mutations),
+            **spec,
+        },
+    }
+
+
+def applied(expression):
+    return {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}
+
+
+def patched(expression):
+    return {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
+
+
+BINDING = {
+    "apiVersion": ADMISSION,
+    "kind": "MutatingAdmissionPolicyBinding",
+    "metadata": {"name": "b"},
+    "spec": {"policyName": "p"},
+}
+
+
+@pytest_asyncio.fixture
+async def server():
+    async with APIServer() as running:
+        yield running
+
+
+async def created(server, *mutations, **spec):
+    await server.client.create(policy(*mutations, **spec))
+    await server.client.create(BINDING)
+    return await server.client.create(deployment())
+
+
+@pytest.mark.asyncio
+async def test_configurations_are_merged_and_later_mutations_see_them(server):
+    made = await created(
+        server,
+        applied("Object{metadata: Object.metadata{labels: {'x': 'y'}}}"),
+        patched(
+            "[JSONPatch{op: 'add', path: '/metadata/labels/' + jsonpatch.escapeKey('a/b'),"
+            " value: object.metadata.labels.x}]"
+        ),
+    )
+    assert made["metadata"]["labels"] == {"x": "y", "a/b": "y"}
+
+
+@pytest.mark.asyncio
+async def test_a_failing_test_skips_its_patch(server):
+    made = await created(
+        server,
+        patched(
+            "[JSONPatch{op: 'test', path: '/spec/paused', value: true},"
+            " JSONPatch{op: 'add', path: '/spec/replicas', value: 7}]"
+        ),
+    )
+    assert made["spec"]["replicas"] == 1
+
+
+@pytest.mark.asyncio
+async def test_a_mutation_in_error_refuses_unless_failures_are_ignored(server):
+    broken = patched("[JSONPatch{op: 'add', path: '/x', value: object.spec.nothing}]")
+    with pytest.raises(StatusError) as caught:
+        await created(server, broken)
+    assert (caught.value.code, caught.value.reason) == (403, "Invalid")
+    assert "policy 'p' with binding 'b' denied request: " in caught.value.message
+    stored = await server.client.get(f"{ADMISSION}/mutatingadmissionpolicies", "p")
+    stored["spec"]["failurePolicy"] = "Ignore"
+    await server.client.update(stored)
+    await server.client.create(deployment())
+
+
+@pytest.mark.asyncio
+async def test_atomic_lists_may_not_be_part_of_a_configuration(server):
+    with pytest.raises(StatusError) as caught:
+        await created(
+            server,
+            applied(
+                "Object{spec: Object.spec{template: Object.spec.template{spec:"
+                " Object.spec.template.spec{containers: [Object.spec.template.spec.containers{"
+                "name: 'c', command: ['other']}]}}}}"
+            ),
+        )
+    assert "may not mutate atomic arrays, maps or structs: " in caught.value.message
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("mutation", "why"),
+    [
+        (applied("'text'"), "must evaluate to Object but got string"),
+        (patched("[1]"), "must evaluate to list(JSONPatch) but got list(int)"),
+        (patched("[JSONPatch{op: 1}]"), "expected type of field 'op' is 'string'"),
+        (patched("[JSONPatch{other: 1}]"), "undefined field 'other'"),
+        (applied("Other{}"), "undeclared reference to 'Other'"),
+    ],
+)
+async def test_mutations_are_compiled_when_the_policy_is_made(server, mutation, why):
+    with pytest.raises(StatusError) as caught:
+        await server.client.create(policy(mutation))
+    assert caught.value.code == 422
+    assert why in caught.value.message
