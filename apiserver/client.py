@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver import changes, intake, listing
+from inkube.apiserver import changes, conversions, intake, listing
 from inkube.apiserver.bodies import Patch
 from inkube.apiserver.calls import Call, User, WriteOptions
 from inkube.apiserver.listing import ListOptions
@@ -47,7 +47,9 @@ class InProcessClient:
         self, resource: GVR | str, name: str, namespace: str = "", *, subresource: str = ""
     ) -> Object:
         call = self._call("get", resource, namespace, name, subresource)
-        return self._registry.copy(call, self._registry.get(call))
+        entry = self._registry.get(call)
+        await self._registry.ready(call, entry)
+        return self._registry.copy(call, entry)
 
     async def list(self, resource: GVR | str, selection: Selection = ALL) -> ObjectList:
         call = self._call("list", resource, selection.namespace)
@@ -72,14 +74,17 @@ class InProcessClient:
     async def _events(self, watcher: Watcher) -> AsyncIterator[Event]:
         """Events as they are published; every object is a copy of its own."""
         call = watcher.call
-        subscription, found = watcher.begin()
+        resource, served = call.resource, call.served
+        subscription, found = await conversions.settled(resource, watcher.begin)
         with subscription:
+            await conversions.ready(resource, served, found)
             for entry in found:
                 yield Event("ADDED", self._copy(call, entry))
             if watcher.tells_end:
                 yield Event("BOOKMARK", bookmark(call, watcher.start, end=True))
             try:
                 async for change in subscription:
+                    await conversions.ready_changes(resource, served, [change])
                     kind = watcher.type_of(change)
                     if kind == "DELETED":
                         yield Event(kind, copy_of(last_state(call, change)))
@@ -97,13 +102,13 @@ class InProcessClient:
         call, obj = self._own("create", obj, dry_run=dry_run)
         obj = intake.admit(call, obj, [])
         intake.check_namespace(call, obj)
-        return self._result(call, await self._registry.create(call, obj))
+        return await self._result(call, await self._registry.create(call, obj))
 
     async def update(self, obj: Object, *, subresource: str = "", dry_run: bool = False) -> Object:
         call, obj = self._own("update", obj, subresource=subresource, dry_run=dry_run)
         obj = intake.admit(call, obj, [])
         intake.check_namespace(call, obj)
-        return self._result(call, await self._registry.update(call, changes.put(call, obj)))
+        return await self._result(call, await self._registry.update(call, changes.put(call, obj)))
 
     async def patch(
         self,
@@ -124,7 +129,7 @@ class InProcessClient:
             change = changes.apply(call, patch, self._registry.identity)
         else:
             change = changes.patch(call, type, Patch(patch))
-        return self._result(call, await self._registry.update(call, change))
+        return await self._result(call, await self._registry.update(call, change))
 
     async def delete(
         self, resource: GVR | str, name: str, namespace: str = "", *, options: Object | None = None
@@ -133,7 +138,7 @@ class InProcessClient:
         chosen = DeleteOptions()
         if options:
             chosen, _ = read_delete_options({}, options)  # type: ignore[arg-type] # body wins
-        return self._result(call, await self._registry.delete(call, chosen))
+        return await self._result(call, await self._registry.delete(call, chosen))
 
     def _own(
         self, verb: str, obj: Object, *, subresource: str = "", dry_run: bool = False
@@ -168,5 +173,6 @@ class InProcessClient:
     def _copy(self, call: Call, entry: Entry) -> Object:
         return orjson.loads(data_of(call, entry))  # type: ignore[no-any-return]
 
-    def _result(self, call: Call, outcome: Outcome) -> Object:
+    async def _result(self, call: Call, outcome: Outcome) -> Object:
+        await self._registry.ready(call, outcome.entry)
         return self._copy(call, outcome.entry)

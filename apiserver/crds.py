@@ -3,6 +3,7 @@
 What a CRD must look like is `schemas.crds`; when its kind is served is `controllers.crds`.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from inkube.apiserver.admission import Chain
@@ -73,9 +74,12 @@ class CRDStrategy(Strategy):
 class Installer:
     """What `controllers.crds` fills: the live table, with the strategy of custom resources."""
 
-    def __init__(self, resources: Resources, chain: Chain) -> None:
+    def __init__(
+        self, resources: Resources, chain: Chain, by_webhook: Callable[[Object], Strategy]
+    ) -> None:
         self._resources = resources
         self._chain = chain
+        self._by_webhook = by_webhook
         self._strategy = Strategy()
 
     def install(self, definition: Definition, *, since: int = 0) -> None:
@@ -86,7 +90,14 @@ class Installer:
             return
         if known is not None:
             self._chain.forget(known)
-        self._resources.install(Resource(definition, lambda: self._strategy, since=since))
+        self._resources.install(
+            Resource(definition, lambda: self._strategy_for(definition), since=since)
+        )
+
+    def _strategy_for(self, definition: Definition) -> Strategy:
+        if definition.by_webhook and definition.webhook is not None:
+            return self._by_webhook(dict(definition.webhook))
+        return self._strategy
 
     def uninstall(self, group: str, plural: str) -> None:
         """Serve it no longer."""

@@ -71,6 +71,7 @@ class Handlers:
         if exchange.request.rel_url.raw_query_string:
             listing.check_read(exchange.query, self._registry)
         entry = self._registry.get(exchange.call)
+        await self._registry.ready(exchange.call, entry)
         return self._renderer.entry(exchange.call, entry, exchange.form)
 
     async def list(self, exchange: Exchange) -> web.StreamResponse:
@@ -89,7 +90,7 @@ class Handlers:
         intake.check_namespace(call, obj)
         if call.name:
             obj["metadata"]["name"] = call.name
-        return self._answer(exchange, await self._registry.create(call, obj))
+        return await self._answer(exchange, await self._registry.create(call, obj))
 
     async def update(self, exchange: Exchange) -> web.StreamResponse:
         """PUT."""
@@ -101,7 +102,9 @@ class Handlers:
         obj = intake.read(call, body, bodies.media_type(exchange.request))
         intake.check_namespace(call, obj)
         intake.check_name(call, obj)
-        return self._answer(exchange, await self._registry.update(call, changes.put(call, obj)))
+        return await self._answer(
+            exchange, await self._registry.update(call, changes.put(call, obj))
+        )
 
     async def patch(self, exchange: Exchange) -> web.StreamResponse:
         """PATCH, every type."""
@@ -114,7 +117,7 @@ class Handlers:
         outcome = await self._registry.update(
             call, changes.read_patch(call, kind, body, self._registry.identity)
         )
-        return self._answer(exchange, outcome)
+        return await self._answer(exchange, outcome)
 
     async def delete(self, exchange: Exchange) -> web.StreamResponse:
         """DELETE of one object: the object while something holds it, else a Status."""
@@ -125,6 +128,7 @@ class Handlers:
             meta = outcome.entry.value["metadata"]
             body = status.success(call.resource.group, call.resource.plural, call.name, meta["uid"])
             return responses.render(body, exchange.form.without_transform(), warnings=call.warnings)
+        await self._registry.ready(call, outcome.entry)
         return self._renderer.entry(call, outcome.entry, exchange.form.without_transform())
 
     async def delete_collection(self, exchange: Exchange) -> web.StreamResponse:
@@ -152,6 +156,7 @@ class Handlers:
             except status.StatusError as error:
                 if error.reason != status.Reason.NOT_FOUND:
                     raise
+        await self._registry.ready(call, *page.entries)
         return self._renderer.page(call, page, exchange.form.without_transform())
 
     async def _delete_options(self, exchange: Exchange) -> Any:
@@ -175,6 +180,7 @@ class Handlers:
         call.manager = manager_name(call.options, exchange.request.headers.get("User-Agent", ""))
         call.warnings.extend(warnings)
 
-    def _answer(self, exchange: Exchange, outcome: Outcome) -> web.StreamResponse:
+    async def _answer(self, exchange: Exchange, outcome: Outcome) -> web.StreamResponse:
+        await self._registry.ready(exchange.call, outcome.entry)
         code = 201 if outcome.created else 200
         return self._renderer.entry(exchange.call, outcome.entry, exchange.form, code=code)

@@ -183,7 +183,9 @@ async def find(registry: Registry, call: Call, options: ListOptions) -> Page:
         entries = [] if entry is None else [entry]
     else:
         entries = store.list(call.resource.key(call.namespace, ""))
-    return Page(selected(call, entries, matches), store.revision)
+    revision = store.revision
+    await registry.ready(call, *entries)
+    return Page(selected(call, entries, matches), revision)
 
 
 async def _page(
@@ -199,6 +201,8 @@ async def _page(
         raise too_large(revision, store.revision) from error
     start = bisect_right(entries, prefix + after, key=_key_of) if after else 0
     left = entries[start:] if start else entries
+    asked = left[: options.limit] if options.limit > 0 and matches is None else left
+    await registry.ready(call, *asked)
     if options.limit <= 0:
         return Page(selected(call, left, matches), revision)
     shown, seen = _first(call, left, matches, options.limit)

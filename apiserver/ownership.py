@@ -41,7 +41,12 @@ def versions(resource: Resource) -> Versions:
     """How entries of other versions are read; those of versions not served vanish."""
     known = resource.field_versions
     if known is None:
-        known = resource.field_versions = Versions(_LazySchemas(resource))
+        schemas = _LazySchemas(resource)
+        if resource.definition.by_webhook:
+            known = Versions(schemas, resource.strategy.convert)
+        else:
+            known = Versions(schemas)
+        resource.field_versions = known
     return known
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver import deletion, owners, ownership
+from inkube.apiserver import conversions, deletion, owners, ownership
 from inkube.apiserver.admission import Attributes, Chain
 from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
@@ -81,7 +81,7 @@ class Registry:
             why = "create not allowed while custom resource definition is terminating"
             raise status.forbidden(call.resource.group, call.resource.plural, call.name, why)
         owners.deduplicate(call, meta)
-        ownership.track(call, None, obj, self.identity.now())
+        await self._track(call, None, obj)
         return await self._create(call, obj, attributes)
 
     async def _create(self, call: Call, obj: Object, attributes: Attributes) -> Outcome:
@@ -96,7 +96,7 @@ class Registry:
     async def _store_new(self, call: Call, obj: Object) -> Entry:
         store = self._dry if call.options.dry_run else self.store
         for attempt in range(GENERATE_RETRIES):
-            stored = self._stored(call, obj)
+            stored = await self._stored(call, obj)
             try:
                 return await store.create(call.key, stored)
             except storage_errors.AlreadyExists as error:
@@ -141,8 +141,29 @@ class Registry:
         for warning in strategy.warnings(call, obj, None):
             call.warn(warning)
 
-    def _stored(self, call: Call, obj: Object) -> Object:
-        stored = call.resource.strategy.to_storage(call.resource, gojson.settle(obj))
+    async def _track(self, call: Call, old: Object | None, obj: Object) -> None:
+        """Record who set what; ownership changes nothing else of the object."""
+        meta = dict(obj["metadata"])
+
+        def track() -> None:
+            obj["metadata"] = dict(meta)
+            ownership.track(call, old, obj, self.identity.now())
+
+        if call.resource.definition.by_webhook:
+            await conversions.settled(call.resource, track)
+        else:
+            ownership.track(call, old, obj, self.identity.now())
+
+    async def ready(self, call: Call, *entries: Entry) -> None:
+        """Fetch what a webhook has to convert before these can be viewed. Raises StatusError."""
+        if call.resource.definition.by_webhook:
+            await conversions.ready(call.resource, call.served, entries)
+
+    async def _stored(self, call: Call, obj: Object) -> Object:
+        resource, settled = call.resource, gojson.settle(obj)
+        stored = await conversions.settled(
+            resource, lambda: resource.strategy.to_storage(resource, settled)
+        )
         if len(orjson.dumps(stored)) > MAX_OBJECT:
             raise status.unknown("etcdserver: request is too large")
         return stored
@@ -178,16 +199,21 @@ class Registry:
             meta["namespace"] = call.namespace
         attributes = Attributes("CREATE", call, obj, None, call.options.dry_run)
         if change.tracks:
-            ownership.track(call, None, obj, self.identity.now())
+            await self._track(call, None, obj)
         return await self._create(call, obj, attributes)
 
     async def _update(self, call: Call, change: Change, entry: Entry) -> Outcome:
+        await self.ready(call, entry)
         old = self.view(call, entry)
-        obj = await _resolve(change.transform(self.copy(call, entry)))
+        obj = await _resolve(
+            await conversions.settled(
+                call.resource, lambda: change.transform(self.copy(call, entry))
+            )
+        )
         attributes = Attributes("UPDATE", call, obj, old, call.options.dry_run)
         owners.deduplicate(call, metadata(obj))
         if change.tracks:
-            ownership.track(call, old, obj, self.identity.now())
+            await self._track(call, old, obj)
         await self._mutate(attributes)
         self._check_version(call, obj, entry)
         self._before_update(call, obj, old)
@@ -210,13 +236,13 @@ class Registry:
         store = self._dry if call.options.dry_run else self.store
         obj["metadata"].pop("resourceVersion", None)
         if deletion.is_finished(call, obj, entry.value):
-            final = self._stored(call, obj)
+            final = await self._stored(call, obj)
             await store.delete(entry.key, entry.revision, final)
             # the reference answers the final state under the version it was deleted at
             data = self._codec.encode(final, entry.revision)
             shown = Entry(entry.key, entry.revision, entry.created, data, self._codec.decode)
             return Outcome(shown, deleted=True)
-        stored = self._stored(call, obj)
+        stored = await self._stored(call, obj)
         if same_state(stored, entry.value):
             return Outcome(entry, changed=False)
         if call.options.dry_run:
@@ -294,10 +320,12 @@ class Registry:
         for _ in range(MAX_RETRIES):
             entry = self.get(call)
             deletion.check_preconditions(call, entry, options)
+            await self.ready(call, entry)
             old = self.view(call, entry)
             attributes = Attributes("DELETE", call, None, old, options.dry_run, options)
             await self.chain.mutate(attributes)
             await self.chain.validate(attributes)
+            await self.ready(call, entry)
             plan = deletion.plan(call, self.copy(call, entry), options, self.identity)
             try:
                 return await self._carry_out(call, plan, entry, dry_run=options.dry_run)
@@ -309,9 +337,9 @@ class Registry:
         self, call: Call, plan: deletion.Plan, entry: Entry, *, dry_run: bool
     ) -> Outcome:
         store = self._dry if dry_run else self.store
-        changed = plan.state is not None and not same_state(plan.state, entry.value)
-        if plan.state is not None and changed:
-            stored = self._stored(call, plan.state)
+        stored = None if plan.state is None else await self._stored(call, plan.state)
+        changed = stored is not None and not same_state(stored, entry.value)
+        if stored is not None and changed:
             entry = await store.update(entry.key, stored, entry.revision)
         if plan.goes:
             await store.delete(entry.key, entry.revision)

@@ -57,7 +57,9 @@ class ScaleHandler:
                 raise status.resource_not_found()
             raise status.not_found(call.resource.group, call.resource.plural, call.name)
         if call.verb == "get":
-            return self._answer(exchange, self._registry.view(call, self._registry.get(call)))
+            entry = self._registry.get(call)
+            await self._registry.ready(call, entry)
+            return self._answer(exchange, self._registry.view(call, entry))
         if call.verb == "update":
             return await self._put(exchange)
         if call.verb == "patch":
@@ -78,7 +80,7 @@ class ScaleHandler:
         intake.check_namespace(call, scale)
         intake.check_name(call, scale)
         change = self._change(call, lambda old: _decoded(scale))
-        return self._result(exchange, await self._registry.update(call, change))
+        return await self._result(exchange, await self._registry.update(call, change))
 
     async def _patch(self, exchange: Exchange) -> web.StreamResponse:
         call = exchange.call
@@ -89,7 +91,7 @@ class ScaleHandler:
             change = self._change(call, lambda old: self._applied(call, old, document), own=False)
         else:
             change = self._change(call, lambda old: _patched(call, kind, old, document))
-        return self._result(exchange, await self._registry.update(call, change))
+        return await self._result(exchange, await self._registry.update(call, change))
 
     def _change(self, call: Call, make: Callable[[Object], Object], *, own: bool = True) -> Change:
         """An update of the object's replicas by what `make` makes of the object.
@@ -124,7 +126,8 @@ class ScaleHandler:
         call.options, _ = read_write_options(exchange.query, kind, apply=apply)
         call.manager = manager_name(call.options, exchange.request.headers.get("User-Agent", ""))
 
-    def _result(self, exchange: Exchange, outcome: Outcome) -> web.StreamResponse:
+    async def _result(self, exchange: Exchange, outcome: Outcome) -> web.StreamResponse:
+        await self._registry.ready(exchange.call, outcome.entry)
         return self._answer(exchange, self._registry.view(exchange.call, outcome.entry))
 
     def _answer(self, exchange: Exchange, obj: Object) -> web.StreamResponse:

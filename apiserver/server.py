@@ -46,6 +46,7 @@ from inkube.apiserver.quotas import QuotaAdmission
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.rendering import Renderer
 from inkube.apiserver.resources import Resources
+from inkube.apiserver.strategy import Strategy
 from inkube.apiserver.streams import Streams
 from inkube.apiserver.webhookcalls import WebhookCaller
 from inkube.apiserver.webhooks import MutatingWebhooks, ValidatingWebhooks
@@ -118,7 +119,7 @@ class APIServer:
         self._outside = await self._stack.enter_async_context(contextlib.AsyncExitStack())
         self._defer_kinds()
         await bootstrap.first_objects(self.client, roles=self.options.authorization_mode == "RBAC")
-        crds.add(self.manager, Installer(self.resources, chain))
+        crds.add(self.manager, Installer(self.resources, chain, self._by_webhook))
         if self.options.controllers:
             aggregation.add(self.manager, self.client)
             catalog = LiveCatalog(self.store, self.resources)
@@ -137,7 +138,7 @@ class APIServer:
 
     def _plugins(self) -> list[Plugin]:
         """Admission in its order. Quotas come last: what they let pass is counted."""
-        caller = WebhookCaller(self.store)
+        self._caller = caller = WebhookCaller(self.store)
         self._stack.push_async_callback(caller.close)
         webhooks = self.store, caller, self.security.authorizer, self.identity.uid
         return [
@@ -150,6 +151,11 @@ class APIServer:
             *self.security.plugins(),
             QuotaAdmission(self.store),
         ]
+
+    def _by_webhook(self, webhook: dict[str, Any]) -> Strategy:
+        from inkube.apiserver.conversions import WebhookStrategy
+
+        return WebhookStrategy(webhook, self._caller, self.identity)
 
     @cached_property
     def environment(self) -> "Environment":

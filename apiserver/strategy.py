@@ -13,7 +13,6 @@ from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.resources import Resource, Served
 from inkube.schemas import decoding, metadecoding, names, objectmeta, scalechecks
-from inkube.schemas import status as statuses
 from inkube.schemas.builtin import conversion
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin.behaviours import Behaviour
@@ -135,7 +134,6 @@ class Strategy:
             # what was dropped on the way, such as the status of a new object, has its defaults back
             storage.schema.default(obj)
             return obj
-        check_convertible(storage)
         stored = orjson.loads(orjson.dumps(obj))
         stored["apiVersion"] = storage.api_version
         storage.schema.prune_and_default(stored, None, lenient=True)
@@ -143,11 +141,14 @@ class Strategy:
 
     def from_storage(self, obj: Object, served: Served) -> Object:
         """A new object in another version than the stored one; pruned by that version's schema."""
-        check_convertible(served)
         shown: Object = orjson.loads(orjson.dumps(obj))
         shown["apiVersion"] = served.api_version
         served.schema.prune(shown)
         return shown
+
+    def convert(self, obj: Object, api_version: str) -> Object:
+        """An object of any version in another one, for the ownership of its fields."""
+        return {**obj, "apiVersion": api_version}
 
     def renew(self, resource: Resource, entry: Entry) -> Object:
         """A stored object under today's schema; the same object when nothing differs."""
@@ -164,12 +165,6 @@ def _scale_errors(call: Call, obj: Object) -> list[FieldError]:
         return []
     spec = [] if call.subresource == "status" else scalechecks.spec(obj, paths)
     return spec + scalechecks.status(obj, paths)
-
-
-def check_convertible(served: Served) -> None:
-    """Refuse what only a conversion webhook could answer. Raises StatusError 501."""
-    if served.definition.by_webhook:
-        raise statuses.conversion_not_implemented(served.definition.names.plural, served.gvk.group)
 
 
 def _only_status(obj: Object, old: Object) -> None:

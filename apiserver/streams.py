@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from aiohttp import HttpVersion11, web
 
-from inkube.apiserver import listing, negotiation, responses
+from inkube.apiserver import conversions, listing, negotiation, responses
 from inkube.apiserver.frames import Framer, chunked
 from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.identity import Identity
@@ -69,7 +69,7 @@ class Streams:
         head = exchange.request.method == "HEAD"
         failure: status.StatusError | None = None
         try:
-            stream.begin()
+            await stream.begin()
         except status.StatusError as error:
             if error.code != 410:
                 raise
@@ -116,9 +116,11 @@ class _Stream:
         self._bookmark_at = self._next_bookmark()
         self._timer: asyncio.TimerHandle | None = None
 
-    def begin(self) -> None:
+    async def begin(self) -> None:
         """Subscribe. Raises StatusError as `Watcher.begin`."""
-        self._subscription, found = self._watcher.begin()
+        call, begin = self._watcher.call, self._watcher.begin
+        self._subscription, found = await conversions.settled(call.resource, begin)
+        await conversions.ready(call.resource, call.served, found)
         self._initial = self._framer.added(found)
 
     async def fail(self, error: status.StatusError) -> None:
@@ -141,6 +143,8 @@ class _Stream:
             transport.abort()
         except storage_errors.Compacted as error:
             await self.fail(too_old(self._watcher.start, error))
+        except status.StatusError as error:  # of a conversion webhook
+            await self.fail(error)
 
     def stop(self) -> None:
         """End now; a reader who is being waited for is cut off."""
@@ -169,11 +173,32 @@ class _Stream:
             waiting = await subscription.waiting()
             if not waiting:
                 return
-            await self._write(self._framer.changes(waiting))
+            await self._tell(waiting)
+
+    async def _tell(self, changes: Sequence[Change]) -> None:
+        call = self._watcher.call
+        await conversions.ready_changes(call.resource, call.served, changes)
+        await self._write(self._framer.changes(changes))
+
+    async def _hold(self, subscription: Subscription) -> None:
+        """Wait for changes that a webhook has to convert before they can be written."""
+        held: list[Change] = []
+
+        def hold(changes: Sequence[Change]) -> None:
+            held.extend(changes)
+            self._pause()
+
+        subscription.attach(hold)
+        if self._woken is not None:
+            await self._woken
+        await self._tell(held)
 
     async def _follow(self, subscription: Subscription) -> None:
         """Let changes write themselves, until the reader is slow or all is over."""
         self._woken = self._loop.create_future()
+        if self._watcher.call.resource.definition.by_webhook:
+            await self._hold(subscription)
+            return
         subscription.attach(self._deliver)
         await self._woken
 

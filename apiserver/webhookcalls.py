@@ -37,7 +37,15 @@ class WebhookCaller:
         if self._session is not None:
             await self._session.close()
 
-    async def post(self, client: Object, review: bytes, *, version: str, seconds: float) -> Object:
+    async def post(
+        self,
+        client: Object,
+        review: bytes,
+        *,
+        version: str,
+        seconds: float,
+        kind: replies.Kind = replies.ADMISSION,
+    ) -> Object:
         """The decoded review of the answer. Raises ReplyError."""
         url = f"{self._address(client)}?timeout={math.ceil(seconds)}s"
         service = client.get("service")
@@ -45,10 +53,10 @@ class WebhookCaller:
             raise ReplyError(f'Post "{url}": {self._no_service(service)}')
         try:
             async with asyncio.timeout(seconds):
-                code, body, kind = await self._exchange(client, url, review)
+                code, body, media = await self._exchange(client, url, review)
         except TimeoutError as error:
             raise ReplyError(f'Post "{url}": context deadline exceeded') from error
-        return replies.document(code, body, content_type=kind, version=version)
+        return replies.document(code, body, content_type=media, version=version, kind=kind)
 
     async def _exchange(self, client: Object, url: str, review: bytes) -> tuple[int, bytes, str]:
         import aiohttp

@@ -1,37 +1,41 @@
 """Conversions that have to be waited for, under functions that do not wait.
 
-Ownership asks for objects in other versions through a plain function (`typed.Versions`). Where
-conversion is a webhook's, that function looks here first, and what is missing is fetched outside:
+Views of objects and ownership of fields ask for objects in other versions through plain functions.
+Where conversion is a webhook's, these look here first, and what is missing is fetched outside:
 
-    memo = ConversionMemo()
     while True:
         try:
             return apply(…, versions=Versions(schemas, memo.convert))
         except NeededError as needed:
             memo.put(needed, await convert(needed.object, needed.api_version))
 
-Applying is pure, so starting over gives the same questions in the same order.
+What is tried again must be pure up to the first conversion, so that it asks the same again.
 """
 
 from typing import Any
 
 import orjson
 
+from inkube.schemas.status import Reason, StatusError
+
 Object = dict[str, Any]
+LIMIT = 2048  # objects kept, where no single list needs more
 
 
-class NeededError(Exception):
-    """A conversion nobody has made yet."""
+class NeededError(StatusError):
+    """A conversion nobody has made yet; a 501 where nobody waits for it."""
 
     def __init__(self, obj: Object, api_version: str) -> None:
-        super().__init__(f"conversion to {api_version} needed")
+        message = f"the object would have to be converted to {api_version} by a webhook here"
+        super().__init__(501, Reason.NOT_IMPLEMENTED, message)
         self.object, self.api_version = obj, api_version
 
 
 class ConversionMemo:
-    """The conversions made for one request."""
+    """Conversions made; the oldest are forgotten when there are more than `limit`."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int = LIMIT) -> None:
+        self.limit = limit
         self._made: dict[tuple[str, bytes], Object] = {}
 
     def convert(self, obj: Object, api_version: str) -> Object:
@@ -44,6 +48,8 @@ class ConversionMemo:
     def put(self, needed: NeededError, converted: Object) -> None:
         """Remember what was needed."""
         self._made[_key(needed.object, needed.api_version)] = converted
+        while len(self._made) > self.limit:
+            del self._made[next(iter(self._made))]
 
 
 def _key(obj: Object, api_version: str) -> tuple[str, bytes]:

@@ -5,7 +5,7 @@ Definitions are values: a changed CRD makes a new one. `schemas.crds` reads them
 `schemas.builtin` from data, `schemas.models` from pydantic models.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -93,7 +93,9 @@ class Definition:
     origin: Origin = Origin.CUSTOM
     verbs: tuple[str, ...] = CUSTOM_VERBS
     by_webhook: bool = False
-    """Whether versions are converted by a webhook; there is no such call yet."""
+    """Whether versions are converted by a webhook."""
+    webhook: Mapping[str, Any] | None = field(default=None, hash=False)
+    """Where that webhook is: `spec.conversion.webhook` of the CRD."""
     subresources: tuple[str, ...] = ()
     """Further subresources beside status and scale, such as `token` or `approval`."""
     terminating: bool = False

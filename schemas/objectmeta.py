@@ -128,7 +128,7 @@ def _generation_errors(meta: Meta, path: str) -> Iterator[FieldError]:
 def _marks(meta: Meta, path: str) -> Iterator[FieldError]:
     """Labels, annotations and owners, which every pass checks."""
     yield from label_errors(meta.get("labels") or {}, f"{path}.labels")
-    yield from _annotation_errors(meta.get("annotations") or {}, f"{path}.annotations")
+    yield from annotation_errors(meta.get("annotations") or {}, f"{path}.annotations")
     yield from _owner_errors(meta.get("ownerReferences") or (), f"{path}.ownerReferences")
 
 
@@ -141,7 +141,8 @@ def label_errors(labels: Mapping[str, str], path: str) -> Iterator[FieldError]:
             yield invalid(path, value, text)
 
 
-def _annotation_errors(annotations: Mapping[str, str], path: str) -> Iterator[FieldError]:
+def annotation_errors(annotations: Mapping[str, str], path: str) -> Iterator[FieldError]:
+    """ValidateAnnotations."""
     size = 0
     for key, value in annotations.items():
         size += len(key.encode()) + len(value.encode())

@@ -225,16 +225,6 @@ def storage_failed(message: str) -> StatusError:
     return StatusError(503, Reason.SERVICE_UNAVAILABLE, f"the store failed: {message}")
 
 
-def conversion_not_implemented(resource: str, group: str) -> StatusError:
-    """501: the object would have to be converted by a webhook."""
-    return StatusError(
-        501,
-        Reason.NOT_IMPLEMENTED,
-        f"{qualified(group, resource)} is converted by a webhook, which is not supported; use the "
-        "storage version, or conversion strategy None",
-    )
-
-
 def unknown(message: str, code: int = 500) -> StatusError:
     """A plain Go error that reached the edge: 500, no reason, no details."""
     return StatusError(code, Reason.UNKNOWN, message)

@@ -22,6 +22,7 @@ def to_definition(crd: Object) -> Definition:
         namespaced=spec["scope"] == "Namespaced",
         origin=Origin.CUSTOM,
         by_webhook=(spec.get("conversion") or {}).get("strategy") == "Webhook",
+        webhook=(spec.get("conversion") or {}).get("webhook"),
         terminating=conditions.is_true(status, conditions.TERMINATING),
     )
 

@@ -7,11 +7,13 @@ from typing import Any
 
 import orjson
 
-from inkube.schemas import gotext
+from inkube.schemas import gojson, gotext
 from inkube.schemas.unmarshal import cannot_unmarshal
 from inkube.schemas.webhooks.review import GROUP, KIND
 
 Object = dict[str, Any]
+Kind = tuple[str, str]
+ADMISSION: Kind = (GROUP, KIND)
 _SCHEME = 'in scheme "k8s.io/apiserver/pkg/util/webhook/client.go:71"'
 _HEAD = (
     'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
@@ -37,7 +39,9 @@ class ReplyError(Exception):
     """An answer that is no review."""
 
 
-def document(code: int, body: bytes, *, content_type: str, version: str) -> Object:
+def document(
+    code: int, body: bytes, *, content_type: str, version: str, kind: Kind = ADMISSION
+) -> Object:
     """The review of an answer to one of `version`. Raises ReplyError."""
     if not 200 <= code <= 206:
         raise ReplyError(_failure(code, body))
@@ -48,26 +52,32 @@ def document(code: int, body: bytes, *, content_type: str, version: str) -> Obje
     try:
         found: Any = orjson.loads(body)
     except orjson.JSONDecodeError:
+        if body.lstrip().startswith(b"{"):
+            why = gojson.syntax_error(body)
+            raise ReplyError(f"couldn't get version/kind; json parse error: {why}") from None
         found = body.decode(errors="replace")  # read as YAML, text is a string
     if not isinstance(found, dict):
         why = cannot_unmarshal(found, _HEAD).text
         raise ReplyError(f"couldn't get version/kind; json parse error: {why}")
-    _check_kind(found, version)
+    _check_kind(found, version, kind)
     return found
 
 
-def _check_kind(found: Object, version: str) -> None:
+def _check_kind(found: Object, version: str, expected: Kind) -> None:
     """A kind that is left out is taken for the expected one."""
-    api_version = found.get("apiVersion") or f"{GROUP}/{version}"
-    kind = found.get("kind") or KIND
-    if kind != KIND or api_version not in (f"{GROUP}/v1", f"{GROUP}/v1beta1"):
+    api_version = found.get("apiVersion") or f"{expected[0]}/{version}"
+    kind = found.get("kind") or expected[1]
+    if kind != expected[1] or api_version not in (
+        f"{expected[0]}/v1",
+        f"{expected[0]}/v1beta1",
+    ):
         raise ReplyError(
             f"no kind {gotext.quote(str(kind))} is registered for version "
             f"{gotext.quote(str(api_version))} {_SCHEME}"
         )
     told = api_version.rpartition("/")[2]
     if told != version:
-        raise ReplyError(f"converting ({told}.{KIND}) to ({version}.{KIND}): unknown conversion")
+        raise ReplyError(f"converting ({told}.{kind}) to ({version}.{kind}): unknown conversion")
 
 
 def _failure(code: int, body: bytes) -> str:

@@ -1,0 +1,143 @@
+"""ConversionReview: what a conversion webhook is asked, and which answers are taken.
+
+Follows apiextensions-apiserver/pkg/apiserver/conversion/webhook_converter.go.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from inkube.schemas import objectmeta
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.gotext import quote
+from inkube.schemas.unmarshal import cannot_unmarshal
+
+Object = dict[str, Any]
+GROUP, KIND = "apiextensions.k8s.io", "ConversionReview"
+_SPOKEN = ("v1", "v1beta1")
+_SAME = (("name", "name"), ("namespace", "namespace"), ("uid", "UID"))
+
+
+class ConversionError(Exception):
+    """A conversion that came to nothing; the text is the whole message."""
+
+
+def review_version(accepted: Sequence[str]) -> str:
+    """The first version of the review that both sides speak; definitions name one."""
+    return next(version for version in accepted if version in _SPOKEN)
+
+
+def build(objects: Sequence[Object], wanted: str, *, uid: str, version: str) -> bytes:
+    """The body of a review that asks for objects in the apiVersion `wanted`."""
+    review = {
+        "kind": KIND,
+        "apiVersion": f"{GROUP}/{version}",
+        "request": {"uid": uid, "desiredAPIVersion": wanted, "objects": list(objects)},
+        "response": {"uid": "", "convertedObjects": None, "result": {"metadata": {}}},
+    }
+    return orjson.dumps(review)
+
+
+def read(
+    document: Object, objects: Sequence[Object], wanted: str, *, uid: str, version: str
+) -> list[Object]:
+    """The converted objects, each with the metadata it had. Raises ConversionError."""
+    source = f"{objects[0]['apiVersion']}, Kind={objects[0]['kind']}"
+    webhook = f"conversion webhook for {source}"
+    response = document.get("response")
+    if not isinstance(response, dict):
+        raise ConversionError(f"{webhook} failed: no response provided")
+    why = _refusal(response, uid, version)
+    if why:
+        raise ConversionError(f"{webhook} failed: {why}")
+    converted = response.get("convertedObjects") or []
+    if len(converted) != len(objects):
+        raise ConversionError(
+            f"{webhook} returned {len(converted)} objects, expected {len(objects)}"
+        )
+    for found in converted:
+        if not isinstance(found, dict):
+            raise ConversionError(cannot_unmarshal(found, "map[string]interface {}").text)
+    for index, (found, obj) in enumerate(zip(converted, objects, strict=True)):
+        _check_type(found, obj, wanted, f"{webhook} returned invalid object at index {index}")
+    return [_restored(found, obj, webhook) for found, obj in zip(converted, objects, strict=True)]
+
+
+def _refusal(response: Object, uid: str, version: str) -> str:
+    told = str(response.get("uid") or "")
+    if version == "v1" and told != uid:
+        return f"expected response.uid={quote(uid)}, got {quote(told)}"
+    result = response.get("result") or {}
+    state = str(result.get("status") or "")
+    if state == "Success":
+        return ""
+    return str(result.get("message") or f"response.result.status was '{state}', not 'Success'")
+
+
+def _check_type(found: Object, obj: Object, wanted: str, where: str) -> None:
+    version, kind = found.get("apiVersion", ""), found.get("kind", "")
+    if version != wanted:
+        raise ConversionError(
+            f"{where}: invalid groupVersion (expected {wanted}, received {version})"
+        )
+    if kind != obj["kind"]:
+        raise ConversionError(f"{where}: invalid kind (expected {obj['kind']}, received {kind})")
+
+
+def _restored(found: Object, obj: Object, webhook: str) -> Object:
+    """The converted object with the metadata it had, but for labels and annotations."""
+    before, after = obj.get("metadata") or {}, found.get("metadata") or {}
+    for member, told in _SAME:
+        was, now = before.get(member) or "", after.get(member) or ""
+        if was != now:
+            raise ConversionError(
+                f"{webhook} returned invalid object: must have the same {told}: {was} != {now}"
+            )
+    metadata = {**before}
+    for member in ("labels", "annotations"):
+        metadata.pop(member, None)
+        try:
+            values = _strings(after.get(member), member)
+        except ConversionError as error:
+            raise ConversionError(f"{webhook} returned invalid metadata: {error}") from error
+        if values:
+            metadata[member] = values
+    return {**found, "metadata": metadata}
+
+
+def _strings(values: Any, member: str) -> Object:
+    """Labels or annotations of an answer, checked."""
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        kind = _go_type(values)
+        raise ConversionError(f"invalid metadata.{member} of type {kind} in converted object")
+    for key, value in values.items():
+        if not isinstance(value, str):
+            raise ConversionError(
+                f"metadata.{member}[{key}] must be a string, but is {_go_type(value)} "
+                "in converted object"
+            )
+    errors: list[FieldError] = list(
+        objectmeta.label_errors(values, "metadata.labels")
+        if member == "labels"
+        else objectmeta.annotation_errors(values, "metadata.annotation")
+    )
+    if errors:
+        shown = [error.text() for error in errors]
+        raise ConversionError(shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]")
+    return values
+
+
+def _go_type(value: Any) -> str:
+    names = {
+        type(None): "<nil>",
+        bool: "bool",
+        int: "int64",
+        float: "float64",
+        str: "string",
+        list: "[]interface {}",
+        dict: "map[string]interface {}",
+    }
+    return names[type(value)]
