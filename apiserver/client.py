@@ -79,6 +79,7 @@ class InProcessClient:
         with subscription:
             await conversions.ready(resource, served, found)
             for entry in found:
+                await self._registry.ready(call, entry)
                 yield Event("ADDED", self._copy(call, entry))
             if watcher.tells_end:
                 yield Event("BOOKMARK", bookmark(call, watcher.start, end=True))

@@ -1,10 +1,14 @@
 """Conversion by webhook: CRDs whose `conversion.strategy` is Webhook.
 
 Views of objects do not wait. What a webhook has to convert is fetched before it is looked at:
-`ready` for stored objects, `settled` for whatever else may ask. Every conversion is remembered for
-a while by the whole state of the object, so that a batch is one request.
+`ready` for stored objects, `settled` for whatever else may ask. A conversion is remembered for a
+moment by the whole state of the object, so that a batch is one request and many watchers share one;
+not for longer, so that a webhook that was mended is heard.
+
+After either has returned, views find what they need until the next `await`.
 """
 
+import time
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -23,6 +27,7 @@ from inkube.storage.entry import Change, Entry
 Object = dict[str, Any]
 T = TypeVar("T")
 SECONDS = 30.0
+KEPT = 1.0  # seconds
 MAX_ROUNDS = 100  # each brings what the one before missed; ownership asks for one at a time
 
 
@@ -35,6 +40,7 @@ class WebhookStrategy(Strategy):
         self._caller = caller
         self._identity = identity
         self._memo = ConversionMemo()
+        self._since = 0.0
 
     def convert(self, obj: Object, api_version: str) -> Object:
         """A copy in that version. Raises NeededError until it was fetched."""
@@ -67,8 +73,12 @@ class WebhookStrategy(Strategy):
         resource.storage.schema.prune_and_default(fresh, None, lenient=True)
         return fresh if orjson.dumps(fresh) != entry.data else entry.value
 
-    def room(self, objects: int) -> None:
-        """Remember so many at least."""
+    def begin(self, objects: int = 0) -> None:
+        """Forget what is old, and remember so many at least from now on."""
+        now = time.monotonic()
+        if now - self._since > KEPT:
+            self._memo.clear()
+            self._since = now
         self._memo.limit = max(LIMIT, 2 * objects)
 
     async def fetch(self, needed: Iterable[NeededError]) -> None:
@@ -127,7 +137,7 @@ async def ready(resource: Resource, served: Served, entries: Iterable[Entry]) ->
     if strategy is None:
         return
     found = list(entries)
-    strategy.room(len(found))
+    strategy.begin(len(found))
     for _ in range(MAX_ROUNDS):
         needed = []
         for entry in found:
@@ -159,6 +169,7 @@ async def settled(resource: Resource, attempt: Callable[[], T]) -> T:
     strategy = strategy_of(resource)
     if strategy is None:
         return attempt()
+    strategy.begin()
     for _ in range(MAX_ROUNDS):
         try:
             return attempt()

@@ -122,6 +122,8 @@ class _Stream:
         self._subscription, found = await conversions.settled(call.resource, begin)
         await conversions.ready(call.resource, call.served, found)
         self._initial = self._framer.added(found)
+        if call.resource.definition.by_webhook:
+            self._initial = list(self._initial)  # conversions are kept for a moment only
 
     async def fail(self, error: status.StatusError) -> None:
         """Tell why there is nothing to tell."""

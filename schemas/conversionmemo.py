@@ -45,6 +45,10 @@ class ConversionMemo:
             raise NeededError(obj, api_version)
         return made
 
+    def clear(self) -> None:
+        """Forget all."""
+        self._made.clear()
+
     def put(self, needed: NeededError, converted: Object) -> None:
         """Remember what was needed."""
         self._made[_key(needed.object, needed.api_version)] = converted
