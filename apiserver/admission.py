@@ -10,6 +10,7 @@ from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 from inkube.apiserver.calls import Call
+from inkube.apiserver.options import DeleteOptions
 from inkube.apiserver.resources import Resource
 
 Object = dict[str, Any]
@@ -25,6 +26,7 @@ class Attributes:
     object: Object | None
     old: Object | None = None
     dry_run: bool = False
+    delete_options: DeleteOptions | None = None
 
 
 class Plugin:

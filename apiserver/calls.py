@@ -1,5 +1,6 @@
 """A call: one verb on one resource by one user, the same for HTTP and the in-process client."""
 
+import math
 from dataclasses import dataclass, field
 
 from inkube.apiserver.resources import Resource, Served
@@ -26,6 +27,8 @@ class WriteOptions:
     field_manager: str = ""
     validation: str = "Warn"
     force: bool = False
+    told_validation: str = ""
+    """fieldValidation as the request has it; "" where it says nothing."""
 
 
 NO_OPTIONS = WriteOptions()
@@ -48,6 +51,10 @@ class Call:
     generated: bool = False
     """Whether the server made the name from generateName."""
     warnings: list[str] = field(default_factory=list)
+    in_collection: bool = False
+    """Whether the object goes with a whole collection: admission is told no name then."""
+    timeout: float = math.inf
+    """Seconds the client gives the request, where it says so."""
 
     @property
     def key(self) -> str:

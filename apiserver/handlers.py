@@ -17,6 +17,7 @@ from inkube.apiserver.options import (
     Query,
     manager_name,
     read_delete_options,
+    read_timeout,
     read_write_options,
 )
 from inkube.apiserver.registry import Outcome, Registry
@@ -142,6 +143,9 @@ class Handlers:
                 meta["name"],
                 user=call.user,
                 options=call.options,
+                warnings=call.warnings,
+                in_collection=True,
+                timeout=call.timeout,
             )
             try:
                 await self._registry.delete(one, options)
@@ -153,6 +157,7 @@ class Handlers:
     async def _delete_options(self, exchange: Exchange) -> Any:
         body = await bodies.read_delete_options(exchange.request, exchange.call)
         options, warnings = read_delete_options(exchange.query, body, lenient=exchange.lenient)
+        exchange.call.timeout = read_timeout(exchange.query)
         exchange.call.options = WriteOptions(dry_run=options.dry_run)
         undecided = options.propagation is None and options.orphan is None
         if undecided and exchange.call.resource.strategy.undecided_warning:
@@ -166,6 +171,7 @@ class Handlers:
         call.options, warnings = read_write_options(
             exchange.query, kind, lenient=exchange.lenient, apply=apply
         )
+        call.timeout = read_timeout(exchange.query)
         call.manager = manager_name(call.options, exchange.request.headers.get("User-Agent", ""))
         call.warnings.extend(warnings)
 

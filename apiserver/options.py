@@ -4,6 +4,8 @@ Follows apimachinery/pkg/apis/meta/v1/validation; each bad option is a cause of 
 is CreateOptions, UpdateOptions, PatchOptions or DeleteOptions.
 """
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +17,9 @@ from inkube.schemas.fielderrors import FieldError
 
 MAX_MANAGER = 128
 VALIDATIONS = ("", "Ignore", "Strict", "Warn")
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+_PART = re.compile(r"([0-9]+\.?[0-9]*)(h|ms|m|us|ns|s)")
+_DURATION = re.compile(r"([0-9]+\.?[0-9]*(h|ms|m|us|ns|s))+")
 PROPAGATION = ("", "Foreground", "Background", "Orphan")
 DRY_RUN_TRUE = 'dryRun "true" was read as "All"; other API servers refuse it'
 
@@ -49,7 +54,17 @@ def read_write_options(
         order = {"force": 0, "fieldManager": 1, "dryRun": 2, "fieldValidation": 3}
         errors.sort(key=lambda error: order[error.field])
         raise status.invalid("meta.k8s.io", kind, "", errors)
-    return WriteOptions(dry_run, manager, validation or "Warn", truthy(force)), warnings
+    options = WriteOptions(dry_run, manager, validation or "Warn", truthy(force), validation)
+    return options, warnings
+
+
+def read_timeout(query: Query) -> float:
+    """`timeout`, in seconds; without end where there is none that can be read."""
+    text = query.get("timeout", "") if query else ""
+    if not _DURATION.fullmatch(text):
+        return math.inf
+    seconds = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+    return seconds or math.inf
 
 
 def truthy(value: str | None) -> bool:

@@ -31,6 +31,8 @@ class QuotaAdmission(Plugin):
 
     async def validate(self, attributes: Attributes) -> None:
         call, obj = attributes.call, attributes.object or {}
+        if call.subresource:
+            return  # a token is no further service account
         for entry in self._store.list(f"{_PREFIX}{call.namespace}/"):
             await self._charge(attributes, entry.key, obj)
 

@@ -174,6 +174,8 @@ class Registry:
                 raise self._wrong_uid(call, meta["uid"], "")
             raise uid_without_object(call, meta["uid"])
         meta.pop("resourceVersion", None)
+        if call.resource.namespaced:
+            meta["namespace"] = call.namespace
         attributes = Attributes("CREATE", call, obj, None, call.options.dry_run)
         if change.tracks:
             ownership.track(call, None, obj, self.identity.now())
@@ -270,7 +272,8 @@ class Registry:
         strategy.prepare_update(call, obj, old)
         found = strategy.validate_update(call, obj, old)
         if found:
-            raise status.invalid(strategy.error_group(call), call.resource.kind, call.name, found)
+            name = meta.get("name") or ""  # which a webhook may have changed
+            raise status.invalid(strategy.error_group(call), call.resource.kind, name, found)
         for warning in strategy.warnings(call, obj, old):
             call.warn(warning)
 
@@ -291,7 +294,8 @@ class Registry:
         for _ in range(MAX_RETRIES):
             entry = self.get(call)
             deletion.check_preconditions(call, entry, options)
-            attributes = Attributes("DELETE", call, None, self.view(call, entry), options.dry_run)
+            old = self.view(call, entry)
+            attributes = Attributes("DELETE", call, None, old, options.dry_run, options)
             await self.chain.mutate(attributes)
             await self.chain.validate(attributes)
             plan = deletion.plan(call, self.copy(call, entry), options, self.identity)

@@ -10,6 +10,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from inkube.apiserver.negotiation import JSON, Form
+from inkube.schemas import warningtexts
 from inkube.schemas.status import StatusError
 
 Object = dict[str, Any]
@@ -32,7 +33,7 @@ def stream(warnings: Iterable[str] = ()) -> web.StreamResponse:
 
 def _headers(warnings: Iterable[str]) -> CIMultiDict[str]:
     headers = _JSON_HEADERS.copy()
-    for warning in warnings:
+    for warning in warningtexts.limited(warnings):
         headers.add("Warning", f"299 - {_quoted(warning)}")
     return headers
 

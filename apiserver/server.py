@@ -47,6 +47,8 @@ from inkube.apiserver.registry import Registry
 from inkube.apiserver.rendering import Renderer
 from inkube.apiserver.resources import Resources
 from inkube.apiserver.streams import Streams
+from inkube.apiserver.webhookcalls import WebhookCaller
+from inkube.apiserver.webhooks import MutatingWebhooks, ValidatingWebhooks
 from inkube.controllers import aggregation, crds, expiry, garbage, namespaces, policies, quotas
 from inkube.controllers.clock import SystemClock
 from inkube.controllers.manager import Manager
@@ -135,12 +137,17 @@ class APIServer:
 
     def _plugins(self) -> list[Plugin]:
         """Admission in its order. Quotas come last: what they let pass is counted."""
+        caller = WebhookCaller(self.store)
+        self._stack.push_async_callback(caller.close)
+        webhooks = self.store, caller, self.security.authorizer, self.identity.uid
         return [
             NamespaceLifecycle(self.store),
             LimitRanger(self.store),
+            PolicyAdmission(self.store, self.resources, self.security.authorizer),
+            MutatingWebhooks(*webhooks),
+            ValidatingWebhooks(*webhooks),
             self._modules,
             *self.security.plugins(),
-            PolicyAdmission(self.store, self.resources, self.security.authorizer),
             QuotaAdmission(self.store),
         ]
 

@@ -9,6 +9,7 @@ from typing import Any
 from aiohttp import web
 
 from inkube.apiserver import bodies, responses
+from inkube.apiserver.admission import Attributes
 from inkube.apiserver.auth.serviceaccounts import AUDIENCES, ISSUER, ServiceAccountTokens
 from inkube.apiserver.calls import Call
 from inkube.apiserver.handlers import Exchange
@@ -47,20 +48,20 @@ class TokenRequestHandler:
         call.options, warnings = read_write_options(exchange.query, "CreateOptions")
         for warning in warnings:
             call.warn(warning)
-        answer = self._answer(call, await _read(exchange))
+        answer = await self._answer(call, await _read(exchange))
         form = exchange.form.without_transform()
         return responses.render(answer, form, code=201, warnings=call.warnings)
 
-    def _answer(self, call: Call, asked: Object) -> Object:
+    async def _answer(self, call: Call, asked: Object) -> Object:
+        asked = {"kind": KIND.kind, "apiVersion": KIND.api_version, **asked}
+        asked["status"] = {"token": "", "expirationTimestamp": None}
+        attributes = Attributes("CREATE", call, asked, None, call.options.dry_run)
+        await self._registry.chain.mutate(attributes)
         spec, names = asked["spec"], asked["metadata"]
         _check_names(call, names)
         account = self._registry.get(call).value
         spec["audiences"] = spec.get("audiences") or list(AUDIENCES)
         spec["expirationSeconds"] = seconds = spec.get("expirationSeconds") or _HOUR
-        errors = _expiration(seconds)
-        if errors:
-            raise status.invalid(KIND.group, KIND.kind, "", errors)
-        claims = self._claims(account, spec, self._bound(call, spec.get("boundObjectRef")))
         created = self._identity.now()
         names |= {
             "name": call.name,
@@ -68,10 +69,15 @@ class TokenRequestHandler:
             "uid": account["metadata"]["uid"],
             "creationTimestamp": meta.format_time(created),
         }
+        errors = _expiration(seconds)
+        if errors:
+            raise status.invalid(KIND.group, KIND.kind, "", errors)
+        await self._registry.chain.validate(attributes)
+        claims = self._claims(account, spec, self._bound(call, spec.get("boundObjectRef")))
         spec.setdefault("boundObjectRef", None)
         expires = meta.format_time(created + timedelta(seconds=seconds))
         told = {"token": self._tokens.issue(claims), "expirationTimestamp": expires}
-        return {**asked, "metadata": names, "spec": spec, "status": told}
+        return {**asked, "status": told}
 
     def _claims(self, account: Object, spec: Object, bound: Object) -> Object:
         now = int(self._identity.now().timestamp())

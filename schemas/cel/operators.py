@@ -271,6 +271,8 @@ def select(value: Any, key: str) -> Any:
         return value[key]
     if isinstance(value, Optional):
         return optional_index(value, key)
+    if value is None:
+        raise KeyError(key)
     raise EvalError(NO_OVERLOAD)
 
 

@@ -72,6 +72,10 @@ def _webhook(webhook: Object, path: str) -> list[FieldError]:
         errors += rule_errors(rule, f"{path}.rules[{index}]")
     for member in ("namespaceSelector", "objectSelector"):
         errors += checks.label_selector(webhook.get(member), f"{path}.{member}")
+    if webhook.get("matchConditions"):
+        from inkube.schemas.webhooks import conditions  # with CEL, when it is needed
+
+        errors += conditions.validate(webhook["matchConditions"], f"{path}.matchConditions")
     return errors
 
 

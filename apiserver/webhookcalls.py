@@ -1,0 +1,115 @@
+"""The HTTP side of admission webhooks: one POST, its time limit, its authority, its failures.
+
+Failures read as Go's do. Follows apiserver/pkg/util/webhook/client.go. A service is looked up and
+refused: there is no cluster network to reach it through.
+"""
+
+import asyncio
+import base64
+import math
+import ssl
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from inkube.schemas.gotext import quote
+from inkube.schemas.webhooks import replies
+from inkube.schemas.webhooks.replies import ReplyError
+from inkube.storage.store import BaseStore
+
+if TYPE_CHECKING:
+    import aiohttp
+
+Object = dict[str, Any]
+MAX_ANSWER = 16 * 1024 * 1024
+_UNKNOWN_AUTHORITY = (18, 19, 20, 21)  # X509_V_ERR_…: self-signed, no issuer found
+_HEADERS = {"Content-Type": "application/json", "Accept": "application/json, */*"}
+
+
+class WebhookCaller:
+    """Sends reviews. The client, and aiohttp's client half with it, is made on first use."""
+
+    def __init__(self, store: BaseStore) -> None:
+        self._store = store
+        self._session: aiohttp.ClientSession | None = None
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        if self._session is not None:
+            await self._session.close()
+
+    async def post(self, client: Object, review: bytes, *, version: str, seconds: float) -> Object:
+        """The decoded review of the answer. Raises ReplyError."""
+        url = f"{self._address(client)}?timeout={math.ceil(seconds)}s"
+        service = client.get("service")
+        if service is not None:
+            raise ReplyError(f'Post "{url}": {self._no_service(service)}')
+        try:
+            async with asyncio.timeout(seconds):
+                code, body, kind = await self._exchange(client, url, review)
+        except TimeoutError as error:
+            raise ReplyError(f'Post "{url}": context deadline exceeded') from error
+        return replies.document(code, body, content_type=kind, version=version)
+
+    async def _exchange(self, client: Object, url: str, review: bytes) -> tuple[int, bytes, str]:
+        import aiohttp
+
+        if self._session is None:
+            self._session = aiohttp.ClientSession(headers=_HEADERS, timeout=aiohttp.ClientTimeout())
+        try:
+            context = _context(client.get("caBundle") or "")
+            async with self._session.post(url, data=review, ssl=context) as response:
+                body = await response.content.read(MAX_ANSWER)
+                while body and not response.content.at_eof() and len(body) < MAX_ANSWER:
+                    body += await response.content.read(MAX_ANSWER - len(body))
+                return response.status, body, response.headers.get("Content-Type", "")
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise ReplyError(f'Post "{url}": {_trouble(error)}') from error
+
+    def _address(self, client: Object) -> str:
+        service = client.get("service")
+        if service is None:
+            return str(client["url"])
+        path = str(service.get("path") or "").lstrip("/")
+        port = service.get("port") or 443
+        return f"https://{service['name']}.{service['namespace']}.svc:{port}/{path}"
+
+    def _no_service(self, service: Object) -> str:
+        name = quote(service["name"])
+        found = self._store.get(f"/registry/services/{service['namespace']}/{service['name']}")
+        if found is None:
+            return f"service {name} not found"
+        return (
+            f"service {name} cannot be reached: this server is in no cluster network; "
+            "use clientConfig.url"
+        )
+
+
+@lru_cache(maxsize=64)
+def _context(bundle: str) -> ssl.SSLContext:
+    """TLS that trusts a base64 bundle of PEM certificates, or the system's where it is empty."""
+    authorities = base64.b64decode(bundle).decode("ascii") if bundle else None
+    return ssl.create_default_context(cadata=authorities)
+
+
+def _trouble(error: Exception) -> str:
+    """Go's words for a connection that came to nothing."""
+    import aiohttp
+
+    cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        why = cause.verify_message
+        if cause.verify_code in _UNKNOWN_AUTHORITY:
+            why = "certificate signed by unknown authority"
+        return f"tls: failed to verify certificate: x509: {why}"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        where = f"{error.host}:{error.port}"
+        if isinstance(cause, ConnectionRefusedError):
+            return f"dial tcp {where}: connect: connection refused"
+        if isinstance(error, aiohttp.ClientConnectorDNSError):
+            return f"dial tcp: lookup {error.host}: no such host"
+        return f"dial tcp {where}: {cause}"
+    if isinstance(error, aiohttp.ServerDisconnectedError | ConnectionResetError):
+        return "EOF"
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return "unexpected EOF"
+    return str(error)

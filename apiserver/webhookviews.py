@@ -1,0 +1,240 @@
+"""One write as webhooks see it: at the version their rules name, a scale as a Scale.
+
+Follows generic/webhook.go (ShouldCallHook), predicates/namespace and generic/conversion.go.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from inkube.apiserver.admission import Attributes
+from inkube.apiserver.auth.authorizer import Authorizer
+from inkube.apiserver.calls import Call, User
+from inkube.apiserver.options import DeleteOptions
+from inkube.apiserver.resources import Served
+from inkube.schemas import metadecoding, status
+from inkube.schemas.builtin import decoding as builtin_decoding
+from inkube.schemas.meta import GVK, GVR
+from inkube.schemas.unmarshal import DecodeError
+from inkube.schemas.webhooks import conditions, matching, review
+from inkube.schemas.webhooks.matching import Hook
+from inkube.schemas.webhooks.review import Facts, Seen
+from inkube.storage.store import BaseStore
+
+if TYPE_CHECKING:
+    from inkube.apiserver.celauthorizer import CELAuthorizer, ResourceCheck
+
+Object = dict[str, Any]
+_SCALE = GVK("autoscaling", "v1", "Scale")
+_VERBS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
+
+
+class Asking:
+    """What is asked about one write; follows the object as it changes."""
+
+    def __init__(self, attributes: Attributes, store: BaseStore, authorizer: Authorizer) -> None:
+        self.attributes = attributes
+        self.call: Call = attributes.call
+        self._store = store
+        self._authorizer = authorizer
+        self._is_scale = self.call.subresource == "scale"
+        self.facts = _facts(attributes)
+        self._request = matching.Request(
+            attributes.operation, self.call.served.gvr, self.call.subresource, self.facts.namespace
+        )
+
+    def concerns(self, hook: Hook) -> Seen | None:
+        """What a webhook is shown, None where it is not asked. Raises StatusError 403, 404."""
+        attributes = self.attributes
+        if not matching.either_matches(hook.objects, attributes.object, attributes.old):
+            return None
+        versions = self.call.resource.versions.values()
+        others = (served.gvr for served in versions if served.version.served)
+        resource = hook.match(self._request, others)
+        if resource is None or not self._in_namespace(hook):
+            return None
+        seen = self._seen(resource)
+        return seen if self._conditions_hold(hook, seen) else None
+
+    def _in_namespace(self, hook: Hook) -> bool:
+        resource, namespace = self.call.served.gvr.resource, self.facts.namespace
+        if not hook.namespaces or (not namespace and resource != "namespaces"):
+            return True
+        obj = self.attributes.object
+        if resource == "namespaces" and not self.call.subresource and obj is not None:
+            return matching.matches(hook.namespaces, matching.labels_of(obj))
+        entry = self._store.get(f"/registry/namespaces/{namespace}")
+        if entry is None:
+            raise status.not_found("", "namespaces", namespace)
+        return matching.matches(hook.namespaces, matching.labels_of(entry.value))
+
+    def _conditions_hold(self, hook: Hook, seen: Seen) -> bool:
+        if not hook.conditions:
+            return True
+        from inkube.apiserver.celauthorizer import CELAuthorizer  # with CEL, when it is needed
+
+        authorizer = CELAuthorizer(self._authorizer, self.call.user)
+        variables = {
+            "object": seen.object,
+            "oldObject": seen.old,
+            "request": review.request(self.facts, seen, ""),
+            "namespaceObject": None,
+            "authorizer": authorizer,
+            "authorizer.requestResource": self._own_check(authorizer),
+        }
+        try:
+            return conditions.hold(hook.conditions, variables, ignores=hook.ignores_failures)
+        except conditions.ConditionError as error:
+            group, plural = self.call.resource.group, self.call.resource.plural
+            raise status.forbidden(group, plural, self.facts.name, str(error)) from error
+
+    def _own_check(self, authorizer: "CELAuthorizer") -> "ResourceCheck":
+        """The resource of the request itself, to be checked."""
+        resource, facts = self.facts.resource, self.facts
+        check = authorizer.group(resource.group).resource(resource.resource)
+        return check.subresource(facts.subresource).namespace(self.call.namespace).name(facts.name)
+
+    def _seen(self, resource: GVR) -> Seen:
+        served = self.call.resource.versions[resource.version]
+        own = self.facts.kind == self.call.served.gvk
+        kind = served.gvk if own else self.facts.kind
+        obj, old = self.attributes.object, self.attributes.old
+        return Seen(kind, resource, self._view(obj, served), self._view(old, served))
+
+    def _view(self, obj: Object | None, served: Served) -> Object | None:
+        if obj is None:
+            return None
+        if self._is_scale:
+            from inkube.apiserver import scale
+
+            return scale.to_scale(self.call, obj, lenient=True, owned=True)
+        if served is self.call.served:
+            return obj
+        return self.call.resource.strategy.from_storage(obj, served)
+
+    def change(self, seen: Seen, patched: Object) -> bool:
+        """Take over what a patch made of what was seen; whether anything is different."""
+        obj = self.attributes.object
+        assert obj is not None, "only what there is can be patched"
+        if self._is_scale:
+            return _rescale(self.call, obj, patched)
+        served = self.call.resource.versions[seen.resource.version]
+        new = _decoded(self.call, served, patched, self.facts.kind)
+        if _text(new) == _text(seen.object):
+            return False
+        if served is not self.call.served:
+            new = self.call.resource.strategy.from_storage(new, self.call.served)
+        obj.clear()
+        obj.update(new)
+        return True
+
+
+def _text(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def _decoded(call: Call, served: Served, patched: Object, kind: GVK) -> Object:
+    """A patched object with its types, pruned and defaulted. Raises StatusError 500.
+
+    `kind` is another than the resource's where a subresource takes objects of its own.
+    """
+    if not isinstance(patched.get("metadata"), dict):
+        patched["metadata"] = {}
+    if not call.resource.builtin:
+        served.schema.prune_and_default(patched, None, lenient=True)
+        patched["metadata"] = metadecoding.decode(patched["metadata"], [], lenient=True)
+        return patched
+    foreign = kind != call.served.gvk
+    named = kind if foreign else served.gvk
+    patched["apiVersion"], patched["kind"] = named.api_version, named.kind
+    try:
+        if foreign:
+            return builtin_decoding.decode(patched, kind).object
+        return call.resource.strategy.decode(served, patched, None)
+    except (DecodeError, builtin_decoding.DecodeError) as error:
+        raise internal(str(error)) from error
+
+
+def internal(why: str) -> status.StatusError:
+    """apierrors.NewInternalError."""
+    error = status.internal(f"Internal error occurred: {why}")
+    error.details = {"causes": [{"message": why}]}
+    return error
+
+
+def _rescale(call: Call, obj: Object, patched: Object) -> bool:
+    """Carry a patched Scale's replicas back into the object."""
+    paths = call.served.version.scale
+    assert paths is not None, "checked by the handler"
+    replicas = (patched.get("spec") or {}).get("replicas") or 0
+    if type(replicas) is not int:
+        raise internal("json: cannot unmarshal value into Go struct field ScaleSpec.spec.replicas")
+    *parents, leaf = paths.spec_replicas.lstrip(".").split(".")
+    target = obj
+    for part in parents:
+        target = target.setdefault(part, {})
+    changed = target.get(leaf) != replicas
+    target[leaf] = replicas
+    return changed
+
+
+def _facts(attributes: Attributes) -> Facts:
+    call = attributes.call
+    namespace = call.namespace
+    if call.resource.builtin and call.resource.plural == "namespaces":
+        namespace = call.name
+    return Facts(
+        kind=_kind(attributes),
+        resource=call.served.gvr,
+        subresource=call.subresource,
+        name="" if call.in_collection else call.name,
+        namespace=namespace,
+        operation=attributes.operation,
+        user=_user(call.user),
+        dry_run=attributes.dry_run,
+        options=_options(attributes),
+    )
+
+
+def _kind(attributes: Attributes) -> GVK:
+    """What the request carries: some subresources have a kind of their own."""
+    call, obj = attributes.call, attributes.object
+    if call.subresource == "scale":
+        return _SCALE
+    if not call.subresource or obj is None or obj.get("kind") == call.served.kind:
+        return call.served.gvk
+    return GVK.of(obj.get("apiVersion", ""), obj.get("kind", ""))
+
+
+def _user(user: User) -> Object:
+    """authentication/v1 UserInfo."""
+    found: Object = {"username": user.name, "uid": user.uid, "groups": list(user.groups)}
+    found["extra"] = {key: list(values) for key, values in user.extra}
+    return {key: value for key, value in found.items() if value}
+
+
+def _options(attributes: Attributes) -> Object:
+    """The options object of the verb."""
+    told: Object = {"kind": _VERBS[attributes.operation], "apiVersion": "meta.k8s.io/v1"}
+    if attributes.delete_options is not None:
+        told |= _delete_options(attributes.delete_options)
+    if attributes.dry_run:
+        told["dryRun"] = ["All"]
+    options = attributes.call.options
+    if attributes.operation != "DELETE":
+        if options.field_manager:
+            told["fieldManager"] = options.field_manager
+        if options.told_validation:
+            told["fieldValidation"] = options.told_validation
+    return told
+
+
+def _delete_options(options: DeleteOptions) -> Object:
+    preconditions = {"uid": options.uid, "resourceVersion": options.resource_version}
+    found: Object = {
+        "gracePeriodSeconds": options.grace,
+        "preconditions": {k: v for k, v in preconditions.items() if v is not None} or None,
+        "orphanDependents": options.orphan,
+        "propagationPolicy": options.propagation,
+    }
+    return {key: value for key, value in found.items() if value is not None}

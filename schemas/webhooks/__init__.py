@@ -1,0 +1,9 @@
+"""Admission webhooks without the network: who is asked, what is sent, what an answer means.
+
+    matching    which webhooks of a configuration a request concerns
+    conditions  matchConditions
+    review      the AdmissionReview and its answer
+    replies     the HTTP answer before it is a review
+
+Follows apiserver/pkg/admission/plugin/webhook.
+"""

@@ -1,0 +1,90 @@
+"""matchConditions of a webhook: every one has to hold.
+
+Follows plugin/webhook/matchconditions/matcher.go.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+from inkube.schemas import cel, fielderrors, names
+from inkube.schemas.cel import types
+from inkube.schemas.cel.authorizer import AUTHORIZER, RESOURCE_CHECK
+from inkube.schemas.cel.decls import Decl
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.policies.environment import NAMESPACE, REQUEST
+
+MAX_CONDITIONS: Final = 64
+_VARIABLES: Final[dict[str, Decl]] = {
+    "object": Decl.of(types.DYN),
+    "oldObject": Decl.of(types.DYN),
+    "request": REQUEST,
+    "namespaceObject": NAMESPACE,
+    "authorizer": Decl.of(AUTHORIZER),
+    "authorizer.requestResource": Decl.of(RESOURCE_CHECK),
+}
+
+
+class ConditionError(Exception):
+    """Conditions that could not be decided; the text names every one."""
+
+
+@lru_cache(maxsize=1024)
+def _program(expression: str) -> cel.Program:
+    return cel.compile(expression, _VARIABLES)
+
+
+def hold(expressions: Sequence[str], variables: Mapping[str, Any], *, ignores: bool) -> bool:
+    """Whether all hold. One that is false beats errors; `ignores` reads errors as false.
+
+    Raises ConditionError.
+    """
+    errors: list[str] = []
+    for expression in expressions:
+        try:
+            if _program(expression).evaluate(variables) is not True:
+                return False
+        except cel.CelError as error:
+            errors.append(f"expression '{expression}' resulted in error: {error}")
+    if not errors:
+        return True
+    if ignores:
+        return False
+    texts = list(dict.fromkeys(errors))
+    raise ConditionError(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+
+
+def validate(found: Sequence[dict[str, Any]], path: str) -> list[FieldError]:
+    """What is wrong with the conditions of a configuration (validateMatchConditions)."""
+    errors: list[FieldError] = []
+    if len(found) > MAX_CONDITIONS:
+        errors.append(fielderrors.too_many(path, len(found), MAX_CONDITIONS))
+    seen: set[str] = set()
+    for index, condition in enumerate(found):
+        place, name = f"{path}[{index}]", condition.get("name") or ""
+        errors += _expression_errors(condition.get("expression") or "", f"{place}.expression")
+        if not name:
+            errors.append(fielderrors.required(f"{place}.name"))
+        else:
+            why = names.label_key(name)
+            errors += [fielderrors.invalid(f"{place}.name", name, text) for text in why]
+        if name in seen:
+            errors.append(fielderrors.duplicate(f"{place}.name", name))
+        if name:
+            seen.add(name)
+    return errors
+
+
+def _expression_errors(text: str, path: str) -> list[FieldError]:
+    text = text.strip()
+    if not text:
+        return [fielderrors.required(path)]
+    try:
+        result = _program(text).expression.type
+    except cel.CompileError as error:
+        return [fielderrors.invalid(path, text, f"compilation failed: {error}")]
+    except cel.ProgramError as error:
+        return [fielderrors.invalid(path, text, f"program instantiation failed: {error}")]
+    if result != types.BOOL:
+        return [fielderrors.invalid(path, text, f"must evaluate to bool but got {result}")]
+    return []

@@ -1,0 +1,88 @@
+"""The HTTP answer of a webhook before it is a review: client-go's words for what is wrong.
+
+Follows client-go/rest/request.go (transformResponse, Into) and NewGenericServerResponse.
+"""
+
+from typing import Any
+
+import orjson
+
+from inkube.schemas import gotext
+from inkube.schemas.unmarshal import cannot_unmarshal
+from inkube.schemas.webhooks.review import GROUP, KIND
+
+Object = dict[str, Any]
+_SCHEME = 'in scheme "k8s.io/apiserver/pkg/util/webhook/client.go:71"'
+_HEAD = (
+    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
+    'Kind string "json:\\"kind,omitempty\\"" }'
+)
+_TEXTS = {
+    400: "the server rejected our request for an unknown reason",
+    401: "the server has asked for the client to provide credentials",
+    404: "the server could not find the requested resource",
+    405: "the server does not allow this method on the requested resource",
+    409: "the server reported a conflict",
+    422: "the server rejected our request due to an error in our request",
+    429: "the server has received too many requests and has asked us to try again later",
+    503: "the server is currently unable to handle the request",
+    504: (
+        "the server was unable to return a response in the time allotted, but may still be "
+        "processing the request"
+    ),
+}
+
+
+class ReplyError(Exception):
+    """An answer that is no review."""
+
+
+def document(code: int, body: bytes, *, content_type: str, version: str) -> Object:
+    """The review of an answer to one of `version`. Raises ReplyError."""
+    if not 200 <= code <= 206:
+        raise ReplyError(_failure(code, body))
+    if not body:
+        raise ReplyError(
+            f"0-length response with status code: {code} and content type: {content_type}"
+        )
+    try:
+        found: Any = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        found = body.decode(errors="replace")  # read as YAML, text is a string
+    if not isinstance(found, dict):
+        why = cannot_unmarshal(found, _HEAD).text
+        raise ReplyError(f"couldn't get version/kind; json parse error: {why}")
+    _check_kind(found, version)
+    return found
+
+
+def _check_kind(found: Object, version: str) -> None:
+    """A kind that is left out is taken for the expected one."""
+    api_version = found.get("apiVersion") or f"{GROUP}/{version}"
+    kind = found.get("kind") or KIND
+    if kind != KIND or api_version not in (f"{GROUP}/v1", f"{GROUP}/v1beta1"):
+        raise ReplyError(
+            f"no kind {gotext.quote(str(kind))} is registered for version "
+            f"{gotext.quote(str(api_version))} {_SCHEME}"
+        )
+    told = api_version.rpartition("/")[2]
+    if told != version:
+        raise ReplyError(f"converting ({told}.{KIND}) to ({version}.{KIND}): unknown conversion")
+
+
+def _failure(code: int, body: bytes) -> str:
+    try:
+        told = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        told = None
+    if isinstance(told, dict) and told.get("kind") == "Status" and told.get("message"):
+        return str(told["message"])
+    if code in _TEXTS:
+        return _TEXTS[code]
+    text = body.decode(errors="replace").strip() or "unknown"
+    if code in (403, 406, 415):
+        return text
+    if code >= 500:
+        shown = gotext.quote(text)
+        return f"an error on the server ({shown}) has prevented the request from succeeding"
+    return f"the server responded with the status code {code} but did not return more information"

@@ -1,0 +1,220 @@
+"""AdmissionReview: what a webhook is sent, and what its answer means.
+
+Follows plugin/webhook/request/admissionreview.go and plugin/webhook/errors.
+"""
+
+import base64
+import binascii
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from inkube.schemas import gotext, status
+from inkube.schemas.meta import GVK, GVR
+from inkube.schemas.unmarshal import cannot_unmarshal
+
+Object = dict[str, Any]
+GROUP: Final = "admission.k8s.io"
+KIND: Final = "AdmissionReview"
+_RESPONSE: Final = "AdmissionResponse.response"
+
+
+class InvalidAnswerError(Exception):
+    """An answer that cannot be used; the text follows `failed calling webhook "x": `."""
+
+
+class Rejection(status.StatusError):
+    """A webhook's no, with the status it chose."""
+
+    def __init__(self, hook: str, result: Object | None) -> None:
+        result = result or {}
+        reason, code = result.get("reason") or "", result.get("code") or 0
+        why = result.get("message") or reason
+        denied = f"admission webhook {gotext.quote(hook)} denied the request"
+        message = f"{denied}: {why}" if why else f"{denied} without explanation"
+        super().__init__(max(code, 400), reason, message, details=result.get("details"))
+        self.metadata = result.get("metadata") or {}
+        told = result.get("status")
+        self.status = told if told and told != "Success" else "Failure"
+        seconds = (self.details or {}).get("retryAfterSeconds")
+        if seconds:
+            self.headers["Retry-After"] = str(seconds)
+
+    def body(self) -> Object:
+        """The Status with the webhook's own word for failure."""
+        return {**super().body(), "status": self.status}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A request as one webhook sees it: `kind` and `resource` may be another version's."""
+
+    kind: GVK
+    resource: GVR
+    object: Object | None
+    old: Object | None
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is the same for every webhook of a request."""
+
+    kind: GVK
+    resource: GVR
+    subresource: str
+    name: str
+    namespace: str
+    operation: str
+    user: Object
+    dry_run: bool
+    options: Object
+
+
+def request(facts: Facts, seen: Seen, uid: str) -> Object:
+    """AdmissionRequest, without object and oldObject: also what conditions call `request`."""
+    found: Object = {"uid": uid, "kind": seen.kind._asdict(), "resource": seen.resource._asdict()}
+    if facts.subresource:
+        found["subResource"] = facts.subresource
+    found["requestKind"] = facts.kind._asdict()
+    found["requestResource"] = facts.resource._asdict()
+    if facts.subresource:
+        found["requestSubResource"] = facts.subresource
+    if facts.name:
+        found["name"] = facts.name
+    if facts.namespace:
+        found["namespace"] = facts.namespace
+    found["operation"] = facts.operation
+    found["userInfo"] = facts.user
+    found["dryRun"] = facts.dry_run
+    found["options"] = facts.options
+    return found
+
+
+def build(facts: Facts, seen: Seen, *, uid: str, version: str) -> bytes:
+    """The AdmissionReview as JSON."""
+    asked = request(facts, seen, uid)
+    dry_run, options = asked.pop("dryRun"), asked.pop("options")
+    asked |= {"object": seen.object, "oldObject": seen.old, "dryRun": dry_run, "options": options}
+    return orjson.dumps({"kind": KIND, "apiVersion": f"{GROUP}/{version}", "request": asked})
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a webhook said."""
+
+    allowed: bool
+    result: Object | None
+    patch: bytes
+    patch_type: str
+    warnings: tuple[str, ...]
+
+
+_MEMBERS = (
+    ("uid", str, "types.UID"),
+    ("allowed", bool, "bool"),
+    ("patch", str, "[]uint8"),
+    ("patchType", str, "v1.PatchType"),
+    ("warnings", list, "[]string"),
+    ("auditAnnotations", dict, "map[string]string"),
+)
+_STATUS = (
+    ("status", str, "string"),
+    ("message", str, "string"),
+    ("reason", str, "v1.StatusReason"),
+    ("code", int, "int32"),
+    ("details", dict, "v1.StatusDetails"),
+    ("metadata", dict, "v1.ListMeta"),
+)
+
+
+def read(document: Object, *, uid: str, version: str, mutating: bool) -> Answer:
+    """The answer in a decoded review. Raises InvalidAnswerError."""
+    response = document.get("response")
+    if response is not None:
+        _check_types(response)
+    try:
+        _verify(document, response, uid=uid, version=version)
+        patch, patch_type = _patch(response or {}, version=version, mutating=mutating)
+    except InvalidAnswerError as error:
+        raise InvalidAnswerError(f"received invalid webhook response: {error}") from error
+    response = response or {}
+    warnings = tuple(response.get("warnings") or ())
+    allowed = bool(response.get("allowed"))
+    return Answer(allowed, response.get("status"), patch, patch_type, warnings)
+
+
+def _verify(document: Object, response: Object | None, *, uid: str, version: str) -> None:
+    if response is None:
+        raise InvalidAnswerError("webhook response was absent")
+    if version != "v1":
+        return
+    told = response.get("uid") or ""
+    if told != uid:
+        raise InvalidAnswerError(
+            f"expected response.uid={gotext.quote(uid)}, got {gotext.quote(told)}"
+        )
+    found = GVK.of(document.get("apiVersion") or "", document.get("kind") or "")
+    if found != (GROUP, version, KIND):
+        raise InvalidAnswerError(
+            f"expected webhook response of {GROUP}/{version}, Kind={KIND}, "
+            f"got {found.group}/{found.version}, Kind={found.kind}"
+        )
+
+
+def _patch(response: Object, *, version: str, mutating: bool) -> tuple[bytes, str]:
+    try:
+        patch = base64.b64decode(response.get("patch") or "", validate=True)
+    except binascii.Error as error:
+        raise InvalidAnswerError(f"illegal base64 data: {error}") from error
+    kind: str | None = response.get("patchType")
+    if version != "v1":
+        return (patch, "JSONPatch") if mutating else (b"", "")
+    if not mutating:
+        for member, found in (("patch", patch), ("patchType", kind is not None)):
+            if found:
+                raise InvalidAnswerError(f"validating webhook may not return response.{member}")
+    if patch and kind is None:
+        raise InvalidAnswerError("webhook returned response.patch but not response.patchType")
+    if not patch and kind is not None:
+        raise InvalidAnswerError("webhook returned response.patchType but not response.patch")
+    if kind == "":
+        raise InvalidAnswerError('webhook returned invalid response.patchType of ""')
+    return patch, kind or ""
+
+
+def _check_types(response: Any) -> None:
+    if not isinstance(response, dict):
+        why = cannot_unmarshal(response, "v1.AdmissionResponse", "AdmissionReview.response")
+        raise InvalidAnswerError(f"failed to call webhook: {why.text}")
+    _check_members(response, _MEMBERS, _RESPONSE)
+    for text in response.get("warnings") or ():
+        _check_members({"warnings": text}, (("warnings", str, "string"),), _RESPONSE)
+    told = response.get("status")
+    if told is not None:
+        _check_members(response, (("status", dict, "v1.Status"),), _RESPONSE)
+        _check_members(told, _STATUS, "Status.response.status")
+
+
+def _check_members(obj: Object, members: tuple[tuple[str, type, str], ...], path: str) -> None:
+    for member, kind, go_type in members:
+        value = obj.get(member)
+        if value is not None and type(value) is not kind:
+            why = cannot_unmarshal(value, go_type, f"{path}.{member}")
+            raise InvalidAnswerError(f"failed to call webhook: {why.text}")
+
+
+def operations(patch: bytes) -> list[Any]:
+    """The operations of a JSON patch. Raises InvalidAnswerError."""
+    prefix = "received undecodable patch in webhook response: "
+    try:
+        found = orjson.loads(patch)
+    except orjson.JSONDecodeError as error:
+        raise InvalidAnswerError(f"{prefix}{error}") from error
+    if found is not None and not isinstance(found, list):
+        raise InvalidAnswerError(prefix + cannot_unmarshal(found, "jsonpatch.Patch").text)
+    for operation in found or ():
+        if operation is not None and not isinstance(operation, dict):
+            why = cannot_unmarshal(operation, "jsonpatch.Operation").text
+            raise InvalidAnswerError(prefix + why)
+    return found or []
