@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from inkube.apiserver import intake
+from inkube.apiserver import conversions, intake
 from inkube.apiserver.admission import Attributes, Operation, Plugin
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.resources import Resource
@@ -114,7 +114,7 @@ class MutatingWebhooks(Webhooks):
         rounds = _Rounds()
         for again in (False, True):
             for hook in hooks:
-                seen = asking.concerns(hook)
+                seen = await _concerns(asking, hook)
                 if seen is None or (again and hook not in rounds.due):
                     continue
                 if await self._ask(hook, asking, seen):
@@ -137,7 +137,8 @@ class MutatingWebhooks(Webhooks):
             raise _failed(hook, error) from error
         if not operations or seen.object is None:
             return False
-        return asking.change(seen, _patched(seen.object, operations))
+        patched = _patched(seen.object, operations)
+        return await conversions.settled(asking.call.resource, lambda: asking.change(seen, patched))
 
 
 class ValidatingWebhooks(Webhooks):
@@ -150,7 +151,9 @@ class ValidatingWebhooks(Webhooks):
         if not hooks:
             return
         asking = self._asking(attributes)
-        asked = [(hook, seen) for hook in hooks if (seen := asking.concerns(hook)) is not None]
+        asked = [
+            (hook, seen) for hook in hooks if (seen := await _concerns(asking, hook)) is not None
+        ]
         outcomes = await asyncio.gather(
             *(self._ask(hook, asking, seen) for hook, seen in asked), return_exceptions=True
         )
@@ -179,6 +182,11 @@ class _Rounds:
         self.wanted = True
         self.due.update(self.called)
         self.called.clear()
+
+
+async def _concerns(asking: Asking, hook: Hook) -> Seen | None:
+    """What a webhook is to see, in the version it matches."""
+    return await conversions.settled(asking.call.resource, lambda: asking.concerns(hook))
 
 
 def _operations(hook: Hook, answer: Answer, seen: Seen) -> list[Any]:

@@ -22,7 +22,7 @@ from inkube.schemas.webhooks.review import Facts, Seen
 from inkube.storage.store import BaseStore
 
 if TYPE_CHECKING:
-    from inkube.apiserver.celauthorizer import CELAuthorizer, ResourceCheck
+    from inkube.apiserver.policychecks import ResourceCheck, UserAuthorizer
 
 Object = dict[str, Any]
 _SCALE = GVK("autoscaling", "v1", "Scale")
@@ -71,9 +71,9 @@ class Asking:
     def _conditions_hold(self, hook: Hook, seen: Seen) -> bool:
         if not hook.conditions:
             return True
-        from inkube.apiserver.celauthorizer import CELAuthorizer  # with CEL, when it is needed
+        from inkube.apiserver.policychecks import UserAuthorizer  # with CEL, when it is needed
 
-        authorizer = CELAuthorizer(self._authorizer, self.call.user)
+        authorizer = UserAuthorizer(self._authorizer, self.call.user)
         variables = {
             "object": seen.object,
             "oldObject": seen.old,
@@ -88,7 +88,7 @@ class Asking:
             group, plural = self.call.resource.group, self.call.resource.plural
             raise status.forbidden(group, plural, self.facts.name, str(error)) from error
 
-    def _own_check(self, authorizer: "CELAuthorizer") -> "ResourceCheck":
+    def _own_check(self, authorizer: "UserAuthorizer") -> "ResourceCheck":
         """The resource of the request itself, to be checked."""
         resource, facts = self.facts.resource, self.facts
         check = authorizer.group(resource.group).resource(resource.resource)

@@ -163,8 +163,12 @@ class CRDController:
         return len((await self._client.list(resource)).items)
 
     def _reachable(self, definition: Definition) -> GVR:
-        """A served version; the storage version is served for the purpose where none is."""
-        served = next(definition.served(), None)
+        """A served version, the stored one before others, which would have to be converted.
+
+        Where none is served, the storage version is for the purpose.
+        """
+        stored = definition.storage_version
+        served = stored if stored.served else next(definition.served(), None)
         if served is None:
             served = replace(definition.storage_version, served=True)
             self._table.install(replace(definition, versions=(served,)))

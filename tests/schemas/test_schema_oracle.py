@@ -69,7 +69,8 @@ SCHEMAS = st.recursive(
 )
 VALUES = st.recursive(
     st.one_of(
-        st.none(), st.booleans(), NUMBERS, st.sampled_from([0.5, 2.0, -1.25]),
+        # no whole floats: draft 4 takes 2.0 for no integer, the reference for one
+        st.none(), st.booleans(), NUMBERS, st.sampled_from([0.5, 2.5, -1.25]),
         st.text("ab", max_size=4),
     ),
     lambda below: st.one_of(
