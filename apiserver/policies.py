@@ -6,6 +6,7 @@ Until the first binding is made a write costs one look at a flag, and what judge
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from inkube.apiserver import conversions
 from inkube.apiserver.admission import Attributes, Operation, Plugin
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.resources import Resource, Resources
@@ -49,7 +50,8 @@ class PolicyAdmission(Plugin):
             self._judged = self._judged or attributes.call.resource.plural == _JUDGING
             self._changed = self._changed or attributes.call.resource.plural == _CHANGING
         elif self._judged:
-            self._judge.judge(attributes)
+            judge, resource = self._judge, attributes.call.resource
+            await conversions.settled(resource, lambda: judge.judge(attributes))
 
     @cached_property
     def _judge(self) -> "Judge":
