@@ -74,9 +74,12 @@ class WebhookStrategy(Strategy):
         return fresh if orjson.dumps(fresh) != entry.data else entry.value
 
     def begin(self, objects: int = 0) -> None:
-        """Forget what is old, and remember so many at least from now on."""
+        """Forget what is old, and remember so many at least from now on.
+
+        A list of several is asked for as a whole, as the reference does.
+        """
         now = time.monotonic()
-        if now - self._since > KEPT:
+        if objects > 1 or now - self._since > KEPT:
             self._memo.clear()
             self._since = now
         self._memo.limit = max(LIMIT, 2 * objects)
@@ -138,6 +141,12 @@ async def ready(resource: Resource, served: Served, entries: Iterable[Entry]) ->
         return
     found = list(entries)
     strategy.begin(len(found))
+    await _fetch_missing(strategy, resource, served, found)
+
+
+async def _fetch_missing(
+    strategy: WebhookStrategy, resource: Resource, served: Served, found: list[Entry]
+) -> None:
     for _ in range(MAX_ROUNDS):
         needed = []
         for entry in found:
@@ -161,7 +170,10 @@ async def ready_changes(resource: Resource, served: Served, changes: Iterable[Ch
         for entry in (change.entry, change.previous)
         if entry is not None
     ]
-    await ready(resource, served, entries)
+    strategy = strategy_of(resource)
+    if strategy is not None:
+        strategy.begin()  # not as a list: many watchers share what was converted
+        await _fetch_missing(strategy, resource, served, entries)
 
 
 async def settled(resource: Resource, attempt: Callable[[], T]) -> T:
