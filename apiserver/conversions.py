@@ -19,7 +19,7 @@ from inkube.apiserver.resources import Resource, Served
 from inkube.apiserver.strategy import Strategy
 from inkube.apiserver.webhookcalls import WebhookCaller
 from inkube.schemas import conversionreview, status
-from inkube.schemas.conversionmemo import LIMIT, ConversionMemo, NeededError
+from inkube.schemas.conversionmemo import ConversionMemo, NeededError
 from inkube.schemas.conversionreview import ConversionError
 from inkube.schemas.webhooks.replies import ReplyError
 from inkube.storage.entry import Change, Entry
@@ -74,7 +74,7 @@ class WebhookStrategy(Strategy):
         return fresh if orjson.dumps(fresh) != entry.data else entry.value
 
     def begin(self, objects: int = 0) -> None:
-        """Forget what is old, and remember so many at least from now on.
+        """Forget what is old.
 
         A list of several is asked for as a whole, as the reference does.
         """
@@ -82,7 +82,10 @@ class WebhookStrategy(Strategy):
         if objects > 1 or now - self._since > KEPT:
             self._memo.clear()
             self._since = now
-        self._memo.limit = max(LIMIT, 2 * objects)
+
+    def make_room(self, objects: int) -> None:
+        """Remember so many at least: never fewer than another request still needs."""
+        self._memo.limit = max(self._memo.limit, 2 * objects)
 
     async def fetch(self, needed: Iterable[NeededError]) -> None:
         """Have them converted, one request for those of the same versions.
@@ -147,6 +150,7 @@ async def ready(resource: Resource, served: Served, entries: Iterable[Entry]) ->
 async def _fetch_missing(
     strategy: WebhookStrategy, resource: Resource, served: Served, found: list[Entry]
 ) -> None:
+    strategy.make_room(len(found))
     for _ in range(MAX_ROUNDS):
         needed = []
         for entry in found:
