@@ -34,10 +34,6 @@ class InProcessClient:
         self._resources = resources
         self._manager = manager
 
-    def as_manager(self, manager: str) -> "InProcessClient":
-        """The same client writing under another name."""
-        return InProcessClient(self._registry, self._resources, manager=manager)
-
     def is_namespaced(self, group: str, kind: str) -> bool:
         """Whether objects of the kind live in namespaces; False for unknown kinds."""
         resource = self._resources.by_kind(group, kind)

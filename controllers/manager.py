@@ -188,10 +188,6 @@ class Manager:
             if not informer.is_used:
                 await self.informers.drop(informer)
 
-    def trigger(self, name: str, key: Key) -> None:
-        """Let a controller look at a key now."""
-        self._running[name].queue.add(key)
-
     async def start(self) -> None:
         """Start informers and controllers."""
         self._is_started = True

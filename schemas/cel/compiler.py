@@ -12,7 +12,6 @@ from inkube.schemas.cel import compile_calls, compile_flow, operators
 from inkube.schemas.cel.adapting import adapter
 from inkube.schemas.cel.ast import (
     Call,
-    Const,
     Fold,
     Ident,
     ListNode,
@@ -264,8 +263,3 @@ def insert(mapping: dict[Any, Any], key: Any, found: Any) -> None:
 def shape_scope(names: Sequence[tuple[str, Decl]]) -> dict[str, Variable]:
     """The scope at the top of a rule: variables by position."""
     return {name: Variable(f"v{place}", shape) for place, (name, shape) in enumerate(names)}
-
-
-def constant_node(node: Node) -> bool:
-    """Whether the node is a literal or folds to one."""
-    return isinstance(node, Const) or fold(node) is not MISSING
