@@ -69,6 +69,11 @@ class Node:
         return self.raw.get("x-kubernetes-list-type") or ""
 
     @cached_property
+    def holds_list_types(self) -> bool:
+        """Whether a list type stands here or anywhere below."""
+        return self.holds("x-kubernetes-list-type")
+
+    @cached_property
     def list_map_keys(self) -> tuple[str, ...]:
         """The fields that tell items of a map list apart."""
         return tuple(self.raw.get("x-kubernetes-list-map-keys") or ())
