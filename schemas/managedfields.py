@@ -194,13 +194,14 @@ def track_update(
     version written in. Without `versions` entries of all versions are read as this one. Where
     fields cannot be told apart the entries stay as they are, as upstream does.
     """
-    old = ((live or {}).get("metadata") or {}).get("managedFields")
-    managed = _base(old, new, writer)
     metadata = new.setdefault("metadata", {})
-    metadata.pop("managedFields", None)
-    if live is None and not managed.owners and not typed.empty:
+    if live is None and not typed.empty and not metadata.get("managedFields"):
+        metadata.pop("managedFields", None)
         _track_first(new, typed, writer)
         return
+    old = ((live or {}).get("metadata") or {}).get("managedFields")
+    managed = _base(old, new, writer)
+    metadata.pop("managedFields", None)
     if managed.owners or live is None:
         before = bare(live) if live else {**typed.empty, "apiVersion": writer.api_version}
         try:

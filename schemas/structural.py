@@ -164,6 +164,8 @@ class Children(dict[str, Node | None]):
     def __missing__(self, name: str) -> Node | None:
         raw = self._declared.get(name)
         if raw is None:
+            if name in META_FIELDS:  # every object has them; the keys of maps are not kept
+                self[name] = self._additional
             return self._additional
         node = self[name] = Node(raw)
         return node

@@ -41,8 +41,7 @@ class Horizon:
     newest: int
 
 
-@dataclass(frozen=True, slots=True)
-class Missed:
+class Missed(NamedTuple):
     """What other writers appended, and how far they compacted."""
 
     records: Sequence[Record]
