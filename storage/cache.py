@@ -166,7 +166,8 @@ class Cache:
 
     def _remember(self, changes: Sequence[Change]) -> None:
         self._history.extend(changes)
-        self._history_bytes += sum(len(change.entry.data) for change in changes)
+        for change in changes:
+            self._history_bytes += len(change.entry.data)
         while (
             len(self._history) > self._options.history
             or self._history_bytes > self._options.history_bytes
@@ -191,11 +192,13 @@ class Cache:
 
     def _scopes(self, key: str) -> Sequence[str]:
         """The prefixes somebody subscribed to that this key is under."""
-        found = [key] if key in self._subscriptions else []
+        subscriptions = self._subscriptions
+        found = [key] if key in subscriptions else []
         end = key.find("/") + 1
         while end > 0:
-            if key[:end] in self._subscriptions:
-                found.append(key[:end])
+            scope = key[:end]
+            if scope in subscriptions:
+                found.append(scope)
             end = key.find("/", end) + 1
         return found
 
