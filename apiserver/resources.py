@@ -9,7 +9,6 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from inkube.schemas.builtin import decoding
-from inkube.schemas.compiled import CompiledSchema
 from inkube.schemas.definitions import Definition, Origin, Version
 from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.typed import TypedSchema, Versions
@@ -18,6 +17,7 @@ from inkube.storage.entry import Entry
 if TYPE_CHECKING:
     from inkube.apiserver.strategy import Strategy
     from inkube.schemas.cel.rules import RuleSet
+    from inkube.schemas.compiled import CompiledSchema
 
 Object = dict[str, Any]
 
@@ -35,8 +35,10 @@ class Served:
         self.kind = self.gvk.kind
 
     @cached_property
-    def schema(self) -> CompiledSchema:
-        """Pruning, defaulting and validation."""
+    def schema(self) -> "CompiledSchema":
+        """Pruning, defaulting and validation, loaded with the first custom object."""
+        from inkube.schemas.compiled import CompiledSchema
+
         return CompiledSchema(self.version.schema)
 
     @cached_property
