@@ -6,9 +6,9 @@ structuredmerge.go, managedfieldsupdater.go, skipnonapplied.go, stripmeta.go, ca
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from inkube.schemas import comparison, fieldsets, gotext
 from inkube.schemas.fieldsets import EMPTY, FieldSet
@@ -39,8 +39,7 @@ STRIPPED = fieldsets.union(
 """What no manager ever owns."""
 
 
-@dataclass(frozen=True, slots=True)
-class Writer:
+class Writer(NamedTuple):
     """Who writes, through what, and when.
 
     `kind`, where given, is what an applied configuration must be of. `time` is RFC 3339 in UTC,
@@ -52,7 +51,7 @@ class Writer:
     api_version: str
     subresource: str = ""
     time: str = ""
-    ignored: FieldSet = field(default_factory=dict)
+    ignored: FieldSet = EMPTY
     kind: str = ""
 
     def identity(self, operation: str) -> Manager:
