@@ -6,8 +6,8 @@ authority of clients.
 
 import secrets
 import ssl
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from inkube.apiserver import keyfiles, tls
 from inkube.apiserver.admission import Plugin
@@ -29,8 +29,7 @@ from inkube.storage.store import BaseStore
 MODES = ("AlwaysAllow", "RBAC")
 
 
-@dataclass(frozen=True, slots=True)
-class Security:
+class Security(NamedTuple):
     """What guards one server."""
 
     access: Access

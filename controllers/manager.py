@@ -10,7 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from inkube.controllers.client import Client, Selection
 from inkube.controllers.informer import Change, Informer, Informers, Key
@@ -26,8 +26,7 @@ DRAIN = 1.0
 """Cancelled reconciles get so many seconds to clean up when the manager stops."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """How a reconcile ended: `requeue_after` is when to look again, in seconds; 0 means never."""
 
     requeue_after: float = 0.0
@@ -41,13 +40,12 @@ def own_key(change: Change) -> Iterable[Key]:
     return (Key.of(change.object),)
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(NamedTuple):
     """A resource whose changes concern a controller; `keys` says which of its objects."""
 
     resource: GVR | str
     keys: Callable[[Change], Iterable[Key]] = own_key
-    selection: Selection = field(default_factory=Selection)
+    selection: Selection = Selection()
 
 
 Source = Callable[[Callable[[Key], None]], Callable[[], None]]

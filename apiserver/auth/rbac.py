@@ -6,7 +6,7 @@ Follows plugin/pkg/auth/authorizer/rbac/rbac.go and pkg/registry/rbac/validation
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from inkube.apiserver.auth import rules
 from inkube.apiserver.auth.attributes import MASTERS, Attributes, Decision
@@ -26,8 +26,7 @@ _NAMESPACED = "/registry/rolebindings/"
 _MAX_NAMESPACES = 4096  # indexes kept; more are made again when they are asked for
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(NamedTuple):
     """One subject of one binding."""
 
     binding: Object

@@ -6,10 +6,9 @@ OpenAPI does not (see `gotypes.txt`); `decoding` reads it, schemas handed out do
 
 import gzip
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -20,8 +19,7 @@ _FOLDER = Path(__file__).parent
 _ANYTHING: Schema = {"x-kubernetes-preserve-unknown-fields": True}
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """All types by name, and the names of the types of kinds by `group/version/kind`."""
 
     types: dict[str, Schema]
