@@ -182,9 +182,10 @@ class Resources:
         if load is not None:
             load()
 
-    def install(self, resource: Resource) -> None:
-        """Serve it from now on, instead of one of the same group and plural."""
-        self._table[resource.group, resource.plural] = resource
+    def install(self, *resources: Resource) -> None:
+        """Serve them from now on, instead of those of the same group and plural."""
+        for resource in resources:
+            self._table[resource.group, resource.plural] = resource
         self._changed()
 
     def uninstall(self, group: str, plural: str) -> None:
