@@ -4,7 +4,6 @@ import asyncio
 from functools import partial
 from typing import Any
 
-from inkube.apiserver.auth import roles as auth_roles
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.crds import GROUP, PLURAL, CRDStrategy
 from inkube.apiserver.identity import Identity
@@ -43,6 +42,8 @@ async def first_objects(client: InProcessClient, *, roles: bool) -> None:
     ]
     await asyncio.gather(*(_ensure(client, body) for body in namespaces))
     if roles:
+        from inkube.apiserver.auth import roles as auth_roles
+
         await asyncio.gather(*(_ensure(client, body) for body in auth_roles.objects()))
 
 

@@ -24,7 +24,7 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
-from inkube.apiserver import bodies, bootstrap, issuer, kubeconfig, logs, security
+from inkube.apiserver import bodies, bootstrap, issuer, logs, security
 from inkube.apiserver.admission import Chain, Plugin
 from inkube.apiserver.app import App, Endpoint, Parts, SubresourceHandlers
 from inkube.apiserver.catalog import LiveCatalog
@@ -146,7 +146,7 @@ class APIServer:
             MutatingWebhooks(self.store, lambda: self._dispatcher),
             ValidatingWebhooks(self.store, lambda: self._dispatcher),
             self._modules,
-            *self.security.plugins(),
+            *self.security.plugins,
             QuotaAdmission(self.store),
         ]
 
@@ -282,6 +282,8 @@ class APIServer:
 
     def kubeconfig(self) -> str:
         """A kubeconfig for this server, as YAML text."""
+        from inkube.apiserver import kubeconfig
+
         guards = self.security
         authority = guards.certificate.authority if guards.certificate else b""
         return kubeconfig.render(kubeconfig.Access(self.url, guards.token, authority))

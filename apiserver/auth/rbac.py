@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from inkube.apiserver.auth import rules
 from inkube.apiserver.auth.attributes import MASTERS, Attributes, Decision
-from inkube.apiserver.auth.rules import Rule
+from inkube.apiserver.auth.rules import EVERY_PATH, EVERYTHING, Rule
 from inkube.apiserver.calls import User
 from inkube.schemas import status
 from inkube.schemas.gotext import quote
@@ -19,8 +19,6 @@ from inkube.storage.store import BaseStore
 
 Object = dict[str, Any]
 GROUP = "rbac.authorization.k8s.io"
-EVERYTHING: Rule = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
-EVERY_PATH: Rule = {"nonResourceURLs": ["*"], "verbs": ["*"]}
 _CLUSTER = "/registry/clusterrolebindings/"
 _NAMESPACED = "/registry/rolebindings/"
 _MAX_NAMESPACES = 4096  # indexes kept; more are made again when they are asked for
