@@ -51,7 +51,7 @@ class WebhookStrategy(Strategy):
     def to_storage(self, resource: Resource, obj: Object) -> Object:
         storage = resource.storage
         if obj.get("apiVersion") == storage.api_version:
-            storage.schema.default(obj)
+            storage.schema.default_missing(obj)
             return obj
         stored = self.convert(obj, storage.api_version)
         storage.schema.prune_and_default(stored, None, lenient=True)

@@ -140,16 +140,16 @@ class Registry:
 
     async def _track(self, call: Call, old: Object | None, obj: Object) -> None:
         """Record who set what; ownership changes nothing else of the object."""
+        if not call.resource.definition.by_webhook:
+            ownership.track(call, old, obj, self.identity.now())
+            return
         meta = dict(obj["metadata"])
 
         def track() -> None:
             obj["metadata"] = dict(meta)
             ownership.track(call, old, obj, self.identity.now())
 
-        if call.resource.definition.by_webhook:
-            await conversions.settled(call.resource, track)
-        else:
-            ownership.track(call, old, obj, self.identity.now())
+        await conversions.settled(call.resource, track)
 
     async def ready(self, call: Call, *entries: Entry) -> None:
         """Fetch what a webhook has to convert before these can be viewed. Raises StatusError."""
@@ -157,11 +157,17 @@ class Registry:
             await conversions.ready(call.resource, call.served, entries)
 
     async def _stored(self, call: Call, obj: Object) -> Object:
-        resource, settled = call.resource, gojson.settle(obj)
-        stored = await conversions.settled(
-            resource, lambda: resource.strategy.to_storage(resource, settled)
-        )
-        if len(orjson.dumps(stored)) > MAX_OBJECT:
+        resource, data = call.resource, orjson.dumps(obj)
+        if gojson.may_hold_floats(data):
+            gojson.settle_numbers(obj)
+        if resource.definition.by_webhook:
+            stored = await conversions.settled(
+                resource, lambda: resource.strategy.to_storage(resource, obj)
+            )
+        else:
+            stored = resource.strategy.to_storage(resource, obj)
+        size = len(data) if stored is obj else len(orjson.dumps(stored))
+        if size > MAX_OBJECT:
             raise status.unknown("etcdserver: request is too large")
         return stored
 

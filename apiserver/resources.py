@@ -15,6 +15,7 @@ from inkube.schemas.typed import TypedSchema, Versions
 from inkube.storage.entry import Entry
 
 if TYPE_CHECKING:
+    from inkube.apiserver.admission import Plugin
     from inkube.apiserver.strategy import Strategy
     from inkube.schemas.cel.rules import RuleSet
     from inkube.schemas.compiled import CompiledSchema
@@ -101,6 +102,8 @@ class Resource:
         self.prefix: str = storage_prefix(definition) if stored_as is None else stored_as.prefix
         self.field_versions: Versions | None = None
         """How `ownership` reads managedFields of other versions; made on first use."""
+        self.plugins: dict[tuple[str, str], tuple[Plugin, ...]] = {}
+        """The admission plugins that have to do with it, by hook and operation."""
         self._renewed: dict[str, tuple[Entry, Object | None]] = {}
         """What was stored before `since`, and what it is today where that differs."""
 

@@ -120,7 +120,7 @@ class APIServer:
         self._outside = await self._stack.enter_async_context(contextlib.AsyncExitStack())
         self._defer_kinds()
         await bootstrap.first_objects(self.client, roles=self.options.authorization_mode == "RBAC")
-        crds.add(self.manager, Installer(self.resources, chain, self._by_webhook))
+        crds.add(self.manager, Installer(self.resources, self._by_webhook))
         if self.options.controllers:
             aggregation.add(self.manager, self.client)
             catalog = LiveCatalog(self.store, self.resources)

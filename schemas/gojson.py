@@ -27,6 +27,9 @@ _HEX = re.compile(rb"[0-9a-fA-F]{0,4}")
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _FRACTION = re.compile(rb"[:,[][-0-9]+[.e]")
 """Where orjson writes a float, and in some texts."""
+_FLAT = bytes.maketrans(b"123456789}]", b"000000000,,")
+_WHOLE, _EXPONENT = b".0,", b"e00,"
+"""How a whole float ends that orjson writes and 64 bits hold, once flat; so do some texts."""
 _LITERALS = {ord("t"): b"true", ord("f"): b"false", ord("n"): b"null"}
 _DIGITS = bytes(ord("0") if chr(byte).isdigit() and byte < 0x80 else byte for byte in range(256))
 _LONG = b"0" * 19
@@ -48,9 +51,11 @@ def loads(body: bytes) -> Any:
     return value
 
 
-def settle(value: Any) -> Any:
-    """`settle_numbers`, but a value whose JSON cannot hold a fraction or exponent is not walked."""
-    return settle_numbers(value) if _FRACTION.search(orjson.dumps(value)) else value
+def may_hold_floats(data: bytes) -> bool:
+    """Whether `settle_numbers` may change the value that has this text by orjson."""
+    # the pattern is slow, and few objects have either ending
+    flat = data.translate(_FLAT, b"+")
+    return (_WHOLE in flat or _EXPONENT in flat) and _FRACTION.search(data) is not None
 
 
 def settle_numbers(value: Any) -> Any:

@@ -48,6 +48,10 @@ class TypedSchema:
         """
         return comparison.owned(self.type, value, strict=strict)
 
+    def everything(self, value: Object) -> FieldSet:
+        """Every path of a value, in the reference's order. Raises UntypableError."""
+        return comparison.everything(self.type, value)
+
     def compare(self, old: Object, new: Object) -> Comparison:
         """What changed between two values. Raises UntypableError."""
         return comparison.compare(self.type, old, new)
