@@ -6,8 +6,7 @@ is another store, not another path. Follows apiserver/pkg/registry/generic/regis
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -30,8 +29,7 @@ MAX_OBJECT = 1_572_864  # etcd's default request limit, which the reference's cl
 GENERATE_RETRIES = 8  # as CreateWithGenerateName retries
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What a write led to. `object` is in the version of the call; `entry` the stored state."""
 
     entry: Entry
@@ -40,8 +38,7 @@ class Outcome:
     changed: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """How an update makes the new object from the old one (None: there is none).
 
     `retry` says whether a lost race may be tried again with the newer object.

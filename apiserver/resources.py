@@ -9,7 +9,6 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from inkube.schemas.builtin import decoding
-from inkube.schemas.compiled import CompiledSchema
 from inkube.schemas.definitions import Definition, Origin, Version
 from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.typed import TypedSchema, Versions
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from inkube.apiserver.admission import Plugin
     from inkube.apiserver.strategy import Strategy
     from inkube.schemas.cel.rules import RuleSet
+    from inkube.schemas.compiled import CompiledSchema
 
 Object = dict[str, Any]
 
@@ -36,8 +36,10 @@ class Served:
         self.kind = self.gvk.kind
 
     @cached_property
-    def schema(self) -> CompiledSchema:
-        """Pruning, defaulting and validation."""
+    def schema(self) -> "CompiledSchema":
+        """Pruning, defaulting and validation, loaded with the first custom object."""
+        from inkube.schemas.compiled import CompiledSchema
+
         return CompiledSchema(self.version.schema)
 
     @cached_property
@@ -183,9 +185,10 @@ class Resources:
         if load is not None:
             load()
 
-    def install(self, resource: Resource) -> None:
-        """Serve it from now on, instead of one of the same group and plural."""
-        self._table[resource.group, resource.plural] = resource
+    def install(self, *resources: Resource) -> None:
+        """Serve them from now on, instead of those of the same group and plural."""
+        for resource in resources:
+            self._table[resource.group, resource.plural] = resource
         self._changed()
 
     def uninstall(self, group: str, plural: str) -> None:

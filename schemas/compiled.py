@@ -5,7 +5,6 @@ the first such value comes, and kept.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -121,7 +120,7 @@ class CompiledSchema:
 
 def _below_status(error: FieldError) -> FieldError:
     field = "status" if error.field == NO_FIELD else f"status.{error.field}"
-    return replace(error, field=field)
+    return error._replace(field=field)
 
 
 def _distinct(errors: Iterator[FieldError] | Sink) -> list[FieldError]:

@@ -6,7 +6,6 @@ Follows encoding/json/scanner.go.
 """
 
 import codecs
-import decimal
 import json
 import re
 from typing import Any
@@ -81,9 +80,15 @@ def settle_numbers(value: Any) -> Any:
 def _settled(value: float) -> int | float:
     if not value.is_integer() or not -_INT64 <= value < 2 * _INT64:
         return value
-    # the shortest digits, filled up with zeros: 9223372036854775808.0 is 9223372036854776000
-    whole = int(value) if abs(value) < _EXACT else int(decimal.Decimal(repr(value)))
+    whole = int(value) if abs(value) < _EXACT else _filled_up(value)
     return whole if whole >= -_INT64 else value
+
+
+def _filled_up(value: float) -> int:
+    """The shortest digits, filled up with zeros: 9223372036854775808.0 is 9223372036854776000."""
+    from decimal import Decimal  # 1 ms, for numbers that hardly ever come
+
+    return int(Decimal(repr(value)))
 
 
 def _loads_slowly(body: bytes) -> Any:

@@ -5,8 +5,7 @@ of all served versions with a way to convert objects between them.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -98,8 +97,7 @@ def relabelled(obj: Object, api_version: str) -> Object:
     return {**obj, "apiVersion": api_version}
 
 
-@dataclass(frozen=True, slots=True)
-class Versions:
+class Versions(NamedTuple):
     """The served versions of a kind by apiVersion, and how to get from one to another.
 
     `convert` takes an object and the apiVersion it shall have; it must not change the object.
@@ -107,4 +105,4 @@ class Versions:
     """
 
     schemas: Mapping[str, TypedSchema]
-    convert: Convert = field(default=relabelled)
+    convert: Convert = relabelled

@@ -11,7 +11,7 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from inkube.storage.entry import Change, Changes, Entries, Entry
 from inkube.storage.errors import Closed, Compacted, StorageError
@@ -20,8 +20,7 @@ from inkube.storage.log import FIRST_REVISION, Horizon, matches
 from inkube.storage.subscription import Subscription
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheOptions:
+class CacheOptions(NamedTuple):
     """The bounds: changes and bytes kept in history, changes waiting for one subscriber."""
 
     history: int = 8_192
