@@ -1,13 +1,13 @@
 """Which fields a typed value holds, and which changed between two values.
 
-Three walks: `owned`, what an applied configuration claims; `everything`, all paths of a value,
-parents included; `compare`, what an update added, modified and removed. All give sets in the
-shape of `fieldsets`. Follows structured-merge-diff typed/tofieldset.go and typed/compare.go.
+Two walks: `owned`, what an applied configuration claims; `compare`, what an update added, modified
+and removed. Both give sets in the shape of `fieldsets`. Follows structured-merge-diff
+typed/tofieldset.go and typed/compare.go.
 """
 
 from typing import Any, NamedTuple
 
-from inkube.schemas import listitems, pathelements, typedvalidation
+from inkube.schemas import layouts, listitems, typedvalidation
 from inkube.schemas.fieldsets import EMPTY, MEMBER, FieldSet, recursive_difference
 from inkube.schemas.listitems import UntypableError
 from inkube.schemas.mergetypes import (
@@ -120,72 +120,6 @@ def _repeated(elements: list[str]) -> frozenset[str]:
     return frozenset(element for element in elements if elements.count(element) > 1)
 
 
-def everything(kind: Type, value: Any) -> FieldSet:
-    """Every path of a value, what stands above leaves included: what its creator owns.
-
-    The elements are in the reference's order, as `fieldsets.ordered` gives them. Raises
-    UntypableError.
-    """
-    return {
-        element: child for element, child in _everything(kind, value).items() if element != MEMBER
-    }
-
-
-def _everything(kind: Type, value: Any) -> FieldSet:
-    shape = value.__class__
-    if shape is dict and value and kind.map is not None and not kind.map.atomic:
-        layout = _layout(kind.map, tuple(value))
-        node = layout.leaves.copy()
-        for name, element, below in layout.deeper:
-            child = value[name]
-            if child and child.__class__ in _CONTAINERS:
-                node[element] = _everything(below, child)
-        return node
-    if shape is list and value and kind.list is not None and not kind.list.atomic:
-        elements = listitems.elements(kind.list, value)
-        repeated = _repeated(elements)
-        node = {MEMBER: EMPTY}
-        for element, item in sorted(zip(elements, value, strict=True), key=_place):
-            below = kind.list.element
-            node[element] = EMPTY if element in repeated else _everything(below, item)
-        return node
-    return EMPTY
-
-
-def _place(pair: tuple[str, Any]) -> tuple[Any, ...]:
-    return pathelements.order(pair[0])
-
-
-class Layout(NamedTuple):
-    """What objects with the same names in a place have in common."""
-
-    leaves: FieldSet
-    """The node as if nothing lay below its fields, in order."""
-    deeper: tuple[tuple[str, str, Type], ...]
-    """Name, path element and type of the fields below which something may lie."""
-
-
-_LAYOUTS = 64  # kept per map; the objects of a kind have few sets of names between them
-
-
-def _layout(kind: MapType, names: tuple[str, ...]) -> Layout:
-    """The layout of values with these names. Raises UntypableError for undeclared ones."""
-    found: Layout | None = kind.layouts.get(names)
-    if found is None:
-        types = {name: kind.fields.get(name, kind.element) for name in sorted(names)}
-        for name, child in types.items():
-            if child is None:
-                raise UntypableError(f"{name}: field not declared in schema")
-        leaves = {MEMBER: EMPTY, **{"f:" + name: EMPTY for name in types}}
-        deeper = [(n, "f:" + n, t) for n, t in types.items() if t and (t.map or t.list)]
-        found = Layout(leaves, tuple(deeper))
-        if len(kind.layouts) >= _LAYOUTS:
-            kind.layouts.clear()
-        if len(names) <= _LAYOUTS:
-            kind.layouts[names] = found
-    return found
-
-
 def compare(kind: Type, old: Any, new: Any) -> Comparison:
     """What changed from `old` to `new`, both of this type; duplicates in lists are tolerated.
 
@@ -253,7 +187,7 @@ def _compare_maps(kind: MapType, old: dict[str, Any], new: dict[str, Any]) -> Co
         if child_kind is None:
             raise UntypableError(f"{name}: field not declared in schema")
         if name not in old:
-            changes.added["f:" + name] = _everything(child_kind, child)
+            changes.added["f:" + name] = layouts.node(child_kind, child)
             continue
         before = old[name]
         if before is child or (child.__class__ is str and before == child):
@@ -264,7 +198,7 @@ def _compare_maps(kind: MapType, old: dict[str, Any], new: dict[str, Any]) -> Co
             child_kind = fields.get(name, other)
             if child_kind is None:
                 raise UntypableError(f"{name}: field not declared in schema")
-            changes.removed["f:" + name] = _everything(child_kind, child)
+            changes.removed["f:" + name] = layouts.node(child_kind, child)
     return changes.result()
 
 
@@ -288,9 +222,9 @@ def _compare_groups(kind: Type, element: str, groups: tuple[Any, Any], changes: 
             changes.modified[element] = {}
         return
     if right:
-        changes.added[element] = {} if len(right) > 1 else _everything(kind, right[0])
+        changes.added[element] = {} if len(right) > 1 else layouts.node(kind, right[0])
     if left:
-        changes.removed[element] = {} if len(left) > 1 else _everything(kind, left[0])
+        changes.removed[element] = {} if len(left) > 1 else layouts.node(kind, left[0])
 
 
 def _grouped(kind: ListType, items: list[Any]) -> dict[str, list[Any]]:
@@ -310,7 +244,7 @@ def _compare_shapes(kind: Type, old: Any, new: Any) -> Comparison | None:
 
 def _below(kind: Type, value: Any) -> FieldSet:
     """The paths below a granular container, itself left out."""
-    return everything(kind, value) if value.__class__ in _CONTAINERS else EMPTY
+    return layouts.everything(kind, value) if value.__class__ in _CONTAINERS else EMPTY
 
 
 def same(left: Any, right: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from inkube.schemas import comparison, mergetypes, typedmerge, typedvalidation
+from inkube.schemas import comparison, layouts, mergetypes, typedmerge, typedvalidation
 from inkube.schemas.comparison import Comparison
 from inkube.schemas.fieldsets import FieldSet
 from inkube.schemas.typedvalidation import Problem
@@ -50,7 +50,7 @@ class TypedSchema:
 
     def everything(self, value: Object) -> FieldSet:
         """Every path of a value, in the reference's order. Raises UntypableError."""
-        return comparison.everything(self.type, value)
+        return layouts.everything(self.type, value)
 
     def compare(self, old: Object, new: Object) -> Comparison:
         """What changed between two values. Raises UntypableError."""
