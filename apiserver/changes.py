@@ -105,7 +105,7 @@ def apply(call: Call, body: Object, identity: Identity) -> Change:
             old,
             body,
             typed=call.served.typed,
-            writer=ownership.writer(call, identity.now()),
+            writer=ownership.writer(call, identity.timestamp()),
             force=force,
             versions=ownership.versions(call.resource),
         )

@@ -1,5 +1,6 @@
 """Where uids, times and random names come from: injected once, at the root."""
 
+import math
 import os
 import random
 from collections.abc import Callable, Iterator
@@ -42,10 +43,15 @@ class Identity:
         self.now = now
         self.uid = uid or _random_uids().__next__
         self._chooser = chooser or random.Random()  # noqa: S311 # names need no secrecy
+        self._second, self._text = math.nan, ""  # the last timestamp: many writes share one
 
     def timestamp(self) -> str:
         """Now, as metadata shows it."""
-        return meta.format_time(self.now())
+        now = self.now()
+        second = now.timestamp() // 1
+        if second != self._second:
+            self._second, self._text = second, meta.format_time(now)
+        return self._text
 
     def generate_name(self, base: str) -> str:
         """`base` and five characters, cut to fit a label (names.SimpleNameGenerator)."""

@@ -3,12 +3,11 @@
 A thin bridge between calls and the pure `schemas.managedfields`; apply brings its own entries.
 """
 
-from datetime import datetime
 from typing import Any
 
 from inkube.apiserver.calls import Call
 from inkube.apiserver.resources import Resource
-from inkube.schemas import managedfields, meta, resetfields
+from inkube.schemas import managedfields, resetfields
 from inkube.schemas.typed import TypedSchema, Versions
 
 Object = dict[str, Any]
@@ -50,8 +49,11 @@ def versions(resource: Resource) -> Versions:
     return known
 
 
-def writer(call: Call, now: datetime, *, api_version: str = "") -> managedfields.Writer:
-    """The manager this call writes as; `api_version` where it writes another kind (a Scale)."""
+def writer(call: Call, time: str, *, api_version: str = "") -> managedfields.Writer:
+    """The manager this call writes as; `api_version` where it writes another kind (a Scale).
+
+    `time` is now, as metadata shows it.
+    """
     has_status = call.served.version.status
     if call.resource.builtin:
         group, kind = call.resource.group, call.resource.kind
@@ -62,18 +64,18 @@ def writer(call: Call, now: datetime, *, api_version: str = "") -> managedfields
         manager=call.manager,
         api_version=api_version or call.served.api_version,
         subresource=call.subresource,
-        time=meta.format_time(now),
+        time=time,
         ignored=ignored,
         kind="Scale" if api_version else call.served.kind,
     )
 
 
-def track(call: Call, live: Object | None, new: Object, now: datetime) -> None:
+def track(call: Call, live: Object | None, new: Object, time: str) -> None:
     """Record in `new` what an ordinary write changed against `live`."""
     managedfields.track_update(
         live,
         new,
         typed=call.served.typed,
-        writer=writer(call, now),
+        writer=writer(call, time),
         versions=versions(call.resource),
     )

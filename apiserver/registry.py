@@ -141,13 +141,13 @@ class Registry:
     async def _track(self, call: Call, old: Object | None, obj: Object) -> None:
         """Record who set what; ownership changes nothing else of the object."""
         if not call.resource.definition.by_webhook:
-            ownership.track(call, old, obj, self.identity.now())
+            ownership.track(call, old, obj, self.identity.timestamp())
             return
         meta = dict(obj["metadata"])
 
         def track() -> None:
             obj["metadata"] = dict(meta)
-            ownership.track(call, old, obj, self.identity.now())
+            ownership.track(call, old, obj, self.identity.timestamp())
 
         await conversions.settled(call.resource, track)
 

@@ -136,7 +136,7 @@ class ReviewHandler:
         body = await bodies.read(request)
         obj = intake.read(call, body, bodies.media_type(request))
         intake.check_namespace(call, obj)
-        ownership.track(call, None, obj, self._identity.now())
+        ownership.track(call, None, obj, self._identity.timestamp())
         answer = self._review(call, obj)
         form = exchange.form.without_transform()
         return responses.render(answer, form, code=201, warnings=call.warnings)

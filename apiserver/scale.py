@@ -110,13 +110,13 @@ class ScaleHandler:
         return Change(transform, retry=True, tracks=False)
 
     def _track(self, call: Call, old: Object, scale: Object) -> None:
-        writer = ownership.writer(call, self._identity.now(), api_version=SCALE.api_version)
+        writer = ownership.writer(call, self._identity.timestamp(), api_version=SCALE.api_version)
         before = to_scale(call, old, lenient=True, owned=True)
         scale.setdefault("metadata", {}).pop("managedFields", None)
         managedfields.track_update(before, scale, typed=_typed(), writer=writer)
 
     def _applied(self, call: Call, old: Object, body: Object) -> Object:
-        writer = ownership.writer(call, self._identity.now(), api_version=SCALE.api_version)
+        writer = ownership.writer(call, self._identity.timestamp(), api_version=SCALE.api_version)
         before = to_scale(call, old, lenient=True, owned=True)
         force = call.options.force
         return apply_rules.apply(before, body, typed=_typed(), writer=writer, force=force)
