@@ -12,7 +12,7 @@ import itertools
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
@@ -199,7 +199,7 @@ class App:
             if form.kind == "Table":
                 include = request.rel_url.query.get("includeObject", "")
                 tables.check_include(include)
-                form = replace(form, include=include)
+                form = form._replace(include=include)
             exchange = Exchange(request, call, form)
             return await self._verb(exchange, info)
         except status.StatusError as error:

@@ -6,6 +6,7 @@ it name JSON as well.
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from inkube.schemas import status
 
@@ -17,9 +18,11 @@ _TRANSFORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 _META_VERSIONS = ("v1", "v1beta1")
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """How to answer. `kind` is "" for the object as it is, else the transform's kind."""
+class Form(NamedTuple):
+    """How to answer. `kind` is "" for the object as it is, else the transform's kind.
+
+    A tuple, so that it is hashed without Python: it is part of the key of every watch event.
+    """
 
     media: str = JSON
     kind: str = ""
