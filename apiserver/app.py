@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from aiohttp import web
 
 from inkube.apiserver import negotiation, requests, responses, tables
+from inkube.apiserver.answers import Answer
 from inkube.apiserver.auth.access import Access
 from inkube.apiserver.calls import Call, User
 from inkube.apiserver.cors import Origins
@@ -26,7 +27,7 @@ from inkube.apiserver.metrics import Metrics
 from inkube.apiserver.records import RequestRecord
 from inkube.apiserver.registry import Registry
 from inkube.apiserver.requests import RequestInfo
-from inkube.apiserver.resources import Resource, Resources, Served
+from inkube.apiserver.resources import Resource, Resources
 from inkube.apiserver.streams import Streams
 from inkube.schemas import status
 from inkube.schemas.gotext import quote
@@ -74,22 +75,22 @@ class App:
         """Answer one request, whatever happens."""
         started = time.perf_counter()
         request_id = f"{self._run}-{next(self._numbers)}"
-        raw_path = request.rel_url.raw_path
-        info = requests.parse(
-            request.method, raw_path, watch=request.query_string != "" and _watches(request)
-        )
+        url = request.rel_url
+        watch = url.raw_query_string != "" and _watches(request)
+        info = requests.parse(request.method, url.raw_path, watch=watch)
         response = await self._answer(request, info, request_id)
         elapsed = time.perf_counter() - started
-        self._parts.metrics.count(info, response.status, elapsed)
-        if self._parts.on_request is not None:
-            self._parts.on_request(_record(request, info, response, elapsed))
+        parts = self._parts
+        parts.metrics.count(info, response.status, elapsed)
+        if parts.on_request is not None:
+            parts.on_request(_record(request, info, response, elapsed))
         if logger.isEnabledFor(logging.INFO):
             logger.info(
                 "request",
                 extra={
                     "request_id": request_id,
                     "verb": info.verb,
-                    "path": raw_path,
+                    "path": url.raw_path,
                     "resource": info.resource,
                     "code": response.status,
                     "milliseconds": round(elapsed * 1000, 3),
@@ -118,7 +119,7 @@ class App:
             logger.exception("unhandled error", extra={"request_id": request_id})
             failure = status.internal(f"unexpected error; see the log at request {request_id}")
             response = responses.error(failure, negotiation.PLAIN)
-        if isinstance(response, web.Response) and not response.prepared:
+        if isinstance(response, (Answer, web.Response)) and not response.prepared:
             response.headers["Audit-Id"] = request_id
             encoding = request.headers.get("Accept-Encoding")
             if encoding is not None:
@@ -144,21 +145,27 @@ class App:
     async def _serve(self, request: web.BaseRequest, info: RequestInfo) -> web.StreamResponse:
         parts = self._parts
         user = parts.access.admit(request, info)
-        if info.is_resource:
-            found = self._find(info)
-            if found is not None:
-                return await self._resource(request, info, user, *found)
+        if not info.is_resource:
+            return await self._endpoint(request, info, user)
+        resource = parts.resources.get(info.group, info.resource)
+        served = None if resource is None else resource.served(info.version)
+        if resource is None or served is None:
             if parts.resources.is_builtin_group(info.group):
                 raise status.resource_not_found()
             return responses.plain_not_found()
-        return await self._endpoint(request, info, user)
-
-    def _find(self, info: RequestInfo) -> tuple[Resource, Served] | None:
-        resource = self._parts.resources.get(info.group, info.resource)
-        if resource is None:
-            return None
-        served = resource.served(info.version)
-        return None if served is None else (resource, served)
+        namespace = info.namespace if resource.namespaced else ""
+        call = Call(info.verb, resource, served, namespace, info.name, info.subresource, user=user)
+        if served.version.deprecated:
+            call.warn(served.version.deprecation_warning)
+        try:
+            if not _misplaced(info, resource):
+                return await self._resource(request, info, call)
+            if resource.builtin:
+                raise status.resource_not_found()
+            return responses.plain_not_found()
+        except status.StatusError as error:
+            form = negotiation.safe(request.headers.get("Accept"))
+            return responses.error(error, form, call.warnings)
 
     async def _endpoint(
         self, request: web.BaseRequest, info: RequestInfo, user: User
@@ -174,46 +181,29 @@ class App:
             return responses.plain_not_found()
         return await handler(request, info, user)
 
-    async def _resource(
-        self,
-        request: web.BaseRequest,
-        info: RequestInfo,
-        user: User,
-        resource: Resource,
-        served: Served,
-    ) -> web.StreamResponse:
-        namespace = info.namespace if resource.namespaced else ""
-        call = Call(info.verb, resource, served, namespace, info.name, info.subresource, user=user)
-        if served.version.deprecated:
-            call.warn(served.version.deprecation_warning)
-        try:
-            misplaced = _misplaced(info, resource)
-            if misplaced is not None:
-                return misplaced
-            if info.name:
-                _check_name(info.name)
-            accept = request.headers.get("Accept")
-            form = negotiation.choose(accept, builtin=resource.builtin)
-            if form.kind == "Table":
-                include = request.rel_url.query.get("includeObject", "")
-                tables.check_include(include)
-                form = form._replace(include=include)
-            exchange = Exchange(request, call, form)
-            return await self._verb(exchange, info)
-        except status.StatusError as error:
-            form = negotiation.safe(request.headers.get("Accept"))
-            return responses.error(error, form, call.warnings)
+    def _resource(
+        self, request: web.BaseRequest, info: RequestInfo, call: Call
+    ) -> Awaitable[web.StreamResponse]:
+        if info.name:
+            _check_name(info.name)
+        accept = request.headers.get("Accept")
+        form = negotiation.choose(accept, builtin=call.resource.builtin)
+        if form.kind == "Table":
+            include = request.rel_url.query.get("includeObject", "")
+            tables.check_include(include)
+            form = form._replace(include=include)
+        return self._verb(Exchange(request, call, form), info)
 
-    async def _verb(self, exchange: Exchange, info: RequestInfo) -> web.StreamResponse:
+    def _verb(self, exchange: Exchange, info: RequestInfo) -> Awaitable[web.StreamResponse]:
         call = exchange.call
         if call.subresource and call.subresource != "status":
-            return await self._subresource(exchange)
+            return self._subresource(exchange)
         if (call.subresource == "status" and not call.served.version.status) or info.rest:
             raise self._no_subresource(call)
         if call.subresource and call.verb not in ("get", "update", "patch"):
             raise method_not_allowed(call)
         if call.verb in _LONG and _may_watch(info, call):
-            return await self._parts.streams.serve(exchange)
+            return self._parts.streams.serve(exchange)
         handler = self._parts.handlers.by_verb.get(call.verb)
         if handler is None or not _allowed(info, call):
             raise method_not_allowed(call)
@@ -222,9 +212,9 @@ class App:
                 (call.resource.group, call.resource.plural, "")
             )
             handler = virtual or handler
-        return await handler(exchange)
+        return handler(exchange)
 
-    async def _subresource(self, exchange: Exchange) -> web.StreamResponse:
+    def _subresource(self, exchange: Exchange) -> Awaitable[web.StreamResponse]:
         call = exchange.call
         table = self._parts.subresources()
         handler = table.get((call.resource.group, call.resource.plural, call.subresource))
@@ -232,7 +222,7 @@ class App:
             handler = table.get(("*", "*", call.subresource))
         if handler is None:
             raise self._no_subresource(call)
-        return await handler(exchange)
+        return handler(exchange)
 
     def _no_subresource(self, call: Call) -> status.StatusError:
         if call.resource.builtin:
@@ -272,23 +262,20 @@ def _check_name(name: str) -> None:
     raise status.bad_request(f"Name parameter invalid: {quote(name)}: {why}")
 
 
-def _misplaced(info: RequestInfo, resource: Resource) -> web.StreamResponse | None:
+def _misplaced(info: RequestInfo, resource: Resource) -> bool:
     """A namespaced object without its namespace, or a cluster-scoped one inside of one."""
-    is_namespace = resource.plural == "namespaces" and resource.builtin
-    inside = bool(info.namespace) and not is_namespace
-    if resource.namespaced:
-        everywhere = "list" in resource.definition.verbs
-        wrong = not inside and (bool(info.name) or info.verb not in ("list", "watch"))
-        wrong = wrong or not (inside or everywhere)
-    else:
-        wrong = inside
     if info.name and resource.definition.verbs == _CREATE_ONLY and not info.subresource:
-        wrong = True  # a review has no objects to name
-    if not wrong:
-        return None
-    if resource.builtin:
-        raise status.resource_not_found()
-    return responses.plain_not_found()
+        return True  # a review has no objects to name
+    inside = bool(info.namespace)
+    if inside and resource.builtin and resource.plural == "namespaces":
+        inside = False
+    if not resource.namespaced:
+        return inside
+    if inside:
+        return False
+    if info.name or info.verb not in ("list", "watch"):
+        return True
+    return "list" not in resource.definition.verbs
 
 
 def _allowed(info: RequestInfo, call: Call) -> bool:

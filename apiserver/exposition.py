@@ -24,21 +24,22 @@ class _Collector:
         total = CounterMetricFamily(
             "apiserver_request", "Requests by verb, resource and code.", labels=[*LABELS, "code"]
         )
-        for labels, number in self._metrics.requests.items():
-            total.add_metric(list(labels), number)
+        for labels, series in self._metrics.series.items():
+            for code, number in series.codes.items():
+                total.add_metric([*labels, str(code)], number)
         yield total
         histogram = HistogramMetricFamily(
             "apiserver_request_duration_seconds", "How long requests took.", labels=list(LABELS)
         )
-        for labels, cells in self._metrics.durations.items():
-            histogram.add_metric(list(labels), _cumulative(cells[:-1]), cells[-1])
+        for labels, series in self._metrics.series.items():
+            histogram.add_metric(list(labels), _cumulative(series.buckets), series.seconds)
         yield histogram
 
 
-def _cumulative(cells: list[float]) -> list[tuple[str, float]]:
+def _cumulative(buckets: list[int]) -> list[tuple[str, float]]:
     bounds = [str(bound) for bound in BUCKETS] + ["+Inf"]
     total, found = 0.0, []
-    for bound, number in zip(bounds, cells, strict=True):
+    for bound, number in zip(bounds, buckets, strict=True):
         total += number
         found.append((bound, total))
     return found

@@ -1,7 +1,7 @@
 """Watch events as bytes: whole objects, tables or metadata; each made once for all its watchers."""
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from datetime import datetime
 from typing import Any
 
@@ -17,12 +17,16 @@ from inkube.storage.entry import Change, Entry
 
 Object = dict[str, Any]
 TYPES = ("ADDED", "MODIFIED", "DELETED")
+Told = dict[Hashable, tuple[list[Change], bytes]]
+"""By sort of watcher: the changes told last, and their bytes on the wire."""
 
 
 class Framer:
     """Turns what a watcher sees into lines."""
 
-    def __init__(self, watcher: Watcher, form: Form, identity: Identity) -> None:
+    def __init__(
+        self, watcher: Watcher, form: Form, identity: Identity, *, chunks: bool = False
+    ) -> None:
         self._watcher = watcher
         self._call = watcher.call
         self._form = form
@@ -35,6 +39,8 @@ class Framer:
             "DELETED": self._make_deleted,
         }
         self._first = form.kind == "Table"
+        self._wire = self.chunk if chunks else self.change
+        self._sort = (watcher.selector, form, chunks)
 
     def changes(self, changes: Iterable[Change]) -> bytes:
         """The events of some changes, in order; empty when none concerns the watcher."""
@@ -48,6 +54,21 @@ class Framer:
         if self._first:
             return self._headed(kind, self._state(change, kind))
         return change.once(self._keys[kind], self._makers[kind])
+
+    def burst(self, changes: list[Change], told: Told) -> bytes:
+        """The events of some changes as they go over the wire.
+
+        `told` has what watchers of the same sort were just told: those who are told the same
+        changes share the bytes.
+        """
+        if self._first:
+            return b"".join(map(self._wire, changes))
+        same = told.get(self._sort)
+        if same is not None and same[0] == changes:
+            return same[1]
+        data = b"".join(map(self._wire, changes))
+        told[self._sort] = changes, data
+        return data
 
     def chunk(self, change: Change) -> bytes:
         """The same as `change` in an HTTP chunk of its own."""

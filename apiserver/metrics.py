@@ -11,14 +11,23 @@ BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 LABELS = ("verb", "group", "version", "resource", "subresource")
 
 
+class Series:
+    """The requests of one set of labels."""
+
+    __slots__ = ("buckets", "codes", "seconds")
+
+    def __init__(self) -> None:
+        self.codes: dict[int, int] = {}
+        self.buckets = [0] * (len(BUCKETS) + 1)
+        self.seconds = 0.0
+
+
 class Metrics:
     """One server's figures."""
 
     def __init__(self) -> None:
-        self.requests: dict[tuple[str, ...], int] = {}
-        """By labels and code."""
-        self.durations: dict[tuple[str, ...], list[float]] = {}
-        """By labels: how many fell into each bucket, and the sum of seconds."""
+        self.series: dict[tuple[str, ...], Series] = {}
+        """By labels."""
 
     def count(self, info: RequestInfo, code: int, seconds: float) -> None:
         """Note one request. Refused ones share labels: what they name may not even exist, and
@@ -27,13 +36,12 @@ class Metrics:
             labels = (info.verb, info.group, info.version, info.resource, info.subresource)
         else:
             labels = (info.verb, "", "", "", "")
-        key = (*labels, str(code))
-        self.requests[key] = self.requests.get(key, 0) + 1
-        cells = self.durations.get(labels)
-        if cells is None:
-            cells = self.durations[labels] = [0.0] * (len(BUCKETS) + 2)
-        cells[bisect_left(BUCKETS, seconds)] += 1
-        cells[-1] += seconds
+        series = self.series.get(labels)
+        if series is None:
+            series = self.series[labels] = Series()
+        series.codes[code] = series.codes.get(code, 0) + 1
+        series.buckets[bisect_left(BUCKETS, seconds)] += 1
+        series.seconds += seconds
 
     def text(self) -> bytes:
         """The exposition format."""

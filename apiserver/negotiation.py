@@ -18,7 +18,10 @@ _META_VERSIONS = ("v1", "v1beta1")
 
 
 class Form(NamedTuple):
-    """How to answer. `kind` is "" for the object as it is, else the transform's kind."""
+    """How to answer. `kind` is "" for the object as it is, else the transform's kind.
+
+    A tuple, so that it is hashed without Python: it is part of the key of every watch event.
+    """
 
     media: str = JSON
     kind: str = ""

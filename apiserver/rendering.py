@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
-from aiohttp import web
 
 from inkube.apiserver import responses, tables
+from inkube.apiserver.answers import Answer
 from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.listing import Page
@@ -22,7 +22,7 @@ class Renderer:
     def __init__(self, identity: Identity) -> None:
         self._identity = identity
 
-    def entry(self, call: Call, entry: Entry, form: Form, *, code: int = 200) -> web.Response:
+    def entry(self, call: Call, entry: Entry, form: Form, *, code: int = 200) -> Answer:
         """One object."""
         if form.plain_json:
             return responses.data(data_of(call, entry), code=code, warnings=call.warnings)
@@ -33,7 +33,7 @@ class Renderer:
             )
         return responses.render(value, form, code=code, warnings=call.warnings)
 
-    def page(self, call: Call, page: Page, form: Form) -> web.Response:
+    def page(self, call: Call, page: Page, form: Form) -> Answer:
         """A list."""
         if form.plain_json:
             return responses.data(list_bytes(call, page), warnings=call.warnings)

@@ -4,11 +4,18 @@ Pure functions over strings; nothing here knows what is served. Follows
 apiserver/pkg/endpoints/request/requestinfo.go.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch"}
+_READS = frozenset({"GET", "HEAD"})
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
+_DEPRECATED = frozenset({"watch", "proxy"})  # before the resource: /api/v1/watch/pods
+# Most requests ask for what was asked before; a look-up takes a tenth of a split. At most 3 MiB.
+REMEMBERED = 2048
+REMEMBERED_LENGTH = 512
+_RESOURCE_AT = {"api": 2, "apis": 3}  # /api/VERSION/RESOURCE, /apis/GROUP/VERSION/RESOURCE
 
 
 class RequestInfo(NamedTuple):
@@ -34,58 +41,53 @@ def parse(method: str, raw_path: str, *, watch: bool = False) -> RequestInfo:
 
     Escapes are undone before the split, as Go does: an escaped slash divides like any other.
     """
+    if len(raw_path) > REMEMBERED_LENGTH:
+        return _parse.__wrapped__(method, raw_path, watch)
+    return _parse(method, raw_path, watch)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _parse(method: str, raw_path: str, watch: bool) -> RequestInfo:
     path = raw_path if "%" not in raw_path else unquote(raw_path)
-    parts = path.strip("/").split("/") if path != "/" else []
-    plain = RequestInfo(method, path, method.lower())
-    if "" in parts or path.startswith("//"):
-        return plain
-    if len(parts) >= 3 and parts[0] == "api":
-        group, version, rest = "", parts[1], parts[2:]
-    elif len(parts) >= 4 and parts[0] == "apis":
-        group, version, rest = parts[1], parts[2], parts[3:]
-    else:
-        return plain
-    return _resource_info(plain, (parts[0], group, version), rest, watch)
-
-
-def _resource_info(
-    plain: RequestInfo, where: tuple[str, str, str], rest: list[str], watch: bool
-) -> RequestInfo:
-    deprecated = rest[0] if rest[0] in ("watch", "proxy") and len(rest) > 1 else ""
+    parts = path.strip("/").split("/")
+    at = _RESOURCE_AT.get(parts[0], len(parts))
+    if at >= len(parts) or "" in parts or path.startswith("//"):
+        return RequestInfo(method, path, method.lower())
+    group, version = parts[1] if at == 3 else "", parts[at - 1]
+    deprecated = ""
+    if parts[at] in _DEPRECATED and len(parts) > at + 1:
+        deprecated = parts[at]
+        at += 1
+    namespace = ""
+    if parts[at] == "namespaces" and len(parts) > at + 1:
+        namespace = parts[at + 1]
+        at += 0 if _is_namespace(parts[at:]) else 2
+    resource, left = parts[at], len(parts) - at
+    name = parts[at + 1] if left > 1 else ""
+    subresource = parts[at + 2] if left > 2 else ""
+    beyond = tuple(parts[at + 3 :]) if left > 3 else ()
+    verb = _verb(method, name, watch and not subresource)
     if deprecated:
-        rest = rest[1:]
-    namespace, rest = _namespace(rest)
-    resource, name, subresource = (*rest, "", "", "")[:3]
-    verb = _verb(plain.method, name, watch and not subresource)
-    if deprecated == "watch" and plain.method in ("GET", "HEAD"):
-        verb = "watch" if not name else "watchone"
-    elif deprecated == "proxy":
-        verb = "proxy"
-    return RequestInfo(
-        plain.method,
-        plain.path,
-        verb,
-        True,
-        *where,
-        namespace,
-        resource,
-        name,
-        subresource,
-        tuple(rest[3:]),
-    )
+        verb = _deprecated_verb(method, name, deprecated, verb)
+    where = parts[0], group, version, namespace
+    return RequestInfo(method, path, verb, True, *where, resource, name, subresource, beyond)
 
 
-def _namespace(rest: list[str]) -> tuple[str, list[str]]:
-    """Take `namespaces/NS` off the front; a namespace itself is a resource of its own."""
-    if rest[0] != "namespaces" or len(rest) < 2:
-        return "", rest
-    if len(rest) == 2 or (len(rest) == 3 and rest[2] in _NAMESPACE_SUBRESOURCES):
-        return rest[1], rest
-    return rest[1], rest[2:]
+def _deprecated_verb(method: str, name: str, deprecated: str, verb: str) -> str:
+    if deprecated == "proxy":
+        return "proxy"
+    if method not in _READS:
+        return verb
+    return "watchone" if name else "watch"
+
+
+def _is_namespace(rest: list[str]) -> bool:
+    """Whether `namespaces/NAME…` is a namespace itself, and not the place of something else."""
+    return len(rest) == 2 or (len(rest) == 3 and rest[2] in _NAMESPACE_SUBRESOURCES)
 
 
 def _verb(method: str, name: str, watch: bool) -> str:
-    if method in ("GET", "HEAD"):
+    if method in _READS:
         if name:
             return "get"
         return "watch" if watch else "list"

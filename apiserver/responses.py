@@ -2,13 +2,14 @@
 
 import asyncio
 import zlib
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 
 import orjson
 from aiohttp import web
 from multidict import CIMultiDict
 
+from inkube.apiserver.answers import Answer
 from inkube.apiserver.negotiation import JSON, Form
 from inkube.schemas import warningtexts
 from inkube.schemas.status import StatusError
@@ -21,26 +22,26 @@ THREAD_FROM = 1024 * 1024  # what takes longer than a few milliseconds holds up 
 _JSON_HEADERS = CIMultiDict({"Content-Type": JSON, "Cache-Control": "no-cache, private"})
 
 
-def data(body: bytes, *, code: int = 200, warnings: Iterable[str] = ()) -> web.Response:
+def data(body: bytes, *, code: int = 200, warnings: Collection[str] = ()) -> Answer:
     """JSON bytes as they are."""
-    return web.Response(body=body, status=code, headers=_headers(warnings))
+    return Answer(body, _headers(warnings), code)
 
 
-def stream(warnings: Iterable[str] = ()) -> web.StreamResponse:
+def stream(warnings: Collection[str] = ()) -> web.StreamResponse:
     """The start of a stream of JSON documents."""
     return web.StreamResponse(headers=_headers(warnings))
 
 
-def _headers(warnings: Iterable[str]) -> CIMultiDict[str]:
+def _headers(warnings: Collection[str]) -> CIMultiDict[str]:
+    if not warnings:
+        return _JSON_HEADERS  # copied by every response
     headers = _JSON_HEADERS.copy()
     for warning in warningtexts.limited(warnings):
         headers.add("Warning", f"299 - {_quoted(warning)}")
     return headers
 
 
-def render(
-    value: Any, form: Form, *, code: int = 200, warnings: Iterable[str] = ()
-) -> web.Response:
+def render(value: Any, form: Form, *, code: int = 200, warnings: Collection[str] = ()) -> Answer:
     """A JSON value in the form the client asked for."""
     if form.media == JSON:
         return data(encode(value, pretty=form.pretty), code=code, warnings=warnings)
@@ -68,7 +69,7 @@ def _readable(value: Any) -> Any:
     return [_readable(item) for item in value] if isinstance(value, list) else value
 
 
-def error(failure: StatusError, form: Form, warnings: Iterable[str] = ()) -> web.Response:
+def error(failure: StatusError, form: Form, warnings: Collection[str] = ()) -> Answer:
     """A StatusError as a Status body."""
     response = render(failure.body(), form, code=failure.code, warnings=warnings)
     response.headers.update(failure.headers)
@@ -84,7 +85,7 @@ def plain_not_found() -> web.Response:
     )
 
 
-async def compress(response: web.Response, accept_encoding: str) -> None:
+async def compress(response: Answer | web.Response, accept_encoding: str) -> None:
     """gzip a large body for who can read it; a very large one beside the event loop."""
     body = response.body
     if not isinstance(body, bytes) or len(body) < GZIP_FROM or "gzip" not in accept_encoding:

@@ -1,6 +1,6 @@
-"""Watches over HTTP: frames written straight to the transport, as soon as a change is published.
+"""Watches over HTTP: frames written straight to the transport, as soon as changes are published.
 
-    initial events → what waits in the subscription → attached: each change writes itself
+    initial events → what waits in the subscription → attached: changes gathered → written in bursts
                           ↑ the reader is slow: back to the queue, until it caught up ↓
 
 A reader that lets even the queue run full is cut off; it resumes from the last version it saw. All
@@ -8,13 +8,15 @@ streams end at once when the server stops.
 """
 
 import asyncio
+import logging
 import random
 from collections.abc import Iterable, Iterator, Sequence
 
 from aiohttp import HttpVersion11, web
 
 from inkube.apiserver import conversions, listing, negotiation, responses
-from inkube.apiserver.frames import Framer, chunked
+from inkube.apiserver.bursts import Bursts
+from inkube.apiserver.frames import Framer, Told, chunked
 from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.registry import Registry
@@ -23,6 +25,8 @@ from inkube.schemas import status
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Change
 from inkube.storage.subscription import Subscription
+
+logger = logging.getLogger(__name__)
 
 FULL = 256 * 1024  # bytes a transport may hold back before its stream waits for the reader
 PIECE = 256 * 1024  # initial events are written in pieces of about this size
@@ -38,6 +42,7 @@ class Streams:
     def __init__(self, registry: Registry, identity: Identity) -> None:
         self._registry = registry
         self._identity = identity
+        self._bursts = Bursts()
         self._open: set[_Stream] = set()
         self._closed = False
 
@@ -55,11 +60,12 @@ class Streams:
                 f"only the following media types are accepted: {negotiation.JSON}"
             )
         watcher = Watcher(self._registry, call, options)
-        framer = Framer(watcher, exchange.form, self._identity)
+        chunks = exchange.request.version >= HttpVersion11
+        framer = Framer(watcher, exchange.form, self._identity, chunks=chunks)
         response = responses.stream(call.warnings)
-        if exchange.request.version >= HttpVersion11:
+        if chunks:
             response.enable_chunked_encoding()
-        stream = _Stream(watcher, framer, response)
+        stream = _Stream(watcher, framer, response, self._bursts)
         try:
             return await self._run(stream, exchange)
         except ConnectionError:
@@ -99,13 +105,17 @@ class Streams:
 class _Stream:
     """One watch being written."""
 
-    def __init__(self, watcher: Watcher, framer: Framer, response: web.StreamResponse) -> None:
+    def __init__(
+        self, watcher: Watcher, framer: Framer, response: web.StreamResponse, bursts: Bursts
+    ) -> None:
         self.response = response
+        self._bursts = bursts
         self._watcher = watcher
         self._framer = framer
-        self._frame = framer.chunk if response.chunked else framer.change
         self._subscription: Subscription | None = None
         self._initial: Iterable[bytes] = ()
+        self._gathered: list[Change] = []
+        self._gathered_bytes = 0
         self._transport: asyncio.Transport
         self._loop = asyncio.get_running_loop()
         self._woken: asyncio.Future[None] | None = None
@@ -151,7 +161,8 @@ class _Stream:
     def stop(self) -> None:
         """End now; a reader who is being waited for is cut off."""
         self._over = True
-        self._wake()
+        self._flush({})
+        self._pause()
         if self._writing:
             self._transport.abort()
 
@@ -196,31 +207,46 @@ class _Stream:
         await self._tell(held)
 
     async def _follow(self, subscription: Subscription) -> None:
-        """Let changes write themselves, until the reader is slow or all is over."""
+        """Let changes come by themselves, until the reader is slow or all is over."""
         self._woken = self._loop.create_future()
         if self._watcher.call.resource.definition.by_webhook:
             await self._hold(subscription)
             return
-        subscription.attach(self._deliver)
+        subscription.attach(self._gather)
         await self._woken
 
-    def _deliver(self, changes: Sequence[Change]) -> None:
-        transport = self._transport
-        if len(changes) == 1:
-            data = self._frame(changes[0])
-        else:
-            data = b"".join([frame for frame in map(self._frame, changes) if frame])
-        if not data:
+    def _gather(self, changes: Sequence[Change]) -> None:
+        """Keep what was just published until the burst it belongs to is written."""
+        if not self._gathered:
+            self._bursts.add(self._flush)
+        self._gathered += changes
+        for change in changes:
+            self._gathered_bytes += len(change.entry.data)
+        if self._gathered_bytes > FULL:
+            self._flush({})
+
+    def _flush(self, told: Told) -> None:
+        """Write what was gathered; before anything else is written, and before the end."""
+        if not self._gathered:
             return
-        if transport.is_closing():
+        changes, self._gathered, self._gathered_bytes = self._gathered, [], 0
+        try:
+            data = self._framer.burst(changes, told)
+        except Exception:
+            logger.exception("a change cannot be told and its watch ends")
             self.stop()
             return
-        transport.write(data)
-        if transport.get_write_buffer_size() > FULL:
-            self._pause()
+        transport = self._transport
+        if transport.is_closing():
+            self.stop()
+        elif data:
+            transport.write(data)
+            if transport.get_write_buffer_size() > FULL:
+                self._pause()
 
     def _send(self, data: bytes) -> None:
         """Write past aiohttp, in a chunk where the answer is made of chunks."""
+        self._flush({})
         self._transport.write(chunked(data) if self.response.chunked else data)
 
     def _pause(self) -> None:

@@ -30,7 +30,7 @@ class Watcher:
         self.options = options
         self._registry = registry
         self._matches = listing.matcher(call, options)
-        self._selector: Hashable = (options.labels, options.fields, call.served)
+        self.selector: Hashable = (options.labels, options.fields, call.served)
         self._prefix = call.resource.key(call.namespace, listing.single_name(call, options))
         self.start = 0
 
@@ -70,7 +70,7 @@ class Watcher:
         """How a change looks to this watcher; "" when neither state matches."""
         if self._matches is None:
             return change.type
-        return change.once(self._selector, self._transition)
+        return change.once(self.selector, self._transition)
 
     def _transition(self, change: Change) -> str:
         now = change.type != "DELETED" and self._selects(change.entry)

@@ -109,24 +109,20 @@ class _StoredEntry(Entry):
 
 
 class Change:
-    """One step of the log.
+    """One step of the log, at `revision`, which no two share.
 
     `entry` is the new state; of a DELETED, the last state under the revision of the deletion.
     `previous` is the state before; None for ADDED.
     """
 
-    __slots__ = ("_made", "entry", "previous", "type")
+    __slots__ = ("_made", "entry", "previous", "revision", "type")
 
     def __init__(self, type: ChangeType, entry: Entry, previous: Entry | None) -> None:
         self.type: Final = type
         self.entry: Final = entry
         self.previous: Final = previous
+        self.revision: Final = entry.revision
         self._made: dict[Hashable, object] | None = None
-
-    @property
-    def revision(self) -> int:
-        """When it happened; no two changes share it."""
-        return self.entry.revision
 
     def once(self, form: Hashable, make: Callable[["Change"], T]) -> T:
         """What `make` makes of this change, made once for all who ask for the same `form`."""

@@ -1,0 +1,126 @@
+"""Answers byte for byte: length, date, connection; HEAD, HTTP/1.0, readers who are slow or gone."""
+
+import asyncio
+from email.utils import parsedate_to_datetime
+
+import pytest
+import pytest_asyncio
+
+BOATS = "/apis/example.com/v1/namespaces/default/boats"
+BIG = "x" * 100_000
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", autouse=True)
+async def _boats(server):
+    for name in ("a", "b"):
+        head = {"apiVersion": "example.com/v1", "kind": "Boat"}
+        metadata = {"name": name, "namespace": "default"}
+        await server.client.create({**head, "metadata": metadata, "spec": {"size": 1}})
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def line(server):
+    """A connection: what is written to it, and what is read from it."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    yield Line(reader, writer)
+    writer.close()
+
+
+class Line:
+    def __init__(self, reader, writer):
+        self.reader, self.writer = reader, writer
+
+    def send(self, first, *headers):
+        text = "\r\n".join([first, "Host: localhost", *headers])
+        self.writer.write(f"{text}\r\n\r\n".encode())
+
+    async def head(self):
+        """The status line, and the headers by their names in lower case."""
+        async with asyncio.timeout(10):
+            text = await self.reader.readuntil(b"\r\n\r\n")
+        first, *rest = text.decode().strip().split("\r\n")
+        return first, {k.lower(): v for k, v in (each.split(": ", 1) for each in rest)}
+
+    async def answer(self):
+        first, headers = await self.head()
+        return first, headers, await self.reader.readexactly(int(headers["content-length"]))
+
+    async def is_over(self):
+        async with asyncio.timeout(10):
+            return await self.reader.read() == b""
+
+
+async def test_an_answer_says_what_it_is(line):
+    line.send(f"GET {BOATS}/a HTTP/1.1")
+    first, headers, body = await line.answer()
+    assert first == "HTTP/1.1 200 OK"
+    assert body.startswith(b'{"apiVersion":"example.com/v1"')
+    assert set(headers) == {
+        "audit-id", "cache-control", "content-length", "content-type", "date", "server"
+    }  # fmt: skip
+    assert headers["content-type"] == "application/json"
+    assert parsedate_to_datetime(headers["date"]).utcoffset().seconds == 0
+
+
+async def test_a_refusal_says_its_reason(line):
+    line.send(f"GET {BOATS}/none HTTP/1.1")
+    first, _, body = await line.answer()
+    assert first == "HTTP/1.1 404 Not Found"
+    assert b'"reason":"NotFound"' in body
+
+
+async def test_head_has_the_length_and_no_body(line):
+    line.send(f"GET {BOATS}/a HTTP/1.1")
+    _, wanted, _ = await line.answer()
+    line.send(f"HEAD {BOATS}/a HTTP/1.1")
+    first, headers = await line.head()
+    assert first == "HTTP/1.1 200 OK"
+    assert headers["content-length"] == wanted["content-length"]
+    line.send(f"GET {BOATS}/a HTTP/1.1")
+    assert (await line.head())[0] == "HTTP/1.1 200 OK", "it follows the head at once"
+
+
+async def test_requests_sent_ahead_are_answered_in_order(line):
+    for name in ("a", "none", "b"):
+        line.send(f"GET {BOATS}/{name} HTTP/1.1")
+    found = [await line.answer() for _ in range(3)]
+    assert [first.split()[1] for first, *_ in found] == ["200", "404", "200"]
+    assert b'"name":"b"' in found[2][2]
+
+
+async def test_who_asks_for_it_is_hung_up_on(line):
+    line.send(f"GET {BOATS}/a HTTP/1.1", "Connection: close")
+    _, headers, _ = await line.answer()
+    assert headers["connection"] == "close"
+    assert await line.is_over()
+
+
+async def test_http_1_0_is_hung_up_on(line):
+    line.send(f"GET {BOATS}/a HTTP/1.0")
+    first, headers, _ = await line.answer()
+    assert first == "HTTP/1.0 200 OK"
+    assert "connection" not in headers
+    assert await line.is_over()
+
+
+async def test_http_1_0_may_ask_to_stay(line):
+    for _ in range(2):
+        line.send(f"GET {BOATS}/a HTTP/1.0", "Connection: keep-alive")
+        first, headers, _ = await line.answer()
+        assert (first, headers["connection"]) == ("HTTP/1.0 200 OK", "keep-alive")
+
+
+async def test_slow_readers_get_all_of_a_long_list_and_others_may_leave(server, line, config_map):
+    for number in range(60):
+        await server.client.create(config_map(f"big{number}", text=BIG))
+    where = "/api/v1/namespaces/default/configmaps"
+    for _ in range(3):
+        _, leaver = await asyncio.open_connection("127.0.0.1", server.port)
+        leaver.write(f"GET {where} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        leaver.transport.abort()
+    line.send(f"GET {where} HTTP/1.1")
+    _, _, body = await line.answer()
+    assert body.count(BIG.encode()) == 60
+    assert body.endswith(b"]}\n")
