@@ -21,6 +21,7 @@ from inkube.apiserver.answers import Answer
 from inkube.apiserver.auth.access import Access
 from inkube.apiserver.calls import Call, User
 from inkube.apiserver.cors import Origins
+from inkube.apiserver.deadlines import Deadlines
 from inkube.apiserver.guards import Guard
 from inkube.apiserver.handlers import Exchange, Handlers
 from inkube.apiserver.metrics import Metrics
@@ -70,6 +71,11 @@ class App:
         self._parts = parts
         self._numbers = itertools.count(1)
         self._run = f"{time.time_ns() & 0xFFFFFFFF:08x}"
+        self._deadlines = Deadlines(WRITE_SECONDS)
+
+    def close(self) -> None:
+        """Nothing is under way any more."""
+        self._deadlines.close()
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request, whatever happens."""
@@ -106,7 +112,7 @@ class App:
                 if request.method in _READS:
                     response = await self._serve(request, info)
                 else:
-                    response = await self._serve_within(request, info, WRITE_SECONDS)
+                    response = await self._serve_write(request, info)
         except status.StatusError as error:
             form = negotiation.safe(request.headers.get("Accept"))
             response = responses.error(error, form)
@@ -126,21 +132,20 @@ class App:
                 await responses.compress(response, encoding)
         return response
 
-    async def _serve_within(
-        self, request: web.BaseRequest, info: RequestInfo, seconds: float
-    ) -> web.StreamResponse:
+    async def _serve_write(self, request: web.BaseRequest, info: RequestInfo) -> web.StreamResponse:
         """Serve what has a body: nobody may take forever to send it. Raises StatusError 504."""
         self._parts.origins.check(request)
         preflight = self._parts.origins.preflight(request)
         if preflight is not None:
             return preflight
+        limit = self._deadlines.limit()
         try:
-            async with asyncio.timeout(seconds) as limit:
+            with limit:
                 return await self._serve(request, info)
         except TimeoutError as error:
-            if not limit.expired():
+            if not limit.expired:
                 raise
-            raise status.request_timeout(seconds) from error
+            raise status.request_timeout(self._deadlines.seconds) from error
 
     async def _serve(self, request: web.BaseRequest, info: RequestInfo) -> web.StreamResponse:
         parts = self._parts

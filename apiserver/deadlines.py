@@ -52,16 +52,16 @@ class Deadlines:
 class Limit:
     """One block under a time limit; as `asyncio.timeout` otherwise."""
 
-    __slots__ = ("_cancelling", "_deadlines", "_expired", "_task", "ends")
+    __slots__ = ("_cancelling", "_deadlines", "_task", "ends", "expired")
 
     def __init__(self, deadlines: Deadlines) -> None:
         self._deadlines = deadlines
-        self._expired = False
+        self.expired = False
         self.ends = 0.0
 
     def expire(self) -> None:
         """Cancel the block."""
-        self._expired = True
+        self.expired = True
         self._task.cancel()
 
     def __enter__(self) -> Self:
@@ -81,7 +81,7 @@ class Limit:
         traceback: TracebackType | None,
     ) -> None:
         self._deadlines.remove(self)
-        if not self._expired:
+        if not self.expired:
             return
         # a cancellation by somebody else that came at the same time goes on
         if self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:

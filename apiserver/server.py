@@ -206,6 +206,7 @@ class APIServer:
     async def _serve(self) -> None:
         self.streams = Streams(self.registry, self.identity)
         app = App(self._parts())
+        self._stack.callback(app.close)
         server = web.Server(
             app,
             request_factory=_request_factory(self.origins),
