@@ -35,8 +35,10 @@ class Security(NamedTuple):
     is_open: bool
     token: str
     """A token of the administrator, for the kubeconfig; "" on an open server."""
-    plugins: tuple[Plugin, ...]
-    """The admission that comes with the authorizer."""
+    rights: tuple[Plugin, ...]
+    """What asks the authorizer again before other validators are asked."""
+    escalation: tuple[Plugin, ...]
+    """What looks at roles and bindings after they were changed by others."""
     certificate: tls.Certificate | None
     client_authority: Path | None
 
@@ -50,7 +52,7 @@ class Security(NamedTuple):
 def build(options: Options, store: BaseStore, identity: Identity) -> Security:
     """Check the options and put the parts together. Raises ValueError or OSError."""
     check(options)
-    authorizer, plugins = _authority(options, store)
+    authorizer, rights, escalation = _authority(options, store)
     is_open = not has_credentials(options)
     token = "" if is_open else secrets.token_urlsafe(32)
     tokens = {token: ADMIN} if token else {}
@@ -70,22 +72,25 @@ def build(options: Options, store: BaseStore, identity: Identity) -> Security:
         authorizer=authorizer,
         is_open=is_open,
         token=token,
-        plugins=plugins,
+        rights=rights,
+        escalation=escalation,
         certificate=_certificate(options),
         client_authority=options.client_ca_file,
     )
 
 
-def _authority(options: Options, store: BaseStore) -> tuple[Authorizer, tuple[Plugin, ...]]:
+def _authority(
+    options: Options, store: BaseStore
+) -> tuple[Authorizer, tuple[Plugin, ...], tuple[Plugin, ...]]:
     """The authorizer and its admission; RBAC is loaded where it is wanted."""
     if options.authorization_mode != "RBAC":
-        return AlwaysAllow(), ()
+        return AlwaysAllow(), (), ()
     from inkube.apiserver.auth.rbac import RBAC
     from inkube.apiserver.createrights import CreateRights
     from inkube.apiserver.escalation import Escalation
 
     authorizer = RBAC(store)
-    return authorizer, (Escalation(authorizer), CreateRights(authorizer))
+    return authorizer, (CreateRights(authorizer),), (Escalation(authorizer),)
 
 
 def has_credentials(options: Options) -> bool:

@@ -141,12 +141,13 @@ class APIServer:
         """Admission in its order. Quotas come last: what they let pass is counted."""
         return [
             NamespaceLifecycle(self.store),
+            *self.security.rights,
             LimitRanger(self.store),
             PolicyAdmission(self.store, self.resources, self.security.authorizer),
             MutatingWebhooks(self.store, lambda: self._dispatcher),
             ValidatingWebhooks(self.store, lambda: self._dispatcher),
             self._modules,
-            *self.security.plugins,
+            *self.security.escalation,
             QuotaAdmission(self.store),
         ]
 

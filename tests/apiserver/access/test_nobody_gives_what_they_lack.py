@@ -94,6 +94,37 @@ async def test_an_apply_that_creates_takes_the_right_to_create(ask) -> None:
     assert (await ask("PATCH", path, body, token="user-token", headers=apply))[0] == 200
 
 
+async def test_rights_are_asked_before_policies(ask) -> None:
+    await grant(ask, {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["patch", "get"]})
+    admission = "admissionregistration.k8s.io/v1"
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["*"],
+        "operations": ["*"],
+        "resources": ["configmaps"],
+    }
+    policy = {
+        "apiVersion": admission,
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": "never"},
+        "spec": {
+            "matchConstraints": {"resourceRules": [rule]},
+            "validations": [{"expression": "false", "message": "never"}],
+        },
+    }
+    bound = {"policyName": "never", "validationActions": ["Deny"]}
+    binding = {**policy, "kind": "ValidatingAdmissionPolicyBinding", "spec": bound}
+    await ask.server.client.create(policy)
+    await ask.server.client.create(binding)
+    path = "/api/v1/namespaces/default/configmaps/a?fieldManager=me"
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    apply = {"Content-Type": "application/apply-patch+yaml"}
+    _, answer = await ask("PATCH", path, body, token="user-token", headers=apply)
+    assert 'cannot create resource "configmaps"' in answer["message"]
+    _, answer = await ask("PATCH", path, body, headers=apply)
+    assert answer["message"].endswith("denied request: never")
+
+
 async def test_roles_gather_the_rules_of_others(ask) -> None:
     gathers = {"clusterRoleSelectors": [{"matchLabels": {"part": "yes"}}]}
     server = ask.server
