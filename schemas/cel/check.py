@@ -11,11 +11,10 @@ from typing import Any, Final
 
 from inkube.schemas import fielderrors
 from inkube.schemas.cel.costs import TotalCost, over_budget
-from inkube.schemas.cel.decls import Decl
 from inkube.schemas.cel.estimates import TOP
 from inkube.schemas.cel.rule import Rule, RuleError, go_struct
 from inkube.schemas.cel.rules import RuleSet
-from inkube.schemas.cel.schema_decls import MAX_REQUEST, declare
+from inkube.schemas.cel.schema_decls import MAX_REQUEST, declare, shortest
 from inkube.schemas.crds import rulechecks
 from inkube.schemas.fielderrors import FieldError, GoType
 
@@ -120,7 +119,7 @@ def _rules(specs: list[_Schema], schema: _Schema, context: _Context) -> Iterator
     if shape is None:
         yield fielderrors.internal(f"{context.path}.{_RULES}", _NO_TYPE)
         return
-    count = _count(context, shape)
+    count = _count(context, schema)
     for place, spec in enumerate(specs):
         rule = Rule(spec, shape)
         if not rule.is_empty:
@@ -129,11 +128,11 @@ def _rules(specs: list[_Schema], schema: _Schema, context: _Context) -> Iterator
             )
 
 
-def _count(context: _Context, shape: Decl) -> int:
+def _count(context: _Context, schema: _Schema) -> int:
     """How often the node may occur; without bounds, how many of the smallest fit a request."""
     if context.count is not None:
         return context.count
-    return MAX_REQUEST // (shape.min_bytes + 1)
+    return MAX_REQUEST // (shortest(schema, is_root=context.is_root) + 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,7 @@ class Rule:
         old = self.shape
         if self.has_optional_old_self:
             old = Decl(types.optional_of(self.shape.type))
-        return Environment.of(FUNCTIONS, {SELF: self.shape, OLD_SELF: old})
+        return Environment(FUNCTIONS, {SELF: self.shape, OLD_SELF: old})
 
 
 def go_struct(spec: dict[str, Any]) -> str:
