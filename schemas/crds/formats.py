@@ -12,7 +12,7 @@ from inkube.schemas.structural import Node
 Object = dict[str, Any]
 
 
-def warnings(crd: Object, old: Object | None = None) -> list[str]:
+def warnings(crd: Object) -> list[str]:
     """Texts for Warning headers, each once."""
     found: set[str] = set()
     for version in crd["spec"].get("versions") or ():
