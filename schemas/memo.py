@@ -23,7 +23,11 @@ class Memo(Generic[T]):
     @staticmethod
     def key(value: Any, *beside: object) -> bytes:
         """The digest of a JSON value, its order included, and of what else decides the result."""
-        digest = blake2b(orjson.dumps(value), digest_size=_DIGEST)
+        try:
+            text = orjson.dumps(value)
+        except TypeError:  # an integer beyond 64 bits
+            text = repr(value).encode()
+        digest = blake2b(text, digest_size=_DIGEST)
         digest.update(repr(beside).encode())
         return digest.digest()
 
