@@ -26,8 +26,9 @@ _STRING = re.compile(rb'[^"\\\x00-\x1f]*')
 _ESCAPE = re.compile(rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _HEX = re.compile(rb"[0-9a-fA-F]{0,4}")
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-_FRACTION = re.compile(rb"[:,[][-0-9]+[.e]")
-"""Where orjson writes a float, and in some texts."""
+_FRACTIONS = tuple(re.compile(before + rb"-?[0-9]+[.e]") for before in (rb'":', rb"\[", rb","))
+"""Where orjson writes a float, and in some texts. Patterns that begin with a literal are found two
+to three times as fast as one that begins with a choice."""
 _LITERALS = {ord("t"): b"true", ord("f"): b"false", ord("n"): b"null"}
 _DIGITS = bytes(ord("0") if chr(byte).isdigit() and byte < 0x80 else byte for byte in range(256))
 _LONG = b"0" * 19
@@ -51,7 +52,11 @@ def loads(body: bytes) -> Any:
 
 def settle(value: Any) -> Any:
     """`settle_numbers`, but a value whose JSON cannot hold a fraction or exponent is not walked."""
-    return settle_numbers(value) if _FRACTION.search(orjson.dumps(value)) else value
+    text = orjson.dumps(value)
+    for fraction in _FRACTIONS:
+        if fraction.search(text):
+            return settle_numbers(value)
+    return value
 
 
 def settle_numbers(value: Any) -> Any:
