@@ -52,6 +52,9 @@ class Field:
     """Written even when it is zero: the field has no omitempty."""
     pointer: bool = False
     """A pointer keeps "", false and 0."""
+    leaf: type | None = None
+    """What is of this Python type stays as it is. Most members are texts: the decoder is not even
+    asked then."""
 
 
 def struct(name: str, fields: Mapping[str, Field]) -> Decoder:
@@ -66,15 +69,15 @@ def struct(name: str, fields: Mapping[str, Field]) -> Decoder:
         decoded = {}
         for key, item in value.items():
             field = fields.get(key)
-            below = f"{path}.{key}" if path else key
             if field is None:
-                unknown.append(below)
+                unknown.append(f"{path}.{key}" if path else key)
                 continue
-            try:
-                item = field.decode(item, below, unknown)
-            except Mismatch as mismatch:
-                mismatch.within(name, key)
-                raise
+            if item.__class__ is not field.leaf:
+                try:
+                    item = field.decode(item, f"{path}.{key}" if path else key, unknown)
+                except Mismatch as mismatch:
+                    mismatch.within(name, key)
+                    raise
             if item or (item is not None and (field.pointer or field.always)):
                 decoded[key] = item
         for key, decode_zero in always:
