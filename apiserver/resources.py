@@ -182,16 +182,24 @@ class Resources:
 
     def install(self, resource: Resource) -> None:
         """Serve it from now on, instead of one of the same group and plural."""
+        is_new = (resource.group, resource.plural) not in self._table
         self._table[resource.group, resource.plural] = resource
+        if is_new:  # a thousand definitions do not each look at all before them
+            self._kinds[resource.group, resource.kind] = resource
+        else:
+            self._collect_kinds()
         self._changed()
 
     def uninstall(self, group: str, plural: str) -> None:
         """Serve it no longer; unknown ones are no error."""
         self._table.pop((group, plural), None)
+        self._collect_kinds()
         self._changed()
 
-    def _changed(self) -> None:
+    def _collect_kinds(self) -> None:
         self._kinds = {(r.group, r.kind): r for r in self._table.values()}
+
+    def _changed(self) -> None:
         self.revision += 1
         for listener in tuple(self._listeners):
             listener()
