@@ -199,7 +199,7 @@ def _judged(rule: Rule) -> _Verdict | None:
         return None
     try:
         uses_old_self = rule.uses_old_self
-        _ = rule.expression.program
+        rule.expression.prepare()
     except RuleError as error:
         return _Verdict(error=str(error))
     verdict = _Verdict(rule.expression.cost, uses_old_self)
@@ -207,7 +207,7 @@ def _judged(rule: Rule) -> _Verdict | None:
     if expression is None:
         return verdict
     try:
-        _ = expression.program
+        expression.prepare()
     except RuleError as error:
         return verdict._replace(message_error=str(error))
     return verdict._replace(message_cost=expression.cost)

@@ -225,3 +225,9 @@ def test_defaults_are_judged_by_the_rules() -> None:
     }
     errors = RULE_CHECK.run(part, 80, "at.default")
     assert [error.text() for error in errors] == ["at.default: Invalid value: 80: port is above 80"]
+
+
+def test_a_constant_that_cannot_be_converted_refuses_the_rule() -> None:
+    errors = found(schema(NUMBER, {"rule": "self.n > int('many')"}))
+    assert len(errors) == 1
+    assert "program instantiation failed" in errors[0][1]
