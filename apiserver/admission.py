@@ -7,7 +7,6 @@ same Attributes. Follows apiserver/pkg/admission.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
-from weakref import WeakKeyDictionary
 
 from inkube.apiserver.calls import Call
 from inkube.apiserver.options import DeleteOptions
@@ -43,7 +42,7 @@ class Plugin:
         """Refuse, or not. Must not change the object."""
 
 
-Chosen = WeakKeyDictionary[Resource, dict[Operation, tuple[Plugin, ...]]]
+Hook = Literal["mutate", "validate"]
 
 
 class Chain:
@@ -51,33 +50,23 @@ class Chain:
 
     def __init__(self, plugins: Sequence[Plugin]) -> None:
         self._plugins = tuple(plugins)
-        # weak: what is asked of a resource while it goes away must not keep it
-        self._mutators: Chosen = WeakKeyDictionary()
-        self._validators: Chosen = WeakKeyDictionary()
 
     async def mutate(self, attributes: Attributes) -> None:
         """Run every mutator that handles this write."""
-        for plugin in self._chosen(self._mutators, "mutate", attributes):
+        for plugin in self._chosen("mutate", attributes):
             await plugin.mutate(attributes)
 
     async def validate(self, attributes: Attributes) -> None:
         """Run every validator that handles this write."""
-        for plugin in self._chosen(self._validators, "validate", attributes):
+        for plugin in self._chosen("validate", attributes):
             await plugin.validate(attributes)
 
-    def forget(self, resource: Resource) -> None:
-        """Drop what is remembered of a resource that is no longer served."""
-        self._mutators.pop(resource, None)
-        self._validators.pop(resource, None)
-
-    def _chosen(self, chosen: Chosen, hook: str, attributes: Attributes) -> tuple[Plugin, ...]:
+    def _chosen(self, hook: Hook, attributes: Attributes) -> tuple[Plugin, ...]:
         resource, operation = attributes.call.resource, attributes.operation
-        known = chosen.get(resource)
-        if known is None:
-            known = chosen[resource] = {}
-        plugins = known.get(operation)
+        # the resource remembers them, so that they go when it is served no longer
+        plugins: tuple[Plugin, ...] | None = resource.plugins.get((hook, operation))
         if plugins is None:
-            plugins = known[operation] = tuple(
+            plugins = resource.plugins[hook, operation] = tuple(
                 plugin
                 for plugin in self._plugins
                 if getattr(type(plugin), hook) is not getattr(Plugin, hook)

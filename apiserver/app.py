@@ -12,8 +12,7 @@ import itertools
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiohttp import web
 
@@ -44,8 +43,7 @@ _READS = frozenset({"GET", "HEAD"})
 WRITE_SECONDS = 60.0  # --request-timeout
 
 
-@dataclass(slots=True)
-class Parts:
+class Parts(NamedTuple):
     """What the application is made of; put together by `server`."""
 
     registry: Registry
@@ -199,7 +197,7 @@ class App:
             if form.kind == "Table":
                 include = request.rel_url.query.get("includeObject", "")
                 tables.check_include(include)
-                form = replace(form, include=include)
+                form = form._replace(include=include)
             exchange = Exchange(request, call, form)
             return await self._verb(exchange, info)
         except status.StatusError as error:

@@ -1,8 +1,7 @@
 """Reading request bodies: size, media type, patches, DeleteOptions."""
 
 import re
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiohttp import web
 
@@ -72,12 +71,11 @@ def patch_kind(request: web.BaseRequest, *, builtin: bool) -> str:
     raise status.unsupported_media_type(_UNKNOWN_FORMAT + accepted)
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(NamedTuple):
     """A patch document, and the keys it repeats."""
 
     value: Any
-    duplicates: list[str] = field(default_factory=list)
+    duplicates: list[str]
 
 
 def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:

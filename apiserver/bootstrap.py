@@ -4,7 +4,6 @@ import asyncio
 from functools import partial
 from typing import Any
 
-from inkube.apiserver.auth import roles as auth_roles
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.crds import GROUP, PLURAL, CRDStrategy
 from inkube.apiserver.identity import Identity
@@ -21,11 +20,13 @@ NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 def install_builtin(resources: Resources, identity: Identity) -> None:
     """Serve every built-in kind. The events of both groups are the same objects."""
     crd_strategy = CRDStrategy(identity)
+    made: dict[tuple[str, str], Resource] = {}
     for definition in builtin.definitions():
+        name = definition.group, definition.names.plural
         make = partial(_strategy, definition, crd_strategy, identity)
-        is_new_event = (definition.group, definition.names.plural) == ("events.k8s.io", "events")
-        stored_as = resources.get("", "events") if is_new_event else None
-        resources.install(Resource(definition, make, stored_as=stored_as))
+        stored_as = made["", "events"] if name == ("events.k8s.io", "events") else None
+        made[name] = Resource(definition, make, stored_as=stored_as)
+    resources.install(*made.values())
 
 
 def _strategy(definition: Definition, crd_strategy: Strategy, identity: Identity) -> Strategy:
@@ -41,6 +42,8 @@ async def first_objects(client: InProcessClient, *, roles: bool) -> None:
     ]
     await asyncio.gather(*(_ensure(client, body) for body in namespaces))
     if roles:
+        from inkube.apiserver.auth import roles as auth_roles
+
         await asyncio.gather(*(_ensure(client, body) for body in auth_roles.objects()))
 
 

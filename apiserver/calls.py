@@ -2,12 +2,12 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from inkube.apiserver.resources import Resource, Served
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+class User(NamedTuple):
     """Who asks, as an authenticator found out."""
 
     name: str
@@ -19,8 +19,7 @@ class User:
 ADMIN = User("system:admin", groups=("system:masters", "system:authenticated"))
 
 
-@dataclass(frozen=True, slots=True)
-class WriteOptions:
+class WriteOptions(NamedTuple):
     """CreateOptions, UpdateOptions and PatchOptions in one; `validation` is fieldValidation."""
 
     dry_run: bool = False

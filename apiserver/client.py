@@ -130,7 +130,7 @@ class InProcessClient:
         if type == "apply":
             change = changes.apply(call, patch, self._registry.identity)
         else:
-            change = changes.patch(call, type, Patch(patch))
+            change = changes.patch(call, type, Patch(patch, []))
         return await self._result(call, await self._registry.update(call, change))
 
     async def delete(

@@ -1,138 +1,32 @@
-"""Conversion by webhook: CRDs whose `conversion.strategy` is Webhook.
+"""What has to be converted by a webhook before it is looked at.
 
-Views of objects do not wait. What a webhook has to convert is fetched before it is looked at:
-`ready` for stored objects, `settled` for whatever else may ask. A conversion is remembered for a
-moment by the whole state of the object, so that a batch is one request and many watchers share one;
-not for longer, so that a webhook that was mended is heard.
-
-After either has returned, views find what they need until the next `await`.
+Views of objects do not wait. What a webhook has to convert is fetched first: `ready` for stored
+objects, `settled` for whatever else may ask. After either has returned, views find what they need
+until the next `await`. All of it ends at one look at a flag for kinds without such a webhook; its
+strategy (`conversionwebhooks`) is loaded with the first kind that has one.
 """
 
-import time
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import orjson
-
-from inkube.apiserver.identity import Identity
 from inkube.apiserver.resources import Resource, Served
-from inkube.apiserver.strategy import Strategy
-from inkube.apiserver.webhookcalls import WebhookCaller
-from inkube.schemas import conversionreview, status
-from inkube.schemas.conversionmemo import ConversionMemo, NeededError
-from inkube.schemas.conversionreview import ConversionError
-from inkube.schemas.webhooks.replies import ReplyError
+from inkube.schemas import status
+from inkube.schemas.conversionmemo import NeededError
 from inkube.storage.entry import Change, Entry
 
-Object = dict[str, Any]
+if TYPE_CHECKING:
+    from inkube.apiserver.conversionwebhooks import WebhookStrategy
+
 T = TypeVar("T")
-SECONDS = 30.0
-KEPT = 1.0  # seconds
 MAX_ROUNDS = 100  # each brings what the one before missed; ownership asks for one at a time
 
 
-class WebhookStrategy(Strategy):
-    """Custom resources whose versions a webhook converts."""
-
-    def __init__(self, webhook: Object, caller: WebhookCaller, identity: Identity) -> None:
-        self._webhook = webhook
-        self._version = conversionreview.review_version(webhook["conversionReviewVersions"])
-        self._caller = caller
-        self._identity = identity
-        self._memo = ConversionMemo()
-        self._since = 0.0
-
-    def convert(self, obj: Object, api_version: str) -> Object:
-        """A copy in that version. Raises NeededError until it was fetched."""
-        if obj.get("apiVersion") == api_version:
-            made = obj
-        else:
-            made = self._memo.convert(_without_owners(obj), api_version)
-        copy: Object = orjson.loads(orjson.dumps(made))
-        owners = (obj.get("metadata") or {}).get("managedFields")
-        if owners is not None:
-            copy["metadata"]["managedFields"] = owners
-        return copy
-
-    def to_storage(self, resource: Resource, obj: Object) -> Object:
-        storage = resource.storage
-        if obj.get("apiVersion") == storage.api_version:
-            storage.schema.default(obj)
-            return obj
-        stored = self.convert(obj, storage.api_version)
-        storage.schema.prune_and_default(stored, None, lenient=True)
-        return stored
-
-    def from_storage(self, obj: Object, served: Served) -> Object:
-        shown = self.convert(obj, served.api_version)
-        served.schema.prune(shown)
-        return shown
-
-    def renew(self, resource: Resource, entry: Entry) -> Object:
-        fresh = self.convert(entry.value, resource.storage.api_version)
-        resource.storage.schema.prune_and_default(fresh, None, lenient=True)
-        return fresh if orjson.dumps(fresh) != entry.data else entry.value
-
-    def begin(self, objects: int = 0) -> None:
-        """Forget what is old.
-
-        A list of several is asked for as a whole, as the reference does.
-        """
-        now = time.monotonic()
-        if objects > 1 or now - self._since > KEPT:
-            self._memo.clear()
-            self._since = now
-
-    def make_room(self, objects: int) -> None:
-        """Remember so many at least: never fewer than another request still needs."""
-        self._memo.limit = max(self._memo.limit, 2 * objects)
-
-    async def fetch(self, needed: Iterable[NeededError]) -> None:
-        """Have them converted, one request for those of the same versions.
-
-        Raises StatusError 500 without a reason.
-        """
-        batches: dict[tuple[str, str], list[NeededError]] = {}
-        for one in needed:
-            batches.setdefault((one.object["apiVersion"], one.api_version), []).append(one)
-        for (_, wanted), batch in batches.items():
-            converted = await self._ask([one.object for one in batch], wanted)
-            for one, made in zip(batch, converted, strict=True):
-                self._memo.put(one, made)
-
-    async def _ask(self, objects: list[Object], wanted: str) -> list[Object]:
-        uid, version = self._identity.uid(), self._version
-        body = conversionreview.build(objects, wanted, uid=uid, version=version)
-        client = self._webhook["clientConfig"]
-        try:
-            document = await self._caller.post(
-                client,
-                body,
-                version=version,
-                seconds=SECONDS,
-                kind=(conversionreview.GROUP, conversionreview.KIND),
-            )
-            return conversionreview.read(document, objects, wanted, uid=uid, version=version)
-        except ReplyError as error:
-            source = f"{objects[0]['apiVersion']}, Kind={objects[0]['kind']}"
-            text = f"conversion webhook for {source} failed: {error}"
-            raise status.unknown(text) from error
-        except ConversionError as error:
-            raise status.unknown(str(error)) from error
-
-
-def _without_owners(obj: Object) -> Object:
-    """Webhooks are not shown managedFields."""
-    if "managedFields" not in (obj.get("metadata") or {}):
-        return obj
-    meta = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
-    return {**obj, "metadata": meta}
-
-
-def strategy_of(resource: Resource) -> WebhookStrategy | None:
+def strategy_of(resource: Resource) -> "WebhookStrategy | None":
     """The strategy where a webhook converts, None for all other kinds."""
     if not resource.definition.by_webhook:
         return None
+    from inkube.apiserver.conversionwebhooks import WebhookStrategy
+
     strategy = resource.strategy
     return strategy if isinstance(strategy, WebhookStrategy) else None
 
@@ -148,7 +42,7 @@ async def ready(resource: Resource, served: Served, entries: Iterable[Entry]) ->
 
 
 async def _fetch_missing(
-    strategy: WebhookStrategy, resource: Resource, served: Served, found: list[Entry]
+    strategy: "WebhookStrategy", resource: Resource, served: Served, found: list[Entry]
 ) -> None:
     strategy.make_room(len(found))
     for _ in range(MAX_ROUNDS):

@@ -6,7 +6,6 @@ What a CRD must look like is `schemas.crds`; when its kind is served is `control
 from collections.abc import Callable
 from typing import Any
 
-from inkube.apiserver.admission import Chain
 from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.resources import Resource, Resources, Served
@@ -74,11 +73,8 @@ class CRDStrategy(Strategy):
 class Installer:
     """What `controllers.crds` fills: the live table, with the strategy of custom resources."""
 
-    def __init__(
-        self, resources: Resources, chain: Chain, by_webhook: Callable[[Object], Strategy]
-    ) -> None:
+    def __init__(self, resources: Resources, by_webhook: Callable[[Object], Strategy]) -> None:
         self._resources = resources
-        self._chain = chain
         self._by_webhook = by_webhook
         self._strategy = Strategy()
 
@@ -88,8 +84,6 @@ class Installer:
         known = self._resources.get(definition.group, definition.names.plural)
         if known is not None and known.definition.origin is not Origin.CUSTOM:
             return
-        if known is not None:
-            self._chain.forget(known)
         self._resources.install(
             Resource(definition, lambda: self._strategy_for(definition), since=since)
         )

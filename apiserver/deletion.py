@@ -5,9 +5,8 @@ apiserver/pkg/registry/rest/delete.go (BeforeDelete) and
 updateForGracefulDeletionAndFinalizers of generic/registry/store.go.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
@@ -21,8 +20,7 @@ ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """What a DELETE does: store `state` if there is one, then remove the object if it `goes`."""
 
     state: Object | None

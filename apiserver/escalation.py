@@ -13,8 +13,8 @@ from inkube.apiserver.admission import Attributes, Operation, Plugin
 from inkube.apiserver.auth import rules
 from inkube.apiserver.auth.attributes import MASTERS
 from inkube.apiserver.auth.attributes import Attributes as Wanted
-from inkube.apiserver.auth.rbac import EVERY_PATH, EVERYTHING, GROUP, RBAC
-from inkube.apiserver.auth.rules import Rule
+from inkube.apiserver.auth.rbac import GROUP, RBAC
+from inkube.apiserver.auth.rules import EVERY_PATH, EVERYTHING, Rule
 from inkube.apiserver.calls import Call, User
 from inkube.apiserver.resources import Resource
 from inkube.schemas import status

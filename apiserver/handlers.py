@@ -5,8 +5,7 @@ call, form of the answer) and returns a response.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiohttp import web
 
@@ -28,8 +27,7 @@ from inkube.schemas.definitions import Origin
 Object = dict[str, Any]
 
 
-@dataclass(slots=True)
-class Exchange:
+class Exchange(NamedTuple):
     """One request on its way: what came in, the call it became, the form of the answer."""
 
     request: web.BaseRequest

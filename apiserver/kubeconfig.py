@@ -4,15 +4,13 @@ import base64
 import contextlib
 import os
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 NAME = "inkube"
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(NamedTuple):
     """How to reach a server; empty members are left out."""
 
     url: str

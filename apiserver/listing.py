@@ -5,8 +5,7 @@ Follows apimachinery/pkg/apis/meta/internalversion/validation and apiserver/pkg/
 
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from inkube.apiserver import continuation
 from inkube.apiserver.calls import Call
@@ -31,8 +30,7 @@ TOO_OLD_TOKEN = (
 TOO_OLD = "The resourceVersion for the provided list is too old."
 
 
-@dataclass(frozen=True, slots=True)
-class ListOptions:
+class ListOptions(NamedTuple):
     """metav1.ListOptions, read and checked."""
 
     labels: str = ""
@@ -50,8 +48,7 @@ class ListOptions:
 NO_OPTIONS = ListOptions()
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """What a list found. `remaining` is None where it is not told."""
 
     entries: list[Entry]

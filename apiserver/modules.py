@@ -82,6 +82,7 @@ class ModuleAdmission(Plugin):
     async def mutate(self, attributes: Attributes) -> None:
         if attributes.object is not None and not attributes.call.subresource:
             self._module(attributes).mutate(attributes.object, attributes.old)
+            attributes.call.served.schema.default(attributes.object)
 
     async def validate(self, attributes: Attributes) -> None:
         module, call = self._module(attributes), attributes.call

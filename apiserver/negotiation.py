@@ -4,8 +4,8 @@ Follows apiserver/pkg/endpoints/handlers/negotiation. Protobuf is never served: 
 it name JSON as well.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from inkube.schemas import status
 
@@ -17,8 +17,7 @@ _TRANSFORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 _META_VERSIONS = ("v1", "v1beta1")
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """How to answer. `kind` is "" for the object as it is, else the transform's kind."""
 
     media: str = JSON
@@ -41,8 +40,7 @@ class Form:
 PLAIN = Form()
 
 
-@dataclass(frozen=True, slots=True)
-class _Clause:
+class _Clause(NamedTuple):
     """One media range of an Accept header."""
 
     media: str

@@ -1,6 +1,6 @@
 """The variable `authorizer` of policies: apiserver pkg/cel/library/authz.go."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from inkube.apiserver.auth import attributes as wants
@@ -46,7 +46,7 @@ class PathCheck:
 
     def check(self, verb: str) -> Decided:
         """Ask."""
-        return Decided(self.authorizer.decide(replace(self.wanted, verb=verb)))
+        return Decided(self.authorizer.decide(self.wanted._replace(verb=verb)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class ResourceCheck:
     wanted: wants.Attributes
 
     def _with(self, **changes: Any) -> "ResourceCheck":
-        return ResourceCheck(self.authorizer, replace(self.wanted, **changes))
+        return ResourceCheck(self.authorizer, self.wanted._replace(**changes))
 
     def subresource(self, name: str) -> "ResourceCheck":
         """Of a subresource."""
@@ -82,7 +82,7 @@ class ResourceCheck:
 
     def check(self, verb: str) -> Decided:
         """Ask."""
-        return Decided(self.authorizer.decide(replace(self.wanted, verb=verb)))
+        return Decided(self.authorizer.decide(self.wanted._replace(verb=verb)))
 
 
 @dataclass(frozen=True, slots=True)

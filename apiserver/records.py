@@ -3,11 +3,10 @@
 Bodies are left out: they may hold what is nobody's business.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class RequestRecord:
+class RequestRecord(NamedTuple):
     """One finished request; `path` has its query, `verb` and the rest are "" outside resources."""
 
     method: str

@@ -6,8 +6,7 @@ is another store, not another path. Follows apiserver/pkg/registry/generic/regis
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -30,8 +29,7 @@ MAX_OBJECT = 1_572_864  # etcd's default request limit, which the reference's cl
 GENERATE_RETRIES = 8  # as CreateWithGenerateName retries
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What a write led to. `object` is in the version of the call; `entry` the stored state."""
 
     entry: Entry
@@ -40,8 +38,7 @@ class Outcome:
     changed: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """How an update makes the new object from the old one (None: there is none).
 
     `retry` says whether a lost race may be tried again with the newer object.
@@ -146,16 +143,16 @@ class Registry:
 
     async def _track(self, call: Call, old: Object | None, obj: Object) -> None:
         """Record who set what; ownership changes nothing else of the object."""
+        if not call.resource.definition.by_webhook:
+            ownership.track(call, old, obj, self.identity.now())
+            return
         meta = dict(obj["metadata"])
 
         def track() -> None:
             obj["metadata"] = dict(meta)
             ownership.track(call, old, obj, self.identity.now())
 
-        if call.resource.definition.by_webhook:
-            await conversions.settled(call.resource, track)
-        else:
-            ownership.track(call, old, obj, self.identity.now())
+        await conversions.settled(call.resource, track)
 
     async def ready(self, call: Call, *entries: Entry) -> None:
         """Fetch what a webhook has to convert before these can be viewed. Raises StatusError."""
@@ -163,11 +160,17 @@ class Registry:
             await conversions.ready(call.resource, call.served, entries)
 
     async def _stored(self, call: Call, obj: Object) -> Object:
-        resource, settled = call.resource, gojson.settle(obj)
-        stored = await conversions.settled(
-            resource, lambda: resource.strategy.to_storage(resource, settled)
-        )
-        if len(orjson.dumps(stored)) > MAX_OBJECT:
+        resource, data = call.resource, orjson.dumps(obj)
+        if gojson.may_hold_floats(data):
+            gojson.settle_numbers(obj)
+        if resource.definition.by_webhook:
+            stored = await conversions.settled(
+                resource, lambda: resource.strategy.to_storage(resource, obj)
+            )
+        else:
+            stored = resource.strategy.to_storage(resource, obj)
+        size = len(data) if stored is obj else len(orjson.dumps(stored))
+        if size > MAX_OBJECT:
             raise status.unknown("etcdserver: request is too large")
         return stored
 

@@ -9,15 +9,16 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from inkube.schemas.builtin import decoding
-from inkube.schemas.compiled import CompiledSchema
 from inkube.schemas.definitions import Definition, Origin, Version
 from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.typed import TypedSchema, Versions
 from inkube.storage.entry import Entry
 
 if TYPE_CHECKING:
+    from inkube.apiserver.admission import Plugin
     from inkube.apiserver.strategy import Strategy
     from inkube.schemas.cel.rules import RuleSet
+    from inkube.schemas.compiled import CompiledSchema
 
 Object = dict[str, Any]
 
@@ -35,8 +36,10 @@ class Served:
         self.kind = self.gvk.kind
 
     @cached_property
-    def schema(self) -> CompiledSchema:
-        """Pruning, defaulting and validation."""
+    def schema(self) -> "CompiledSchema":
+        """Pruning, defaulting and validation, loaded with the first custom object."""
+        from inkube.schemas.compiled import CompiledSchema
+
         return CompiledSchema(self.version.schema)
 
     @cached_property
@@ -99,6 +102,8 @@ class Resource:
         self.prefix: str = storage_prefix(definition) if stored_as is None else stored_as.prefix
         self.field_versions: Versions | None = None
         """How `ownership` reads managedFields of other versions; made on first use."""
+        self.plugins: dict[tuple[str, str], tuple[Plugin, ...]] = {}
+        """The admission plugins that have to do with it, by hook and operation."""
         self._renewed: dict[str, tuple[Entry, Object | None]] = {}
         """What was stored before `since`, and what it is today where that differs."""
 
@@ -180,13 +185,13 @@ class Resources:
         if load is not None:
             load()
 
-    def install(self, resource: Resource) -> None:
-        """Serve it from now on, instead of one of the same group and plural."""
-        is_new = (resource.group, resource.plural) not in self._table
-        self._table[resource.group, resource.plural] = resource
-        if is_new:  # a thousand definitions do not each look at all before them
+    def install(self, *resources: Resource) -> None:
+        """Serve them from now on, instead of those of the same group and plural."""
+        replaces = any((r.group, r.plural) in self._table for r in resources)
+        for resource in resources:
+            self._table[resource.group, resource.plural] = resource
             self._kinds[resource.group, resource.kind] = resource
-        else:
+        if replaces:  # a kind that was served may be gone; what is new takes no look at all kinds
             self._collect_kinds()
         self._changed()
 

@@ -6,8 +6,8 @@ authority of clients.
 
 import secrets
 import ssl
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from inkube.apiserver import keyfiles, tls
 from inkube.apiserver.admission import Plugin
@@ -16,12 +16,9 @@ from inkube.apiserver.auth.access import Access, Guarded, Open
 from inkube.apiserver.auth.attributes import ANONYMOUS
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import AlwaysAllow, Authorizer
-from inkube.apiserver.auth.rbac import RBAC
 from inkube.apiserver.auth.serviceaccounts import ServiceAccountTokens
 from inkube.apiserver.calls import ADMIN, User
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.createrights import CreateRights
-from inkube.apiserver.escalation import Escalation
 from inkube.apiserver.guards import is_loopback
 from inkube.apiserver.identity import Identity
 from inkube.storage.store import BaseStore
@@ -29,8 +26,7 @@ from inkube.storage.store import BaseStore
 MODES = ("AlwaysAllow", "RBAC")
 
 
-@dataclass(frozen=True, slots=True)
-class Security:
+class Security(NamedTuple):
     """What guards one server."""
 
     access: Access
@@ -39,6 +35,8 @@ class Security:
     is_open: bool
     token: str
     """A token of the administrator, for the kubeconfig; "" on an open server."""
+    plugins: tuple[Plugin, ...]
+    """The admission that comes with the authorizer."""
     certificate: tls.Certificate | None
     client_authority: Path | None
 
@@ -48,17 +46,11 @@ class Security:
             return None
         return tls.context(self.certificate, self.client_authority)
 
-    def plugins(self) -> list[Plugin]:
-        """The admission that comes with the authorizer."""
-        if not isinstance(self.authorizer, RBAC):
-            return []
-        return [Escalation(self.authorizer), CreateRights(self.authorizer)]
-
 
 def build(options: Options, store: BaseStore, identity: Identity) -> Security:
     """Check the options and put the parts together. Raises ValueError or OSError."""
     check(options)
-    authorizer: Authorizer = RBAC(store) if options.authorization_mode == "RBAC" else AlwaysAllow()
+    authorizer, plugins = _authority(options, store)
     is_open = not has_credentials(options)
     token = "" if is_open else secrets.token_urlsafe(32)
     tokens = {token: ADMIN} if token else {}
@@ -78,9 +70,22 @@ def build(options: Options, store: BaseStore, identity: Identity) -> Security:
         authorizer=authorizer,
         is_open=is_open,
         token=token,
+        plugins=plugins,
         certificate=_certificate(options),
         client_authority=options.client_ca_file,
     )
+
+
+def _authority(options: Options, store: BaseStore) -> tuple[Authorizer, tuple[Plugin, ...]]:
+    """The authorizer and its admission; RBAC is loaded where it is wanted."""
+    if options.authorization_mode != "RBAC":
+        return AlwaysAllow(), ()
+    from inkube.apiserver.auth.rbac import RBAC
+    from inkube.apiserver.createrights import CreateRights
+    from inkube.apiserver.escalation import Escalation
+
+    authorizer = RBAC(store)
+    return authorizer, (Escalation(authorizer), CreateRights(authorizer))
 
 
 def has_credentials(options: Options) -> bool:

@@ -24,7 +24,7 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
-from inkube.apiserver import bodies, bootstrap, issuer, kubeconfig, logs, security
+from inkube.apiserver import bodies, bootstrap, issuer, logs, security
 from inkube.apiserver.admission import Chain, Plugin
 from inkube.apiserver.app import App, Endpoint, Parts, SubresourceHandlers
 from inkube.apiserver.catalog import LiveCatalog
@@ -48,7 +48,6 @@ from inkube.apiserver.rendering import Renderer
 from inkube.apiserver.resources import Resources
 from inkube.apiserver.strategy import Strategy
 from inkube.apiserver.streams import Streams
-from inkube.apiserver.webhookcalls import WebhookCaller
 from inkube.apiserver.webhooks import MutatingWebhooks, ValidatingWebhooks
 from inkube.controllers import aggregation, crds, expiry, garbage, namespaces, policies, quotas
 from inkube.controllers.clock import SystemClock
@@ -58,6 +57,8 @@ from inkube.storage.log import Log, MemoryLog
 from inkube.storage.store import Store
 
 if TYPE_CHECKING:
+    from inkube.apiserver.webhookcalls import WebhookCaller
+    from inkube.apiserver.webhookdispatch import Dispatcher
     from inkube.controllers.environment import Environment
 
 __all__ = ["APIServer", "Options"]
@@ -119,7 +120,7 @@ class APIServer:
         self._outside = await self._stack.enter_async_context(contextlib.AsyncExitStack())
         self._defer_kinds()
         await bootstrap.first_objects(self.client, roles=self.options.authorization_mode == "RBAC")
-        crds.add(self.manager, Installer(self.resources, chain, self._by_webhook))
+        crds.add(self.manager, Installer(self.resources, self._by_webhook))
         if self.options.controllers:
             aggregation.add(self.manager, self.client)
             catalog = LiveCatalog(self.store, self.resources)
@@ -138,22 +139,36 @@ class APIServer:
 
     def _plugins(self) -> list[Plugin]:
         """Admission in its order. Quotas come last: what they let pass is counted."""
-        self._caller = caller = WebhookCaller(self.store)
-        self._stack.push_async_callback(caller.close)
-        webhooks = self.store, caller, self.security.authorizer, self.identity.uid
         return [
             NamespaceLifecycle(self.store),
             LimitRanger(self.store),
             PolicyAdmission(self.store, self.resources, self.security.authorizer),
-            MutatingWebhooks(*webhooks),
-            ValidatingWebhooks(*webhooks),
+            MutatingWebhooks(self.store, lambda: self._dispatcher),
+            ValidatingWebhooks(self.store, lambda: self._dispatcher),
             self._modules,
-            *self.security.plugins(),
+            *self.security.plugins,
             QuotaAdmission(self.store),
         ]
 
+    @cached_property
+    def _dispatcher(self) -> "Dispatcher":
+        """Made when the first admission webhook is to be asked."""
+        from inkube.apiserver.webhookdispatch import Dispatcher
+
+        identity, authorizer = self.identity, self.security.authorizer
+        return Dispatcher(self.store, self._caller, authorizer=authorizer, uid=identity.uid)
+
+    @cached_property
+    def _caller(self) -> "WebhookCaller":
+        """Made when the first webhook of any kind is known; closed after the last request."""
+        from inkube.apiserver.webhookcalls import WebhookCaller
+
+        caller = WebhookCaller(self.store)
+        self._outside.push_async_callback(caller.close)
+        return caller
+
     def _by_webhook(self, webhook: dict[str, Any]) -> Strategy:
-        from inkube.apiserver.conversions import WebhookStrategy
+        from inkube.apiserver.conversionwebhooks import WebhookStrategy
 
         return WebhookStrategy(webhook, self._caller, self.identity)
 
@@ -267,6 +282,8 @@ class APIServer:
 
     def kubeconfig(self) -> str:
         """A kubeconfig for this server, as YAML text."""
+        from inkube.apiserver import kubeconfig
+
         guards = self.security
         authority = guards.certificate.authority if guards.certificate else b""
         return kubeconfig.render(kubeconfig.Access(self.url, guards.token, authority))

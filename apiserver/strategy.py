@@ -131,8 +131,8 @@ class Strategy:
         """From the version of the request to the stored one; pruned and defaulted by the latter."""
         storage = resource.storage
         if obj.get("apiVersion") == storage.api_version:
-            # what was dropped on the way, such as the status of a new object, has its defaults back
-            storage.schema.default(obj)
+            # what was dropped on the way, such as the status of a new object, has its default back
+            storage.schema.default_missing(obj)
             return obj
         stored = orjson.loads(orjson.dumps(obj))
         stored["apiVersion"] = storage.api_version

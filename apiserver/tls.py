@@ -8,10 +8,9 @@ import ipaddress
 import ssl
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -22,8 +21,7 @@ _SKEW = timedelta(hours=1)  # clocks differ
 _LOCAL = ("localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default.svc")
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
+class Certificate(NamedTuple):
     """PEM: a chain, its private key, and the authority that clients have to trust."""
 
     chain: bytes

@@ -5,7 +5,6 @@ it to others, and only when something does. The composition root gives one to th
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from inkube.controllers.client import Object
@@ -32,8 +31,7 @@ class Owner(NamedTuple):
     blocks: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """What binds an object: its key names its resource, such as `apps/v1/deployments`."""
 
     key: Key

@@ -6,7 +6,6 @@ returns belongs to the caller, who may change it.
 """
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
 from inkube.schemas.meta import GVR
@@ -22,16 +21,14 @@ class Event(NamedTuple):
     object: Object
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectList:
+class ObjectList(NamedTuple):
     """What a list found, and the revision it is true at."""
 
     items: list[Object]
     resource_version: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class Selection(NamedTuple):
     """Which objects a list or watch is about; "" means all."""
 
     namespace: str = ""

@@ -1,4 +1,4 @@
-"""The manager runs controllers: informers feed their queues, workers reconcile keys.
+"""The manager runs controllers: informers feed their queues, which reconcile key by key.
 
 A reconcile is level-based: it is told which object, looks at the world as it is and returns when to
 look again. One that raises is logged and retried with back-off; nothing it does stops the loop.
@@ -7,10 +7,10 @@ The composition root makes one manager and enters it.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Self
+from typing import Any, NamedTuple, Self
 
 from inkube.controllers.client import Client, Selection
 from inkube.controllers.informer import Change, Informer, Informers, Key
@@ -26,8 +26,7 @@ DRAIN = 1.0
 """Cancelled reconciles get so many seconds to clean up when the manager stops."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """How a reconcile ended: `requeue_after` is when to look again, in seconds; 0 means never."""
 
     requeue_after: float = 0.0
@@ -41,13 +40,12 @@ def own_key(change: Change) -> Iterable[Key]:
     return (Key.of(change.object),)
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(NamedTuple):
     """A resource whose changes concern a controller; `keys` says which of its objects."""
 
     resource: GVR | str
     keys: Callable[[Change], Iterable[Key]] = own_key
-    selection: Selection = field(default_factory=Selection)
+    selection: Selection = Selection()
 
 
 Source = Callable[[Callable[[Key], None]], Callable[[], None]]
@@ -67,7 +65,7 @@ class Controller:
 
 
 class _Running:
-    """A controller at work: its queue, its workers and its subscriptions."""
+    """A controller at work: its queue, what it reconciles and its subscriptions."""
 
     def __init__(self, controller: Controller, manager: "Manager") -> None:
         self.controller = controller
@@ -78,7 +76,8 @@ class _Running:
             (informers.of(watch.resource, watch.selection), self._subscriber(watch))
             for watch in controller.watches
         ]
-        self._tasks: list[asyncio.Task[None]] = []
+        self._room = asyncio.Semaphore(controller.concurrency)
+        self._tasks: set[asyncio.Task[None]] = set()
         self._ends: list[Callable[[], None]] = []
 
     def start(self) -> None:
@@ -86,10 +85,8 @@ class _Running:
         self._ends = [source(self.queue.add) for source in self.controller.sources]
         for informer, subscriber in self._watched:
             informer.subscribe(subscriber)
-        self._tasks = [
-            asyncio.create_task(self._when_synced(job), name=f"controller {self.controller.name}")
-            for job in [self.queue.run, *[self._work] * self.controller.concurrency]
-        ]
+        self._begin(self.queue.run())
+        self._begin(self._work())
 
     async def stop(self) -> None:
         """Hear no more changes and cancel what runs: level-based work may stop anywhere."""
@@ -102,7 +99,6 @@ class _Running:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=DRAIN)
-        self._tasks = []
 
     def informers(self) -> list[Informer]:
         """What it watches."""
@@ -120,19 +116,29 @@ class _Running:
 
         return hear
 
-    async def _when_synced(self, job: Callable[[], Awaitable[None]]) -> None:
-        for informer in self.informers():
-            await informer.synced()
-        await job()
+    def _begin(self, job: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(job, name=f"controller {self.controller.name}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _work(self) -> None:
+        """Give each key a task of its own, as many at once as there is room for.
+
+        Waiting workers would cost every server that starts and stops a task each.
+        """
+        for informer in self.informers():
+            await informer.synced()
         while True:
-            key = await self.queue.take()
-            try:
-                await self._turns.next()
-                await self._reconcile(key)
-            finally:
-                self.queue.done(key)
+            await self._room.acquire()
+            self._begin(self._work_on(await self.queue.take()))
+
+    async def _work_on(self, key: Key) -> None:
+        try:
+            await self._turns.next()
+            await self._reconcile(key)
+        finally:
+            self.queue.done(key)
+            self._room.release()
 
     async def _reconcile(self, key: Key) -> None:
         try:

@@ -8,8 +8,7 @@ time. Bounded by the number of distinct keys.
 import asyncio
 import heapq
 from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from inkube.schemas.clock import Clock
 
@@ -19,8 +18,7 @@ PATIENCE = 1.0
 """A retry due within so many seconds counts as work; a later one does not keep `idle` waiting."""
 
 
-@dataclass(frozen=True, slots=True)
-class Backoff:
+class Backoff(NamedTuple):
     """Delays of a failing key: `first`, doubled each time, at most `longest` (seconds)."""
 
     first: float = 0.005

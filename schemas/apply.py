@@ -8,7 +8,6 @@ validation and preconditions come after, in the registry.
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -101,7 +100,7 @@ class _Apply:
 
     def adopt(self, managed: Managed) -> None:
         """Give what nobody owns yet to a manager of its own, before the first apply."""
-        writer = replace(self.writer, manager=BEFORE_FIRST_APPLY)
+        writer = self.writer._replace(manager=BEFORE_FIRST_APPLY)
         objects = (_empty(self.live), self.live)
         with self._typed():
             managedfields.update(

@@ -12,7 +12,7 @@ from inkube.schemas import combinators, fieldpaths, leafchecks
 from inkube.schemas.fielderrors import required, too_many
 from inkube.schemas.fieldpaths import Path
 from inkube.schemas.findings import Sink, Step, add_invalid, field
-from inkube.schemas.structural import Children, Node
+from inkube.schemas.structural import META_FIELDS, Children, Node
 
 
 class Dispatch(dict[type, Step | None]):
@@ -42,7 +42,7 @@ class Dispatches(dict[str, Dispatch]):
 
     def __missing__(self, name: str) -> Dispatch:
         dispatch = self._compiler.dispatch(self._children[name])
-        if self._children.declares(name):
+        if self._children.declares(name) or name in META_FIELDS:
             self[name] = dispatch
         return dispatch
 

@@ -7,7 +7,7 @@ shape of `fieldsets`. Follows structured-merge-diff typed/tofieldset.go and type
 
 from typing import Any, NamedTuple
 
-from inkube.schemas import listitems, typedvalidation
+from inkube.schemas import listitems, pathelements, typedvalidation
 from inkube.schemas.fieldsets import EMPTY, MEMBER, FieldSet, recursive_difference
 from inkube.schemas.listitems import UntypableError
 from inkube.schemas.mergetypes import (
@@ -121,31 +121,69 @@ def _repeated(elements: list[str]) -> frozenset[str]:
 
 
 def everything(kind: Type, value: Any) -> FieldSet:
-    """Every path of a value, what stands above leaves included: what its creator owns."""
-    node = _everything(kind, value)
-    return {element: child for element, child in node.items() if element != MEMBER}
+    """Every path of a value, what stands above leaves included: what its creator owns.
+
+    The elements are in the reference's order, as `fieldsets.ordered` gives them. Raises
+    UntypableError.
+    """
+    return {
+        element: child for element, child in _everything(kind, value).items() if element != MEMBER
+    }
 
 
 def _everything(kind: Type, value: Any) -> FieldSet:
     shape = value.__class__
     if shape is dict and value and kind.map is not None and not kind.map.atomic:
-        fields, other = kind.map.fields, kind.map.element
-        node: FieldSet = {MEMBER: {}}
-        for name, child in value.items():
-            child_kind = fields.get(name, other)
-            if child_kind is None:
-                raise UntypableError(f"{name}: field not declared in schema")
-            plain = child.__class__ is not dict and child.__class__ is not list
-            node["f:" + name] = {} if plain else _everything(child_kind, child)
+        layout = _layout(kind.map, tuple(value))
+        node = layout.leaves.copy()
+        for name, element, below in layout.deeper:
+            child = value[name]
+            if child and child.__class__ in _CONTAINERS:
+                node[element] = _everything(below, child)
         return node
     if shape is list and value and kind.list is not None and not kind.list.atomic:
         elements = listitems.elements(kind.list, value)
         repeated = _repeated(elements)
-        node = {MEMBER: {}}
-        for element, item in zip(elements, value, strict=True):
-            node[element] = {} if element in repeated else _everything(kind.list.element, item)
+        node = {MEMBER: EMPTY}
+        for element, item in sorted(zip(elements, value, strict=True), key=_place):
+            below = kind.list.element
+            node[element] = EMPTY if element in repeated else _everything(below, item)
         return node
-    return {}
+    return EMPTY
+
+
+def _place(pair: tuple[str, Any]) -> tuple[Any, ...]:
+    return pathelements.order(pair[0])
+
+
+class Layout(NamedTuple):
+    """What objects with the same names in a place have in common."""
+
+    leaves: FieldSet
+    """The node as if nothing lay below its fields, in order."""
+    deeper: tuple[tuple[str, str, Type], ...]
+    """Name, path element and type of the fields below which something may lie."""
+
+
+_LAYOUTS = 64  # kept per map; the objects of a kind have few sets of names between them
+
+
+def _layout(kind: MapType, names: tuple[str, ...]) -> Layout:
+    """The layout of values with these names. Raises UntypableError for undeclared ones."""
+    found: Layout | None = kind.layouts.get(names)
+    if found is None:
+        types = {name: kind.fields.get(name, kind.element) for name in sorted(names)}
+        for name, child in types.items():
+            if child is None:
+                raise UntypableError(f"{name}: field not declared in schema")
+        leaves = {MEMBER: EMPTY, **{"f:" + name: EMPTY for name in types}}
+        deeper = [(n, "f:" + n, t) for n, t in types.items() if t and (t.map or t.list)]
+        found = Layout(leaves, tuple(deeper))
+        if len(kind.layouts) >= _LAYOUTS:
+            kind.layouts.clear()
+        if len(names) <= _LAYOUTS:
+            kind.layouts[names] = found
+    return found
 
 
 def compare(kind: Type, old: Any, new: Any) -> Comparison:

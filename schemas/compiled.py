@@ -5,7 +5,6 @@ the first such value comes, and kept.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -51,6 +50,10 @@ class CompiledSchema:
         """Fill in defaults, in place."""
         filling.default(self.node, obj)
 
+    def default_missing(self, obj: Object) -> None:
+        """Fill in the defaults of root members that are not there; the others have theirs."""
+        filling.default_missing(self.node, obj)
+
     def prune(self, obj: Object) -> None:
         """Remove unknown fields, in place."""
         filling.prune(self.node, obj, root=self._root)
@@ -76,8 +79,8 @@ class CompiledSchema:
         errors: list[FieldError] = []
         if self.node.holds(embedded.KEYWORD):
             errors.extend(embedded.validate(self.node, obj))
-        if self.node.holds(listtypes.KEYWORD) and not (old is not None and self._repeats(old)):
-            errors.extend(listtypes.validate(self.node, obj))
+        if self.node.holds_list_types and not (old is not None and self._repeats(old)):
+            errors += listtypes.validate(self.node, obj)
         return errors
 
     def schema_errors(self, value: Any, old: Any = None) -> list[FieldError]:
@@ -99,7 +102,7 @@ class CompiledSchema:
         return errors
 
     def _repeats(self, obj: Object) -> bool:
-        return next(iter(listtypes.validate(self.node, obj)), None) is not None
+        return bool(listtypes.validate(self.node, obj))
 
     @cached_property
     def _status(self) -> "CompiledSchema | None":
@@ -117,7 +120,7 @@ class CompiledSchema:
 
 def _below_status(error: FieldError) -> FieldError:
     field = "status" if error.field == NO_FIELD else f"status.{error.field}"
-    return replace(error, field=field)
+    return error._replace(field=field)
 
 
 def _distinct(errors: Iterator[FieldError] | Sink) -> list[FieldError]:

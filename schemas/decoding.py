@@ -8,8 +8,7 @@ apiserver/pkg/endpoints/handlers/{rest,create}.go and sigs.k8s.io/json.
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
@@ -28,8 +27,7 @@ _TYPE_META = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(NamedTuple):
     """A body's value. `duplicates` are warnings about repeated keys, in the body's order."""
 
     value: Any

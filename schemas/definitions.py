@@ -8,7 +8,7 @@ Definitions are values: a changed CRD makes a new one. `schemas.crds` reads them
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from inkube.schemas.meta import GVK, GVR
 
@@ -31,8 +31,7 @@ class Origin(Enum):
     PYTHON = "python"
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(NamedTuple):
     """What a kind is called."""
 
     plural: str
@@ -43,8 +42,7 @@ class Names:
     categories: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(NamedTuple):
     """Where the scale subresource finds its numbers, as dotted paths with a leading dot."""
 
     spec_replicas: str
@@ -52,8 +50,7 @@ class Scale:
     label_selector: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """One printer column of `kubectl get`; `json_path` as in a CRD (`.spec.size`)."""
 
     name: str

@@ -5,9 +5,8 @@ apimachinery/pkg/util/validation/field/errors.go.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from inkube.schemas import gotext
 
@@ -52,15 +51,13 @@ class _Omitted:
 OMITTED: Any = _Omitted()
 
 
-@dataclass(frozen=True, slots=True)
-class GoType:
+class GoType(NamedTuple):
     """A bad value printed as a bare Go type, such as `float64`, where upstream does so."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class FieldError:
+class FieldError(NamedTuple):
     """One thing wrong with one field; `field` is a path (`spec.items[0].name`) or ""."""
 
     type: Type

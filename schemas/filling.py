@@ -36,6 +36,14 @@ def default(node: Node, obj: Any) -> None:
         _default_list(node.items, obj)
 
 
+def default_missing(node: Node, obj: Object) -> None:
+    """Fill in the defaults of fields of this object that are not there."""
+    for name, child in node.defaults:
+        if name not in obj:
+            obj[name] = item = child.new_default()
+            default(child, item)
+
+
 def _default_map(node: Node, obj: Object) -> None:
     for name, child in node.defaults:
         if name not in obj:
@@ -47,7 +55,7 @@ def _default_map(node: Node, obj: Object) -> None:
             continue
         if item is None and not child_or_none.nullable:
             item = obj[name] = child_or_none.new_default()
-        if type(item) in {dict, list}:
+        if type(item) is dict or type(item) is list:
             default(child_or_none, item)
 
 
@@ -55,7 +63,7 @@ def _default_list(node: Node, items: list[Any]) -> None:
     for index, item in enumerate(items):
         if item is None and not node.nullable:
             item = items[index] = node.new_default()
-        if type(item) in {dict, list}:
+        if type(item) is dict or type(item) is list:
             default(node, item)
 
 
@@ -93,10 +101,7 @@ class _Walk:
         for name in gone:
             self._remove(obj, name, path, known=children[name] is not None)
         if self.defaults:
-            for name, child in node.defaults:
-                if name not in obj:
-                    obj[name] = item = child.new_default()
-                    default(child, item)
+            default_missing(node, obj)
 
     def visit_list(self, node: Node, items: list[Any], path: Path, *, keep: bool = False) -> None:
         """A list under `node`; inside one that preserves, items lose nothing at their own level."""

@@ -8,7 +8,7 @@ import re
 from datetime import date
 from typing import Final
 
-from inkube.schemas import strconv
+from inkube.schemas import gofloats
 
 SECOND: Final = 10**9
 MINUTE: Final = 60 * SECOND
@@ -63,7 +63,7 @@ def format_seconds(ns: int) -> str:
     """`strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"`, the text of a CEL duration."""
     whole, rest = divmod(abs(ns), SECOND)
     seconds = float(whole) + float(rest) / 1e9
-    return strconv.format_fixed(-seconds if ns < 0 else seconds) + "s"
+    return gofloats.format_fixed(-seconds if ns < 0 else seconds) + "s"
 
 
 def parse_rfc3339(text: str) -> int:

@@ -11,36 +11,52 @@ import orjson
 from inkube.schemas.fielderrors import FieldError, duplicate, invalid
 from inkube.schemas.structural import Node
 
-KEYWORD = "x-kubernetes-list-type"
 _UNSPECIFIED = object()
 """The key of an item that does not have the key field."""
 
 
-def validate(node: Node, value: Any, path: str = "") -> Iterator[FieldError]:
+def validate(node: Node, value: Any, path: str = "") -> list[FieldError]:
     """The first repetition of every member or key. Map keys stand in brackets: `spec.by[name]`."""
+    errors: list[FieldError] = []
     if type(value) is dict:
-        children = node.children
-        for name, item in value.items():
-            child = children[name] if type(item) in {dict, list} else None
-            if child is None or not child.holds(KEYWORD):
-                continue
-            if not children.declares(name):
-                yield from validate(child, item, f"{path}[{name}]")
-            else:
-                yield from validate(child, item, f"{path}.{name}" if path else name)
+        _visit_map(node, value, path, errors)
     elif type(value) is list:
-        if node.list_type == "set":
-            for index in _repeated(value):
-                yield duplicate(f"{path}[{index}]", value[index])
-        elif node.list_type == "map":
-            yield from _validate_keys(node.list_map_keys, value, path)
-        if node.items is not None and node.items.holds(KEYWORD):
-            for index, item in enumerate(value):
-                if type(item) in {dict, list}:
-                    yield from validate(node.items, item, f"{path}[{index}]")
+        _visit_list(node, value, path, errors)
+    return errors
 
 
-def _validate_keys(names: tuple[str, ...], items: list[Any], path: str) -> Iterator[FieldError]:
+def _visit_map(node: Node, value: dict[str, Any], path: str, errors: list[FieldError]) -> None:
+    children = node.children
+    for name, item in value.items():
+        kind = type(item)
+        if (kind is not dict and kind is not list) or not item:
+            continue
+        child = children[name]
+        if child is None or not child.holds_list_types:
+            continue
+        if not children.declares(name):
+            below = f"{path}[{name}]"
+        else:
+            below = f"{path}.{name}" if path else name
+        (_visit_map if kind is dict else _visit_list)(child, item, below, errors)
+
+
+def _visit_list(node: Node, items: list[Any], path: str, errors: list[FieldError]) -> None:
+    if node.list_type == "set":
+        errors += [duplicate(f"{path}[{index}]", items[index]) for index in _repeated(items)]
+    elif node.list_type == "map":
+        errors += _repeated_keys(node.list_map_keys, items, path)
+    below = node.items
+    if below is None or not below.holds_list_types:
+        return
+    for index, item in enumerate(items):
+        if type(item) is dict:
+            _visit_map(below, item, f"{path}[{index}]", errors)
+        elif type(item) is list:
+            _visit_list(below, item, f"{path}[{index}]", errors)
+
+
+def _repeated_keys(names: tuple[str, ...], items: list[Any], path: str) -> Iterator[FieldError]:
     for index, item in enumerate(items):
         if item is not None and type(item) is not dict:
             text = "must be an object for an array of list-type map"
@@ -64,6 +80,8 @@ def _object(item: Any) -> dict[str, Any]:
 
 def _repeated(items: list[Any]) -> list[int]:
     """Where each value appears for the second time."""
+    if _surely_distinct(items):
+        return []
     times: dict[Any, int] = {}
     repeated = []
     for index, item in enumerate(items):
@@ -72,6 +90,11 @@ def _repeated(items: list[Any]) -> list[int]:
         if times[identity] == 2:
             repeated.append(index)
     return repeated
+
+
+def _surely_distinct(items: list[Any]) -> bool:
+    """Texts need no identity of their own, and nearly all members and keys are texts."""
+    return {*map(type, items)} == {str} and len({*items}) == len(items)
 
 
 def _identity(item: Any) -> Any:

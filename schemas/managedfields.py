@@ -6,9 +6,9 @@ structuredmerge.go, managedfieldsupdater.go, skipnonapplied.go, stripmeta.go, ca
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from inkube.schemas import comparison, fieldsets, gotext
 from inkube.schemas.fieldsets import EMPTY, FieldSet
@@ -39,8 +39,7 @@ STRIPPED = fieldsets.union(
 """What no manager ever owns."""
 
 
-@dataclass(frozen=True, slots=True)
-class Writer:
+class Writer(NamedTuple):
     """Who writes, through what, and when.
 
     `kind`, where given, is what an applied configuration must be of. `time` is RFC 3339 in UTC,
@@ -52,7 +51,7 @@ class Writer:
     api_version: str
     subresource: str = ""
     time: str = ""
-    ignored: FieldSet = field(default_factory=dict)
+    ignored: FieldSet = EMPTY
     kind: str = ""
 
     def identity(self, operation: str) -> Manager:
@@ -162,6 +161,11 @@ def _encoded(manager: Manager, owned: Owned, time: str, known: Entry | None) -> 
         and known.get("apiVersion") == owned.api_version
     ):
         return known
+    return _entry(manager, owned._replace(fields=fieldsets.ordered(owned.fields)), time)
+
+
+def _entry(manager: Manager, owned: Owned, time: str) -> Entry:
+    """An entry of fields that are in order already."""
     entry: Entry = {}
     if manager.name:
         entry["manager"] = manager.name
@@ -170,7 +174,7 @@ def _encoded(manager: Manager, owned: Owned, time: str, known: Entry | None) -> 
     if time:
         entry["time"] = time
     entry["fieldsType"] = "FieldsV1"
-    entry["fieldsV1"] = fieldsets.ordered(owned.fields)
+    entry["fieldsV1"] = owned.fields
     if manager.subresource:
         entry["subresource"] = manager.subresource
     return entry
@@ -190,9 +194,13 @@ def track_update(
     version written in. Without `versions` entries of all versions are read as this one. Where
     fields cannot be told apart the entries stay as they are, as upstream does.
     """
+    metadata = new.setdefault("metadata", {})
+    if live is None and not typed.empty and not metadata.get("managedFields"):
+        metadata.pop("managedFields", None)
+        _track_first(new, typed, writer)
+        return
     old = ((live or {}).get("metadata") or {}).get("managedFields")
     managed = _base(old, new, writer)
-    metadata = new.setdefault("metadata", {})
     metadata.pop("managedFields", None)
     if managed.owners or live is None:
         before = bare(live) if live else {**typed.empty, "apiVersion": writer.api_version}
@@ -204,6 +212,20 @@ def track_update(
     entries = encode(managed, old=old)
     if entries:
         metadata["managedFields"] = entries
+
+
+def _track_first(new: Object, typed: TypedSchema, writer: Writer) -> None:
+    """A create of what nobody owned: `update` from nothing, where all there is was added."""
+    try:
+        fields = typed.everything(new)
+    except UntypableError:
+        return
+    fields = fieldsets.recursive_difference(fields, writer.ignored)
+    fields = fieldsets.difference(fields, STRIPPED)
+    if fields:
+        owned = Owned(fields, writer.api_version, applied=False)
+        entry = _entry(writer.identity(UPDATE), owned, writer.time)
+        new["metadata"]["managedFields"] = [entry]
 
 
 def _breaks(typed: TypedSchema, managed: Managed, live: Object, new: Object) -> bool:

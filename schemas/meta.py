@@ -58,7 +58,9 @@ def split_api_version(api_version: str) -> tuple[str, str]:
 
 def format_time(moment: datetime) -> str:
     """metav1.Time: RFC 3339 in UTC, whole seconds."""
-    return f"{moment.astimezone(UTC).isoformat()[:19]}Z"
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
+    return f"{moment.isoformat()[:19]}Z"
 
 
 def format_micro_time(moment: datetime) -> str:

@@ -5,6 +5,7 @@ Follows apimachinery/pkg/util/validation, pkg/api/validate/content and pkg/api/v
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 Check = Callable[[str, bool], list[str]]
 """(name, whether it is only a prefix) → what is wrong."""
@@ -15,6 +16,7 @@ _LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE = f"({_KEY})?"
 _MAX_LABEL, _MAX_SUBDOMAIN = 63, 253
+_REMEMBERED = 4096  # short texts, so a megabyte at most
 _NAME_PART = (
     "must consist of alphanumeric characters, '-', '_' or '.', "
     "and must start and end with an alphanumeric character"
@@ -95,6 +97,27 @@ def label_key(key: str) -> list[str]:
 
 
 _KEY_EXAMPLES = ("MyName", "my.name", "123-abc")
+
+
+def is_label(text: str) -> bool:
+    """Whether `dns1123_label` finds nothing; texts asked about again and again cost little."""
+    return len(text) <= _MAX_LABEL and _is_label(text)
+
+
+def is_label_pair(key: str, value: str) -> bool:
+    """Whether neither `label_key` nor `label_value` finds anything; remembered like `is_label`."""
+    short = len(value) <= _MAX_LABEL and len(key) <= _MAX_SUBDOMAIN + 1 + _MAX_LABEL
+    return short and _is_label_pair(key, value)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _is_label(text: str) -> bool:
+    return not dns1123_label(text)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _is_label_pair(key: str, value: str) -> bool:
+    return not label_key(key) and not label_value(value)
 
 
 def subdomain(name: str, prefix: bool = False) -> list[str]:

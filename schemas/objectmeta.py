@@ -38,7 +38,7 @@ def validate(
         *_namespace_errors(meta, namespaced, path),
         *_generation_errors(meta, path),
         *_marks(meta, path),
-        *_finalizer_errors(meta.get("finalizers") or (), f"{path}.finalizers"),
+        *_finalizer_errors(meta.get("finalizers"), f"{path}.finalizers"),
         *_managed_errors(meta, path),
     ]
 
@@ -71,8 +71,10 @@ def validate_update(meta: Meta, old: Meta, *, namespaced: bool) -> list[FieldErr
 
 def finalizer_warnings(meta: Meta, old: Meta | None = None) -> list[str]:
     """Added finalizers of custom resources that name no domain."""
+    if not meta.get("finalizers"):
+        return []
     known = {*((old or {}).get("finalizers") or ()), ORPHAN, FOREGROUND}
-    added = sorted(set(meta.get("finalizers") or ()) - known)
+    added = sorted({*meta["finalizers"]} - known)
     return [
         f"metadata.finalizers: {gotext.quote(name)}: prefer a domain-qualified finalizer name "
         "to avoid accidental conflicts with other finalizer writers"
@@ -101,8 +103,9 @@ def _namespace_errors(meta: Meta, namespaced: bool, path: str) -> Iterator[Field
     if namespaced and not namespace:
         yield required(f"{path}.namespace")
     elif namespaced:
-        for text in names.label(namespace):
-            yield invalid(f"{path}.namespace", namespace, text)
+        if not names.is_label(namespace):
+            for text in names.label(namespace):
+                yield invalid(f"{path}.namespace", namespace, text)
     elif namespace:
         yield forbidden(f"{path}.namespace", "not allowed on this type")
 
@@ -116,16 +119,23 @@ def _generation_errors(meta: Meta, path: str) -> Iterator[FieldError]:
 # ------------------------------------------------- labels, annotations, owners, finalizers
 
 
-def _marks(meta: Meta, path: str) -> Iterator[FieldError]:
+def _marks(meta: Meta, path: str) -> list[FieldError]:
     """Labels, annotations and owners, which every pass checks."""
-    yield from label_errors(meta.get("labels") or {}, f"{path}.labels")
-    yield from annotation_errors(meta.get("annotations") or {}, f"{path}.annotations")
-    yield from _owner_errors(meta.get("ownerReferences") or (), f"{path}.ownerReferences")
+    found: list[FieldError] = []
+    if labels := meta.get("labels"):
+        found.extend(label_errors(labels, f"{path}.labels"))
+    if annotations := meta.get("annotations"):
+        found.extend(annotation_errors(annotations, f"{path}.annotations"))
+    if owners := meta.get("ownerReferences"):
+        found.extend(_owner_errors(owners, f"{path}.ownerReferences"))
+    return found
 
 
 def label_errors(labels: Mapping[str, str], path: str) -> Iterator[FieldError]:
     """ValidateLabels."""
     for key, value in labels.items():
+        if names.is_label_pair(key, value):
+            continue
         for text in names.label_key(key):
             yield invalid(path, key, text)
         for text in names.label_value(value):
@@ -182,7 +192,9 @@ def _owner_json(owner: Meta) -> str:
     return "{" + ",".join(texts) + "}"
 
 
-def _finalizer_errors(finalizers: Sequence[str], path: str) -> Iterator[FieldError]:
+def _finalizer_errors(finalizers: Sequence[str] | None, path: str) -> Iterator[FieldError]:
+    if not finalizers:
+        return
     for name in finalizers:
         for text in names.label_key(name):
             yield invalid(path, name, text)
@@ -221,6 +233,8 @@ def _managed_errors(meta: Meta, path: str) -> Iterator[FieldError]:
 
 def field_manager_errors(manager: str, path: str) -> Iterator[FieldError]:
     """ValidateFieldManager: not too long, printable."""
+    if manager.isascii() and manager.isprintable() and len(manager) <= _MAX_MANAGER:
+        return
     if len(manager.encode()) > _MAX_MANAGER:
         yield too_long(path, _MAX_MANAGER)
     position = 0

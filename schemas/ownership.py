@@ -6,7 +6,6 @@ server-side apply, both of structured-merge-diff merge/update.go. Sets here are 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from inkube.schemas import comparison, fieldsets
@@ -64,8 +63,7 @@ class Unserved(Exception):
     """The version is not served any more; entries in it are dropped."""
 
 
-@dataclass(frozen=True, slots=True)
-class Updater:
+class Updater(NamedTuple):
     """What updates need to know of a kind: its type, its other versions, the version written in.
 
     `ignored` are the fields that this way of writing resets, so that it never owns them.

@@ -8,7 +8,7 @@ reference. Upstream: pkg/api/resource/quantity.go, amount.go, suffix.go, math.go
 import re
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import total_ordering
+from functools import cache, total_ordering
 from typing import Final
 
 FORMAT_WRONG: Final = (
@@ -24,10 +24,6 @@ _DIGITS_MAX: Final = 1_000
 _SCALE_MAX: Final = 1_000
 """Powers of ten this far apart are not brought to one scale, nor more digits read: the reference
 would work on until memory ends."""
-_SHAPE: Final = re.compile(
-    r"([+-]?)(0*)([0-9]*)(?:\.([0-9]*))?((?:[eEinumkKMGTP])*[+-]?[0-9]*)", re.ASCII
-)
-_EXPONENT: Final = re.compile(r"[eE]([+-]?[0-9]+)", re.ASCII)
 
 
 class Format(Enum):
@@ -126,7 +122,7 @@ def parse(text: str) -> Quantity:
     """`ParseQuantity`. Raises ValueError with the reference's text."""
     if text == "0":
         return ZERO
-    found = _SHAPE.fullmatch(text)
+    found = _shape().fullmatch(text)
     if not text or found is None:
         raise ValueError(FORMAT_WRONG)
     if len(text) > _DIGITS_MAX:
@@ -153,13 +149,20 @@ def is_valid(text: str) -> bool:
     return True
 
 
+@cache
+def _shape() -> re.Pattern[str]:
+    """Compiled with the first quantity: no start has to pay for it."""
+    number = r"([+-]?)(0*)([0-9]*)(?:\.([0-9]*))?"
+    return re.compile(number + r"((?:[eEinumkKMGTP])*[+-]?[0-9]*)", re.ASCII)
+
+
 def _interpret(suffix: str) -> tuple[int, int, Format]:
     """Base, exponent and format of a suffix (suffixer.interpret)."""
     if suffix in _DECIMAL:
         return 10, _DECIMAL[suffix], Format.DECIMAL
     if suffix in _BINARY:
         return 2, _BINARY[suffix], Format.BINARY
-    exponent = _EXPONENT.fullmatch(suffix)
+    exponent = re.fullmatch(r"[eE]([+-]?[0-9]+)", suffix, re.ASCII)
     if exponent is None or len(exponent[1]) > 19:
         raise ValueError(SUFFIX_WRONG)
     value = int(exponent[1])

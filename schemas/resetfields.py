@@ -10,6 +10,7 @@ from inkube.schemas.fieldsets import EMPTY, FieldSet
 _STATUS = fieldsets.named("status")
 _SPEC = fieldsets.named("spec")
 _ALL_BUT_STATUS = fieldsets.named("metadata", "spec")
+_OF_CUSTOM = {"": _STATUS, "status": _ALL_BUT_STATUS}
 _OF_STATUS = {
     ("apps", "Deployment"): fieldsets.named("spec", "metadata.labels"),
     ("", "Pod"): fieldsets.named("spec", "metadata.deletionTimestamp", "metadata.ownerReferences"),
@@ -23,9 +24,7 @@ _OF_STATUS = {
 
 def of_custom(subresource: str, *, status: bool) -> FieldSet:
     """For custom resources; `status` when the version has a status subresource."""
-    if not status:
-        return EMPTY
-    return {"": _STATUS, "status": _ALL_BUT_STATUS}.get(subresource, EMPTY)
+    return _OF_CUSTOM.get(subresource, EMPTY) if status else EMPTY
 
 
 def of_builtin(group: str, kind: str, subresource: str, *, status: bool) -> FieldSet:

@@ -5,8 +5,7 @@ Follows apimachinery/pkg/labels/selector.go and pkg/fields/selector.go. Raises S
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from inkube.schemas import names, status
 from inkube.schemas.definitions import Definition, Origin, Version
@@ -22,8 +21,7 @@ _OPERATORS = ("in", "notin", "=", "==", "!=", "gt", "lt")
 _SYMBOLS = frozenset({"=", "==", "!=", "!", "<", ">", ",", "(", ")"})
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(NamedTuple):
     """One condition on a label."""
 
     key: str
@@ -173,8 +171,7 @@ def _unparsed(why: str) -> status.StatusError:
     return status.bad_request(f"unable to parse requirement: {why}")
 
 
-@dataclass(frozen=True, slots=True)
-class FieldTerm:
+class FieldTerm(NamedTuple):
     """One condition of a field selector."""
 
     path: str

@@ -69,6 +69,11 @@ class Node:
         return self.raw.get("x-kubernetes-list-type") or ""
 
     @cached_property
+    def holds_list_types(self) -> bool:
+        """Whether a list type stands here or anywhere below."""
+        return self.holds("x-kubernetes-list-type")
+
+    @cached_property
     def list_map_keys(self) -> tuple[str, ...]:
         """The fields that tell items of a map list apart."""
         return tuple(self.raw.get("x-kubernetes-list-map-keys") or ())
@@ -159,6 +164,8 @@ class Children(dict[str, Node | None]):
     def __missing__(self, name: str) -> Node | None:
         raw = self._declared.get(name)
         if raw is None:
+            if name in META_FIELDS:  # every object has them; the keys of maps are not kept
+                self[name] = self._additional
             return self._additional
         node = self[name] = Node(raw)
         return node

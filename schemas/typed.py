@@ -5,8 +5,7 @@ of all served versions with a way to convert objects between them.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -48,6 +47,10 @@ class TypedSchema:
         Elements that stand twice are a problem only if `strict`.
         """
         return comparison.owned(self.type, value, strict=strict)
+
+    def everything(self, value: Object) -> FieldSet:
+        """Every path of a value, in the reference's order. Raises UntypableError."""
+        return comparison.everything(self.type, value)
 
     def compare(self, old: Object, new: Object) -> Comparison:
         """What changed between two values. Raises UntypableError."""
@@ -94,8 +97,7 @@ def relabelled(obj: Object, api_version: str) -> Object:
     return {**obj, "apiVersion": api_version}
 
 
-@dataclass(frozen=True, slots=True)
-class Versions:
+class Versions(NamedTuple):
     """The served versions of a kind by apiVersion, and how to get from one to another.
 
     `convert` takes an object and the apiVersion it shall have; it must not change the object.
@@ -103,4 +105,4 @@ class Versions:
     """
 
     schemas: Mapping[str, TypedSchema]
-    convert: Convert = field(default=relabelled)
+    convert: Convert = relabelled

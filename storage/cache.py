@@ -11,7 +11,7 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from inkube.storage.entry import Change, Changes, Entries, Entry
 from inkube.storage.errors import Closed, Compacted, StorageError
@@ -20,8 +20,7 @@ from inkube.storage.log import FIRST_REVISION, Horizon, matches
 from inkube.storage.subscription import Subscription
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheOptions:
+class CacheOptions(NamedTuple):
     """The bounds: changes and bytes kept in history, changes waiting for one subscriber."""
 
     history: int = 8_192
@@ -166,7 +165,8 @@ class Cache:
 
     def _remember(self, changes: Sequence[Change]) -> None:
         self._history.extend(changes)
-        self._history_bytes += sum(len(change.entry.data) for change in changes)
+        for change in changes:
+            self._history_bytes += len(change.entry.data)
         while (
             len(self._history) > self._options.history
             or self._history_bytes > self._options.history_bytes
@@ -191,11 +191,13 @@ class Cache:
 
     def _scopes(self, key: str) -> Sequence[str]:
         """The prefixes somebody subscribed to that this key is under."""
-        found = [key] if key in self._subscriptions else []
+        subscriptions = self._subscriptions
+        found = [key] if key in subscriptions else []
         end = key.find("/") + 1
         while end > 0:
-            if key[:end] in self._subscriptions:
-                found.append(key[:end])
+            scope = key[:end]
+            if scope in subscriptions:
+                found.append(scope)
             end = key.find("/", end) + 1
         return found
 

@@ -9,14 +9,12 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionOptions:
+class CompactionOptions(NamedTuple):
     """Seconds and revisions to keep, seconds between two looks."""
 
     age: float = 300.0

@@ -8,7 +8,6 @@ log that outlives the process.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple, Protocol
 
@@ -33,24 +32,21 @@ class Record(NamedTuple):
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Horizon:
+class Horizon(NamedTuple):
     """The moments that can be read: from `compacted` to `newest`, both included."""
 
     compacted: int
     newest: int
 
 
-@dataclass(frozen=True, slots=True)
-class Missed:
+class Missed(NamedTuple):
     """What other writers appended, and how far they compacted."""
 
     records: Sequence[Record]
     compacted: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Range:
+class Range(NamedTuple):
     """Part of the keys under `prefix`: those after `after`, at most `limit` (0: all)."""
 
     prefix: str

@@ -15,11 +15,10 @@ import warnings
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from inkube.storage import writes
 from inkube.storage.cache import Cache, CacheOptions
@@ -54,20 +53,18 @@ logger = logging.getLogger(__name__)
 BACKLOG_PAGE = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreOptions:
+class StoreOptions(NamedTuple):
     """Everything that can be set; `poll` is after how many seconds at most the writes of other
     processes on the same file are seen, `decoded` see `Coder`."""
 
-    cache: CacheOptions = field(default_factory=CacheOptions)
-    writer: WriterOptions = field(default_factory=WriterOptions)
-    compaction: CompactionOptions = field(default_factory=CompactionOptions)
+    cache: CacheOptions = CacheOptions()
+    writer: WriterOptions = WriterOptions()
+    compaction: CompactionOptions = CompactionOptions()
     poll: float = 0.1
     decoded: int = 4 * 2**20
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """Part of a list: its entries, how many follow them, and the revision it is true at."""
 
     entries: Entries

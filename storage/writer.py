@@ -10,7 +10,7 @@ finds nobody before it is committed where it stands, without a task switch.
 import asyncio
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from inkube.storage import writes
 from inkube.storage.cache import Cache
@@ -22,16 +22,14 @@ from inkube.storage.log import Log, Missed, Range
 TURN = 256
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriterOptions:
+class WriterOptions(NamedTuple):
     """The bounds: writes that may wait (further callers wait outside), writes in one commit."""
 
     pending: int = 4_096
     group: int = 1_024
 
 
-@dataclass(frozen=True, slots=True)
-class _Pending:
+class _Pending(NamedTuple):
     write: writes.Write
     answer: asyncio.Future[Entry]
 

@@ -1,7 +1,6 @@
 """The three writes: what each asks of the state before it, and the change it makes of it."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from inkube.storage.entry import Change, Coder, Entry, Value
 from inkube.storage.errors import AlreadyExists, Conflict, NotFound
@@ -21,8 +20,7 @@ class Write(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Create:
+class Create(NamedTuple):
     """Bring a key to life."""
 
     key: str
@@ -36,8 +34,7 @@ class Create:
         return Change("ADDED", coder.entry(self.key, revision, revision, data), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+class Update(NamedTuple):
     """Replace the state at revision `expected`."""
 
     key: str
@@ -52,8 +49,7 @@ class Update:
         return Change("MODIFIED", entry, current)
 
 
-@dataclass(frozen=True, slots=True)
-class Delete:
+class Delete(NamedTuple):
     """End the life of a key at revision `expected`; `value` is its final state, None the last."""
 
     key: str

@@ -1,7 +1,6 @@
 """The door: who asks, whom they act as, and whether they may. One call per request."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from aiohttp import web
 
@@ -20,8 +19,7 @@ class Access(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Guarded:
+class Guarded(NamedTuple):
     """Identify, impersonate, authorise."""
 
     authenticator: Authenticator
@@ -42,8 +40,7 @@ class Guarded:
         return user
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(NamedTuple):
     """Everybody is the administrator, unless the request says whom to act as. Only for loopback."""
 
     guarded: Guarded

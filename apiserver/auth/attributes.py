@@ -4,7 +4,7 @@ Follows apiserver/pkg/authorization/authorizer and
 apiserver/pkg/endpoints/handlers/responsewriters/errors.go.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import parse_qs
 
 from inkube.apiserver.calls import User
@@ -20,8 +20,7 @@ _VERBS = {"watchone": "watch"}
 _NARROWED = frozenset({"list", "watch"})
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
+class Attributes(NamedTuple):
     """One action. `path` is for what is no resource."""
 
     user: User
@@ -41,8 +40,7 @@ class Attributes:
         return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """An authorizer's answer; `reason` is for reviews and refusals."""
 
     allowed: bool

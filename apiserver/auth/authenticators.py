@@ -3,13 +3,12 @@
 Follows apiserver/pkg/authentication: request/x509, request/bearertoken, token/tokenfile, group.
 """
 
-import csv
 import hashlib
 import ssl
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from aiohttp import web
 
@@ -28,8 +27,7 @@ Tokens = Mapping[str, User]
 INVALID = "invalid bearer token"
 
 
-@dataclass(frozen=True, slots=True)
-class Authenticator:
+class Authenticator(NamedTuple):
     """Knows users by certificate or token. `fallback` is who comes with neither, None for 401.
 
     `lenient` servers take who brings an unknown token for the fallback: they are open anyway.
@@ -37,7 +35,7 @@ class Authenticator:
 
     accounts: ServiceAccountTokens
     fallback: User | None = None
-    tokens: Tokens = field(default_factory=dict)
+    tokens: Tokens = MappingProxyType({})
     certificates: bool = False
     lenient: bool = False
 
@@ -72,7 +70,7 @@ class Authenticator:
             raise TokenRefused(f"[{INVALID}, {error}]") from error
         if found is None:
             raise TokenRefused(INVALID)
-        return replace(found, user=with_authenticated(found.user))
+        return found._replace(user=with_authenticated(found.user))
 
 
 def bearer(header: str) -> str:
@@ -85,11 +83,13 @@ def with_authenticated(user: User) -> User:
     """The same user in the group of all who logged in."""
     if AUTHENTICATED in user.groups or UNAUTHENTICATED in user.groups:
         return user
-    return replace(user, groups=(*user.groups, AUTHENTICATED))
+    return user._replace(groups=(*user.groups, AUTHENTICATED))
 
 
 def read_tokens(path: Path) -> dict[str, User]:
     """kube's CSV: token, user name, uid and optionally groups. Raises ValueError."""
+    import csv  # with the first such file
+
     found = {}
     with path.open(newline="", encoding="utf-8") as file:
         for row in csv.reader(file, skipinitialspace=True):

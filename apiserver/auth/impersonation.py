@@ -7,7 +7,7 @@ Follows apiserver/pkg/endpoints/filters/impersonation.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from multidict import CIMultiDictProxy
@@ -81,8 +81,7 @@ def become(wanted: User, attributes: Attributes, authorizer: Authorizer) -> User
     raise refusal(first, reason)
 
 
-@dataclass(frozen=True, slots=True)
-class _Mode:
+class _Mode(NamedTuple):
     """One way to be allowed; `name` "" is the plain `impersonate`."""
 
     name: str = ""
@@ -90,25 +89,25 @@ class _Mode:
     def needs(self, wanted: User, asked: Attributes) -> Iterator[Attributes]:
         """The rights it takes, in the order they are checked."""
         if self.name:
-            yield replace(asked, verb=f"impersonate-on:{self.name}:{asked.verb}")
+            yield asked._replace(verb=f"impersonate-on:{self.name}:{asked.verb}")
         group = _GROUP_OF_MODES if self.name else ""
         verb = f"impersonate:{self.name}" if self.name else "impersonate"
         base = Attributes(asked.user, verb, group=group, version="v1")
         account = serviceaccounts.split(wanted.name)
         if self.name == _NODE_MODE:
-            yield replace(base, resource="nodes", name=wanted.name.removeprefix(_NODE))
+            yield base._replace(resource="nodes", name=wanted.name.removeprefix(_NODE))
         elif account is not None:
-            yield replace(base, resource="serviceaccounts", namespace=account[0], name=account[1])
+            yield base._replace(resource="serviceaccounts", namespace=account[0], name=account[1])
         else:
-            yield replace(base, resource="users", name=wanted.name)
+            yield base._replace(resource="users", name=wanted.name)
         for name in wanted.groups:
-            yield replace(base, resource="groups", name=name)
-        base = replace(base, group=_GROUP_OF_MODES)
+            yield base._replace(resource="groups", name=name)
+        base = base._replace(group=_GROUP_OF_MODES)
         if wanted.uid:
-            yield replace(base, resource="uids", name=wanted.uid)
+            yield base._replace(resource="uids", name=wanted.uid)
         for key, values in wanted.extra:
             for value in values:
-                yield replace(base, resource="userextras", subresource=key, name=value)
+                yield base._replace(resource="userextras", subresource=key, name=value)
 
 
 def _modes(wanted: User) -> Iterator[_Mode]:
@@ -135,7 +134,7 @@ def _as_user(wanted: User, mode: _Mode) -> User:
             groups = (*groups, UNAUTHENTICATED)
     elif AUTHENTICATED not in groups and UNAUTHENTICATED not in groups:
         groups = (*groups, AUTHENTICATED)
-    return replace(wanted, groups=groups)
+    return wanted._replace(groups=groups)
 
 
 def _go(user: User) -> str:

@@ -6,11 +6,11 @@ Follows plugin/pkg/auth/authorizer/rbac/rbac.go and pkg/registry/rbac/validation
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from inkube.apiserver.auth import rules
 from inkube.apiserver.auth.attributes import MASTERS, Attributes, Decision
-from inkube.apiserver.auth.rules import Rule
+from inkube.apiserver.auth.rules import EVERY_PATH, EVERYTHING, Rule
 from inkube.apiserver.calls import User
 from inkube.schemas import status
 from inkube.schemas.gotext import quote
@@ -19,15 +19,12 @@ from inkube.storage.store import BaseStore
 
 Object = dict[str, Any]
 GROUP = "rbac.authorization.k8s.io"
-EVERYTHING: Rule = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
-EVERY_PATH: Rule = {"nonResourceURLs": ["*"], "verbs": ["*"]}
 _CLUSTER = "/registry/clusterrolebindings/"
 _NAMESPACED = "/registry/rolebindings/"
 _MAX_NAMESPACES = 4096  # indexes kept; more are made again when they are asked for
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(NamedTuple):
     """One subject of one binding."""
 
     binding: Object

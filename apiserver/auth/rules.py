@@ -12,6 +12,8 @@ from inkube.apiserver.auth.attributes import Attributes
 from inkube.schemas.gotext import quote
 
 Rule = dict[str, Any]
+EVERYTHING: Rule = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
+EVERY_PATH: Rule = {"nonResourceURLs": ["*"], "verbs": ["*"]}
 _ALL = "*"
 _PRINTED = (
     ("apiGroups", "APIGroups"),

@@ -10,9 +10,8 @@ import binascii
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inkube.apiserver.calls import User
 from inkube.schemas.gotext import quote
@@ -37,8 +36,7 @@ class TokenRefused(Exception):
     """It is one of ours by its issuer, but not good."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
+class Verified(NamedTuple):
     """Whose token it is, and which of the wanted audiences it is for."""
 
     user: User

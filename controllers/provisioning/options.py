@@ -1,6 +1,6 @@
 """Options of provisioning, as `inkube serve` takes them. Rechecks are the environment's."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 GROUPS = ("provisioning.grafana.app", "world.inkube.dev")
 """Every group of provisioning and its world."""
@@ -8,8 +8,7 @@ GITHUB_API = "https://api.github.com"
 TYPES = ("local", "github", "git", "bitbucket", "gitlab")
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """How far the checks may reach and how patient they are (times in seconds)."""
 
     offline: bool = False

@@ -10,7 +10,7 @@ import base64
 import binascii
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from inkube.schemas import fielderrors, gotext, gotimes, quantity, status
 from inkube.schemas.builtin import gotypes, microtimes, types
@@ -33,8 +33,7 @@ _ZEROS: dict[str, Any] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(NamedTuple):
     """An object of its kind, and the strict errors: `unknown field "spec.foo"`."""
 
     object: Object

@@ -1,7 +1,6 @@
-"""The definitions of built-in kinds, their schemas loaded when first read."""
+"""The definitions of built-in kinds, their schemas and columns made when first read."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -42,22 +41,25 @@ _SELECTABLE: dict[tuple[str, str], tuple[str, ...]] = {
 _SCALE = Scale(".spec.replicas", ".status.replicas", ".status.selector")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class LazyVersion(Version):
-    """A version whose `schema` comes from `loader` when it is first read."""
+    """A version of which `makers` make some attributes when they are first read."""
 
-    loader: Callable[[], dict[str, Any]] | None = None
+    __slots__ = ("_makers",)
 
-    def __post_init__(self) -> None:
-        if self.loader is not None and not self.schema:
-            object.__delattr__(self, "schema")
+    _makers: dict[str, Callable[[], Any]]
+
+    def __init__(self, makers: dict[str, Callable[[], Any]], **others: Any) -> None:
+        super().__init__(**others)
+        object.__setattr__(self, "_makers", makers)
+        for name in makers:
+            object.__delattr__(self, name)
 
     def __getattr__(self, name: str) -> Any:
-        if name != "schema" or self.loader is None:
+        if name not in self._makers:
             raise AttributeError(name)
-        loaded = self.loader()
-        object.__setattr__(self, "schema", loaded)
-        return loaded
+        made = self._makers[name]()
+        object.__setattr__(self, name, made)
+        return made
 
 
 @cache
@@ -94,14 +96,17 @@ def _version(resource: resources.Resource, name: str) -> LazyVersion:
     gvk = GVK(resource.group, name, resource.kind)
     has = {sub.name for sub in resource.subresources}
     warning = _DEPRECATED.get(resource.plural, "") if not resource.group else ""
+    makers: dict[str, Callable[[], Any]] = {
+        "schema": lambda: types.schema(gvk),
+        "columns": lambda: columns.of(resource.group, resource.plural),
+    }
     return LazyVersion(
+        makers,
         name=name,
         storage=name == resource.stored,
         status="status" in has,
         scale=_SCALE if "scale" in has else None,
-        columns=columns.of(resource.group, resource.plural),
         selectable_fields=_SELECTABLE.get((resource.group, resource.plural), ()),
         deprecated=bool(warning),
         deprecation_warning=warning,
-        loader=lambda: types.schema(gvk),
     )

@@ -23,7 +23,7 @@ from inkube.schemas.builtin import resources
 
 RELEASE = "v1.36.0"
 PACKAGE = "kubernetes-validate"
-GENERATOR = 1
+GENERATOR = 2
 HERE = Path(__file__).parent
 PREFIX = "#/$defs/"
 APIEXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"
@@ -65,9 +65,10 @@ def main(arguments: list[str]) -> None:
     types = {name: _structure(name, source[name]) for name in names}
     _add_facts(types, _facts())
     kinds = {_gvk(entry): name for name in names for entry in _entries(source[name])}
-    _write("types.json.gz", {**header, "kinds": kinds, "types": types})
-    texts = {name: _texts(source[name]) for name in names}
-    _write("descriptions.json.gz", {**header, "descriptions": texts})
+    texts = {name: _compact(found) for name, found in types.items()}  # read one by one
+    _write("types.json.gz", {**header, "kinds": kinds, "types": texts})
+    descriptions = {name: _texts(source[name]) for name in names}
+    _write("descriptions.json.gz", {**header, "descriptions": descriptions})
 
 
 def _package_folder() -> Path:
@@ -223,8 +224,12 @@ def _texts(node: dict[str, Any]) -> dict[str, str]:
     return texts
 
 
+def _compact(content: dict[str, Any]) -> str:
+    return json.dumps(content, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+
+
 def _write(name: str, content: dict[str, Any]) -> None:
-    text = json.dumps(content, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+    text = _compact(content)
     packed = gzip.compress(text.encode(), 9, mtime=0)
     (HERE / name).write_bytes(packed)
     sys.stdout.write(f"{name}: {len(text)} characters, {len(packed)} bytes\n")

@@ -14,7 +14,7 @@ import gzip
 import json
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +92,7 @@ def _name(text: str) -> str:
     return text
 
 
-def _member(owner: str, row: list[Any], known: dict[str, Any]) -> list[Any]:
+def _member(owner: str, row: list[Any], known: Mapping[str, Any]) -> list[Any]:
     """The JSON name; "" for what Go embeds."""
     number, name, kind, target, repeated = row
     properties = known.get(owner, {}).get("properties", {})
@@ -113,7 +113,7 @@ def _other_name(owner: str, name: str, properties: dict[str, Any]) -> str:
     return lowered.get(name.lower(), "")
 
 
-def _reached(made: dict[str, Message], known: dict[str, Any]) -> set[str]:
+def _reached(made: dict[str, Message], known: Mapping[str, Any]) -> set[str]:
     """The messages that the types of the table need, and what wraps them."""
     waiting = [name for name in made if name in known]
     kept: set[str] = set()

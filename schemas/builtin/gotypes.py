@@ -4,7 +4,7 @@ Made from `types.table()` when a kind is first decoded, and kept.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from inkube.schemas.builtin import types
 
@@ -32,8 +32,7 @@ class GoType:
     fields: "dict[str, GoField]" = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class GoField:
+class GoField(NamedTuple):
     """A struct's field. `always`: sent when zero; `pointer`: a zero that was given is kept;
     `value`: a struct that is no pointer; `default`: taken for a zero (`+default`)."""
 

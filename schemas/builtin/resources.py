@@ -5,17 +5,16 @@ that the index alone costs a server's start a millisecond.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from inkube.schemas.definitions import ALL_VERBS
 
 _INDEX = Path(__file__).with_name("resources.txt")
 
 
-@dataclass(frozen=True, slots=True)
-class Subresource:
+class Subresource(NamedTuple):
     """A subresource in discovery; `group` and `version` are "" where they are the parent's."""
 
     name: str
@@ -25,8 +24,7 @@ class Subresource:
     verbs: tuple[str, ...] = ("get", "patch", "update")
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(NamedTuple):
     """One line of the index. `versions` begins with the preferred one; `stored` is one of them."""
 
     group: str

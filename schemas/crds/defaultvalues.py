@@ -160,6 +160,6 @@ def _in_resource(schema: CompiledSchema, value: Any) -> list[FieldError]:
 def _moved(error: FieldError, path: str) -> FieldError:
     """The error of a value as one of the default that it is."""
     if error.field in ("", "<nil>"):
-        return replace(error, field=path)
+        return error._replace(field=path)
     dot = "" if error.field.startswith(".") else "."
-    return replace(error, field=f"{path}{dot}{error.field}")
+    return error._replace(field=f"{path}{dot}{error.field}")

@@ -202,3 +202,15 @@ def test_numbers_are_settled_as_go_writes_them(value: Any, settled: Any) -> None
     found = gojson.settle_numbers(value)
 
     assert orjson.dumps(found) == orjson.dumps(settled)
+
+
+_NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-70, 70).map(
+    lambda power: 10.0**power
+)
+
+
+@given(value=st.recursive(_NUMBERS | st.text(max_size=3), st.lists, max_leaves=4))
+def test_what_is_not_walked_has_nothing_to_settle(value: Any) -> None:
+    data = orjson.dumps([value])
+    if not gojson.may_hold_floats(data):
+        assert orjson.dumps(gojson.settle_numbers([value])) == data

@@ -4,6 +4,8 @@ import copy
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from inkube.schemas import fieldsets, managedfields
 from inkube.schemas.managedfields import Writer
@@ -41,6 +43,42 @@ SCHEMA = {
     },
 }
 TYPED = TypedSchema(SCHEMA)
+
+
+_SCALAR = st.none() | st.integers(0, 9) | st.text("ab", max_size=2)
+_ANY = st.recursive(
+    _SCALAR,
+    lambda below: (
+        st.lists(below, max_size=3) | st.dictionaries(st.sampled_from("xyz"), below, max_size=3)
+    ),
+    max_leaves=5,
+)
+_IDS = st.lists(st.sampled_from(["b", "a", 'a"', "a!", "10", "9"]), max_size=4)
+_PARTS = _IDS.map(lambda ids: [{"n": n, "id": one} for n, one in enumerate(ids)])
+_SPECS = st.fixed_dictionaries(
+    {},
+    optional={
+        "size": st.integers(),
+        "any": st.dictionaries(st.sampled_from("zyx"), _ANY, max_size=3),
+        "list": st.lists(st.text("ab", max_size=2), max_size=3),
+        "parts": _PARTS,
+        "tags": _IDS,
+    },
+)
+
+
+@given(spec=_SPECS)
+@settings(deadline=None)
+def test_what_a_creator_owns_is_what_a_comparison_with_nothing_adds(spec: Object) -> None:
+    obj = {
+        "apiVersion": V1,
+        "kind": "Thing",
+        "metadata": {"labels": {"b": "", "a": ""}},
+        "spec": spec,
+    }
+    found = TYPED.everything(obj)
+    assert found == TYPED.compare({}, obj).added
+    assert repr(found) == repr(fieldsets.ordered(found)), "in the reference's order"
 
 
 def _writer(manager: str, second: int = 0, **more: Any) -> Writer:

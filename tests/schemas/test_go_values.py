@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inkube.schemas import gotime, gourl, netip, regexp, semver, strconv
+from inkube.schemas import gofloats, gotime, gourl, netip, regexp, semver, strconv
 
 
 @pytest.mark.parametrize(
@@ -23,25 +23,25 @@ from inkube.schemas import gotime, gourl, netip, regexp, semver, strconv
     ],
 )
 def test_doubles_are_written_with_their_shortest_digits(value: float, general: str, fixed: str):
-    assert strconv.format_general(value) == general
-    assert strconv.format_fixed(value) == fixed
+    assert gofloats.format_general(value) == general
+    assert gofloats.format_fixed(value) == fixed
 
 
 @given(st.floats(allow_nan=False))
 def test_a_written_double_reads_back(value: float):
-    assert strconv.parse_float(strconv.format_general(value)) == value
-    assert strconv.parse_float(strconv.format_fixed(value)) == value
+    assert gofloats.parse_float(gofloats.format_general(value)) == value
+    assert gofloats.parse_float(gofloats.format_fixed(value)) == value
 
 
 @pytest.mark.parametrize("text", ["1e3", ".5", "5.", "+7", "0x1p-2", "1_0.5", "Infinity", "nan"])
 def test_doubles_are_read_as_go_literals(text: str):
-    assert isinstance(strconv.parse_float(text), float)
+    assert isinstance(gofloats.parse_float(text), float)
 
 
 @pytest.mark.parametrize("text", ["", " 1", "1 ", "1e", "0x1", "+nan", "1__0", "e5", ".", "1e400"])
 def test_what_is_no_double_is_refused(text: str):
     with pytest.raises(ValueError, match=r"strconv\.ParseFloat"):
-        strconv.parse_float(text)
+        gofloats.parse_float(text)
 
 
 @pytest.mark.parametrize("text", ["", "1.0", " 1", "1_0", "٣", "9223372036854775808", "9" * 5000])

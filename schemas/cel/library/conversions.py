@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from inkube.schemas import gotime, strconv
+from inkube.schemas import gofloats, gotime, strconv
 from inkube.schemas.cel import values
 from inkube.schemas.cel.estimates import STRING_FACTOR, TOP, Argument, CallEstimate, Range
 from inkube.schemas.cel.functions import CostFunction, EstimateFunction, EvalError, Impl, Overload
@@ -94,7 +94,7 @@ def string_to_uint(text: str) -> Uint:
 def string_to_double(text: str) -> float:
     """As strconv.ParseFloat."""
     try:
-        return strconv.parse_float(text)
+        return gofloats.parse_float(text)
     except ValueError:
         raise _refused(text, DOUBLE) from None
 
@@ -176,7 +176,7 @@ _TO_STRING: Final[dict[Any, Callable[[Any], str]]] = {
     BOOL.kind: bool_to_string,
     INT.kind: int.__repr__,
     UINT.kind: int.__repr__,
-    DOUBLE.kind: strconv.format_general,
+    DOUBLE.kind: gofloats.format_general,
     STRING.kind: _identity,
     BYTES.kind: bytes_to_string,
     TIMESTAMP.kind: timestamp_to_string,
@@ -227,7 +227,7 @@ def _nanoseconds(value: Duration) -> int:
 
 _SAFE: Final = frozenset(
     {
-        _identity, float, int.__repr__, strconv.format_general, bool_to_string, str.encode,
+        _identity, float, int.__repr__, gofloats.format_general, bool_to_string, str.encode,
         timestamp_to_string, duration_to_string, _timestamp_to_int, _nanoseconds, Duration,
     }
 )  # fmt: skip
@@ -266,7 +266,7 @@ OVERLOADS: Final[tuple[Overload, ...]] = (
         cost=costs.per_size(),
         estimate=_bytes_to_string,
     ),
-    _conversion("double_to_string", (DOUBLE, STRING), strconv.format_general),
+    _conversion("double_to_string", (DOUBLE, STRING), gofloats.format_general),
     _conversion("duration_to_string", (DURATION, STRING), duration_to_string),
     _conversion("int64_to_string", (INT, STRING), int.__repr__),
     _conversion("timestamp_to_string", (TIMESTAMP, STRING), timestamp_to_string),

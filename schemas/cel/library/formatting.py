@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from inkube.schemas import gotext, strconv
+from inkube.schemas import gofloats, gotext, strconv
 from inkube.schemas.cel import values
 from inkube.schemas.cel.functions import EvalError
 from inkube.schemas.cel.library import conversions
@@ -280,4 +280,4 @@ def _literal(value: Any) -> str:
 
 
 def _go_float(value: float) -> str:
-    return strconv.format_general(value)
+    return gofloats.format_general(value)

@@ -1,0 +1,188 @@
+"""Asking admission webhooks: who is asked in which order, and what their answers do.
+
+Mutating webhooks run one after the other, configurations by name, and those who ask for it once
+more when a later one changed the object; validating ones run at the same time. Follows
+plugin/webhook/{mutating,validating}/dispatcher.go.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from inkube.apiserver import conversions, intake
+from inkube.apiserver.admission import Attributes
+from inkube.apiserver.auth.authorizer import Authorizer
+from inkube.apiserver.webhookcalls import WebhookCaller
+from inkube.apiserver.webhookviews import Asking, internal
+from inkube.schemas import status
+from inkube.schemas.webhooks import review
+from inkube.schemas.webhooks.matching import Hook
+from inkube.schemas.webhooks.replies import ReplyError
+from inkube.schemas.webhooks.review import Answer, InvalidAnswerError, Rejection, Seen
+from inkube.storage.store import BaseStore
+
+Object = dict[str, Any]
+
+
+class CallFailed(Exception):
+    """A webhook that could not be asked; its failurePolicy says what follows."""
+
+
+class Dispatcher:
+    """Takes one write to the webhooks in force."""
+
+    def __init__(
+        self,
+        store: BaseStore,
+        caller: WebhookCaller,
+        *,
+        authorizer: Authorizer,
+        uid: Callable[[], str],
+    ) -> None:
+        self._store = store
+        self._caller = caller
+        self._authorizer = authorizer
+        self._uid = uid
+
+    def hooks(self, specs: Iterable[Object]) -> list[Hook]:
+        """The webhooks of configurations, read once for all writes."""
+        return [Hook(spec) for spec in specs]
+
+    async def mutate(self, hooks: list[Hook], attributes: Attributes) -> None:
+        """Let mutating webhooks change the object in place. Raises StatusError."""
+        asking = self._asking(attributes)
+        rounds = _Rounds()
+        for again in (False, True):
+            for hook in hooks:
+                seen = await _concerns(asking, hook)
+                if seen is None or (again and hook not in rounds.due):
+                    continue
+                if await self._ask_to_mutate(hook, asking, seen):
+                    rounds.changed()
+                if hook.reinvoked:
+                    rounds.called.append(hook)
+            if not rounds.wanted:
+                break
+        if rounds.wanted and attributes.object is not None:
+            _check_place(attributes)
+
+    async def validate(self, hooks: list[Hook], attributes: Attributes) -> None:
+        """Let validating webhooks refuse. Raises StatusError."""
+        asking = self._asking(attributes)
+        asked = [
+            (hook, seen) for hook in hooks if (seen := await _concerns(asking, hook)) is not None
+        ]
+        outcomes = await asyncio.gather(
+            *(self._ask_to_validate(hook, asking, seen) for hook, seen in asked),
+            return_exceptions=True,
+        )
+        for outcome in outcomes:
+            if outcome is not None:
+                raise outcome
+
+    async def _ask_to_mutate(self, hook: Hook, asking: Asking, seen: Seen) -> bool:
+        """Whether the webhook changed the object."""
+        try:
+            answer = await self._answer(hook, asking, seen, mutating=True)
+            operations = _operations(hook, answer, seen)
+        except CallFailed as error:
+            if hook.ignores_failures:
+                return False
+            raise _failed(hook, error) from error
+        if not operations or seen.object is None:
+            return False
+        patched = _patched(seen.object, operations)
+        return await conversions.settled(asking.call.resource, lambda: asking.change(seen, patched))
+
+    async def _ask_to_validate(self, hook: Hook, asking: Asking, seen: Seen) -> None:
+        try:
+            await self._answer(hook, asking, seen, mutating=False)
+        except CallFailed as error:
+            if not hook.ignores_failures:
+                raise _failed(hook, error) from error
+
+    def _asking(self, attributes: Attributes) -> Asking:
+        return Asking(attributes, self._store, self._authorizer)
+
+    async def _answer(self, hook: Hook, asking: Asking, seen: Seen, *, mutating: bool) -> Answer:
+        """Ask one webhook. Raises CallFailed, Rejection; StatusError 400 where dry runs are not."""
+        if asking.facts.dry_run and not hook.dry_runs:
+            raise status.bad_request(f'admission webhook "{hook.name}" does not support dry run')
+        uid, version = self._uid(), hook.review_version
+        body = review.build(asking.facts, seen, uid=uid, version=version)
+        seconds = min(hook.seconds, asking.call.timeout)
+        try:
+            document = await self._caller.post(hook.client, body, version=version, seconds=seconds)
+            answer = review.read(document, uid=uid, version=version, mutating=mutating)
+        except ReplyError as error:
+            raise CallFailed(f"failed to call webhook: {error}") from error
+        except InvalidAnswerError as error:
+            raise CallFailed(str(error)) from error
+        for warning in answer.warnings:
+            asking.call.warn(warning)
+        if not answer.allowed:
+            raise Rejection(hook.name, answer.result)
+        return answer
+
+
+class _Rounds:
+    """Who is called a second time: those that asked for it, when a later one changed something."""
+
+    def __init__(self) -> None:
+        self.wanted = False
+        self.called: list[Hook] = []
+        self.due: set[Hook] = set()
+
+    def changed(self) -> None:
+        """The object is another one than those called before have seen."""
+        self.wanted = True
+        self.due.update(self.called)
+        self.called.clear()
+
+
+async def _concerns(asking: Asking, hook: Hook) -> Seen | None:
+    """What a webhook is to see, in the version it matches."""
+    return await conversions.settled(asking.call.resource, lambda: asking.concerns(hook))
+
+
+def _operations(hook: Hook, answer: Answer, seen: Seen) -> list[Any]:
+    """What a mutating webhook wants done. Raises CallFailed; StatusError 500 on deletions."""
+    if not answer.patch:
+        return []
+    try:
+        operations = review.operations(answer.patch)
+    except InvalidAnswerError as error:
+        raise CallFailed(str(error)) from error
+    if operations and seen.object is None:
+        raise internal(
+            f'admission webhook "{hook.name}" attempted to modify the object, which is '
+            "not supported for this operation"
+        )
+    if operations and answer.patch_type != "JSONPatch":
+        raise CallFailed(f'unsupported patch type "{answer.patch_type}"')
+    return operations
+
+
+def _patched(obj: Object, operations: list[Any]) -> Object:
+    """Raises StatusError 500."""
+    from inkube.schemas import patch as patches  # with jsonpatch, at the first patch
+    from inkube.schemas.patch.json import JSONPatchFailure
+
+    try:
+        return patches.apply_json_patch(obj, operations)[0]
+    except JSONPatchFailure as error:
+        raise internal(error.why) from error
+    except status.StatusError as error:
+        raise internal(error.message) from error
+
+
+def _check_place(attributes: Attributes) -> None:
+    """A webhook may move an object neither to another namespace nor to another kind."""
+    assert attributes.object is not None, "asked by the caller"
+    intake.check_namespace(attributes.call, attributes.object)
+    if not attributes.call.resource.builtin:
+        intake.check_type(attributes.call, attributes.object)
+
+
+def _failed(hook: Hook, error: CallFailed) -> status.StatusError:
+    return internal(f'failed calling webhook "{hook.name}": {error}')
