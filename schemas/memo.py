@@ -4,6 +4,7 @@ One memo serves all servers of a process: they come and go with tests, and their
 the same every time. Keys are digests, so that no value is kept alive.
 """
 
+import threading
 from hashlib import blake2b
 from typing import Any, Generic, TypeVar
 
@@ -19,6 +20,7 @@ class Memo(Generic[T]):
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self._made: dict[bytes, T] = {}
+        self._lock = threading.Lock()  # servers may run in several threads
 
     @staticmethod
     def key(value: Any, *beside: object) -> bytes:
@@ -37,6 +39,7 @@ class Memo(Generic[T]):
 
     def put(self, key: bytes, result: T) -> None:
         """Remember a result."""
-        self._made[key] = result
-        while len(self._made) > self.limit:
-            del self._made[next(iter(self._made))]
+        with self._lock:
+            self._made[key] = result
+            while len(self._made) > self.limit:
+                del self._made[next(iter(self._made))]
