@@ -27,7 +27,20 @@ def put(call: Call, obj: Object) -> Change:
         return new
 
     unconditional = not obj["metadata"].get("resourceVersion")
-    return Change(transform, retry=unconditional, create=call.resource.strategy.create_on_update)
+    create = call.resource.strategy.create_on_update
+    return Change(transform, retry=unconditional, create=create, shares=True)
+
+
+def put_status(obj: Object) -> Change:
+    """Replace metadata and status by those of an object; the rest stays the stored one's."""
+    fresh = orjson.dumps({name: obj[name] for name in ("metadata", "status") if name in obj})
+
+    def transform(old: Object | None) -> Object:
+        assert old is not None, "a status is never created"
+        kept = {name: value for name, value in old.items() if name != "status"}
+        return {**kept, **orjson.loads(fresh)}
+
+    return Change(transform, retry=not obj["metadata"].get("resourceVersion"), shares=True)
 
 
 def patch(call: Call, kind: str, document: bodies.Patch) -> Change:

@@ -58,7 +58,7 @@ class CRDStrategy(Strategy):
         return errors + crds.validate_update(obj, old)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        return crds.warnings(obj, old)
+        return [] if call.subresource == "status" else crds.warnings(obj)
 
     def mark_deleted(self, obj: Object) -> bool:
         return crds.prepare_delete(obj, self._identity.timestamp())

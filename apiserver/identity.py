@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from inkube.schemas import meta
 
-# apimachinery/pkg/util/rand: no vowels, so that no words appear
+# apimachinery/pkg/util/rand: no vowels, so that no words appear, and no digits like letters
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX = 5
 _AT_ONCE = 128

@@ -50,6 +50,9 @@ class Change(NamedTuple):
     """Whether the new object may be created when there is none (apply, PUT of some kinds)."""
     tracks: bool = True
     """Whether ownership is tracked here; apply has done so itself."""
+    shares: bool = False
+    """Whether `transform` changes nothing of the old object: it is given the stored one, and may
+    make parts of it parts of the new one, which are then known to be the same."""
 
 
 class Registry:
@@ -208,11 +211,11 @@ class Registry:
     async def _update(self, call: Call, change: Change, entry: Entry) -> Outcome:
         await self.ready(call, entry)
         old = self.view(call, entry)
-        obj = await _resolve(
-            await conversions.settled(
-                call.resource, lambda: change.transform(self.copy(call, entry))
-            )
-        )
+
+        def made() -> Object | Awaitable[Object]:
+            return change.transform(old if change.shares else self.copy(call, entry))
+
+        obj = await _resolve(await conversions.settled(call.resource, made))
         attributes = Attributes("UPDATE", call, obj, old, call.options.dry_run)
         owners.deduplicate(call, metadata(obj))
         if change.tracks:

@@ -187,17 +187,24 @@ class Resources:
 
     def install(self, *resources: Resource) -> None:
         """Serve them from now on, instead of those of the same group and plural."""
+        replaces = any((r.group, r.plural) in self._table for r in resources)
         for resource in resources:
             self._table[resource.group, resource.plural] = resource
+            self._kinds[resource.group, resource.kind] = resource
+        if replaces:  # a kind that was served may be gone; what is new takes no look at all kinds
+            self._collect_kinds()
         self._changed()
 
     def uninstall(self, group: str, plural: str) -> None:
         """Serve it no longer; unknown ones are no error."""
         self._table.pop((group, plural), None)
+        self._collect_kinds()
         self._changed()
 
-    def _changed(self) -> None:
+    def _collect_kinds(self) -> None:
         self._kinds = {(r.group, r.kind): r for r in self._table.values()}
+
+    def _changed(self) -> None:
         self.revision += 1
         for listener in tuple(self._listeners):
             listener()

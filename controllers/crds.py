@@ -57,6 +57,8 @@ class CRDController:
         self._table = table
         self._clock = clock
         self._known = known
+        self._by_group = known.index("group", lambda crd: (crd["spec"]["group"],))
+        self._waiting = known.index("waiting for names", _awaited_group)
         self._written: dict[str, Object] = {}
         """CRDs as this controller wrote them, where the informer may not show it yet."""
         self._installed: dict[str, _Installed] = {}
@@ -69,7 +71,7 @@ class CRDController:
             return None
         if "deletionTimestamp" in crd["metadata"]:
             return await self._remove(crd)
-        status = crds.next_status(crd, self._all(), self._now())
+        status = crds.next_status(crd, self._group(crd["spec"]["group"]), self._now())
         if status is not None:
             crd = await self._write({**crd, "status": status})
         self.serve(crd)
@@ -94,12 +96,7 @@ class CRDController:
     def concerned(self, change: Change) -> Iterator[Key]:
         """The changed CRD, and those of its group that wait for names."""
         yield Key.of(change.object)
-        group = change.object["spec"]["group"]
-        for other in self._known.items():
-            if other["spec"]["group"] == group and not conditions.is_true(
-                other["status"], conditions.NAMES_ACCEPTED
-            ):
-                yield Key.of(other)
+        yield from self._waiting.keys(change.object["spec"]["group"])
 
     def _newest(self, name: str) -> Object | None:
         """The CRD as last written here or seen by the informer, whichever is newer."""
@@ -115,8 +112,10 @@ class CRDController:
             return seen
         return written
 
-    def _all(self) -> Iterable[Object]:
-        names = {crd["metadata"]["name"] for crd in self._known.items()} | self._written.keys()
+    def _group(self, group: str) -> Iterable[Object]:
+        """All CRDs of a group."""
+        names = {key.name for key in self._by_group.keys(group)}
+        names |= {name for name, crd in self._written.items() if crd["spec"]["group"] == group}
         return [crd for name in names if (crd := self._newest(name)) is not None]
 
     async def _write(self, crd: Object) -> Object:
@@ -197,6 +196,12 @@ def add(manager: Manager, table: Table) -> CRDController:
         )
     )
     return controller
+
+
+def _awaited_group(crd: Object) -> Iterator[str]:
+    """The group of a CRD whose names are not accepted."""
+    if not conditions.is_true(crd["status"], conditions.NAMES_ACCEPTED):
+        yield crd["spec"]["group"]
 
 
 def _revision(crd: Object) -> int:

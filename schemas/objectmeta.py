@@ -1,4 +1,4 @@
-"""Metadata of objects: its rules on create and update, its warnings, generated names.
+"""Metadata of objects: its rules on create and update, its warnings.
 
 What is checked is metadata as `metadecoding` gives it. Upstream checks some of it several times on
 an update; `validate_update` repeats as often, for clients see it in `details.causes`. Follows
@@ -6,7 +6,7 @@ apimachinery/pkg/api/validation/objectmeta.go, pkg/apis/meta/v1/validation and
 apiserver/pkg/registry/rest/{create,update}.go.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from inkube.schemas import gotext, names
@@ -25,10 +25,6 @@ Meta = Mapping[str, Any]
 _MAX_ANNOTATIONS = 256 * 1024
 _MAX_MANAGER = 128
 _MAX_SUBRESOURCE = 256
-_MAX_GENERATED_BASE = 58
-"""A generated name has at most 63 characters, five of them random."""
-SUFFIX_CHARACTERS = "bcdfghjklmnpqrstvwxz2456789"
-"""No vowels, no digits that look like letters (`utilrand.String`)."""
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 _IMMUTABLE = "field is immutable"
 
@@ -85,11 +81,6 @@ def finalizer_warnings(meta: Meta, old: Meta | None = None) -> list[str]:
         for name in added
         if "/" not in name
     ]
-
-
-def generated_name(base: str, suffix: Callable[[], str]) -> str:
-    """`base` and five random characters, which `suffix` draws from SUFFIX_CHARACTERS."""
-    return base[:_MAX_GENERATED_BASE] + suffix()
 
 
 # ----------------------------------------------------------------- name and namespace

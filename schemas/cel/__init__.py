@@ -39,5 +39,5 @@ def compile(  # noqa: A001  # read as cel.compile
         name: known if isinstance(known, Decl) else Decl.of(known)
         for name, known in declared.items()
     }
-    environment = Environment.of(FUNCTIONS, shapes)
+    environment = Environment(FUNCTIONS, shapes)
     return Program(checked(text, environment), environment)

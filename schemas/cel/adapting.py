@@ -54,13 +54,16 @@ def _list_adapter(shape: Decl, items: Adapter | None) -> Adapter:
 
 
 def _object_adapter(shape: Decl) -> Adapter:
-    parts = {
-        entry.key: adapter(entry.shape) for entry in shape.fields.values() if entry.shape.is_adapted
-    }
+    parts: dict[str, Adapter] | None = None
 
     def adapt(value: Any) -> Any:
+        nonlocal parts
         if not isinstance(value, dict):
             return value
+        if parts is None:  # made for the first value, which most rules that are checked never see
+            parts = {
+                entry.key: adapter(entry.shape) for entry in shape.fields if entry.shape.is_adapted
+            }
         return {key: parts[key](entry) if key in parts else entry for key, entry in value.items()}
 
     return adapt

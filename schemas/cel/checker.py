@@ -160,12 +160,11 @@ class _Checker:
         return DYN
 
     def _object_field(self, node: Select, target: Type) -> Type:
-        shape = self._environment.objects.get(target.name)
-        if shape is None and self._environment.is_open(target.name):
+        if target.fields is None and self._environment.is_open(target.name):
             return DYN
-        if shape is None:
+        if target.fields is None:
             return self._report(node, f"unexpected failed resolution of '{target}'")
-        entry = shape.fields.get(node.field)
+        entry = target.fields.find(node.field)
         if entry is None:
             return self._report(node, f"undefined field '{node.field}'")
         return entry.shape.type
@@ -323,11 +322,11 @@ class _Checker:
             found = self.check(value)
             if shape is not None:
                 self._made_field(value, field, (shape, found))
-        return types.object_of(name)
+        return types.object_of(name) if shape is None else shape.type
 
     def _made_field(self, node: Node, field: str, known: tuple[Decl, Type]) -> None:
         shape, found = known
-        entry = shape.fields.get(field)
+        entry = shape.fields.find(field)
         if entry is None:
             self._report(node, f"undefined field '{field}'")
         elif not self._bindings.assign((entry.shape.type,), (found,)):

@@ -134,7 +134,7 @@ def _select(w: Writer, node: Select) -> Code:
 
 
 def _object_field(w: Writer, node: Select, operand: Code) -> Code:
-    field = _declared(w, node)
+    field = _declared(node)
     key = w.constant(field.key if field else node.field)
     shape = field.shape if field and operand.shape is not None else None
     if field is not None and field.nullable:
@@ -146,12 +146,11 @@ def _object_field(w: Writer, node: Select, operand: Code) -> Code:
     return Code(f"{operand.text}[{key}]", True, shape)
 
 
-def _declared(w: Writer, node: Select) -> Field | None:
+def _declared(node: Select) -> Field | None:
     target = node.operand.type
     if target.kind is Kind.OPAQUE and target.params:
         target = target.params[0]
-    shape = w.module.objects.get(target.name) if target.kind is Kind.OBJECT else None
-    return shape.fields.get(node.field) if shape else None
+    return None if target.fields is None else target.fields.find(node.field)
 
 
 def _present(mapping: dict[str, Any], key: str) -> Any:
@@ -164,7 +163,7 @@ def _present(mapping: dict[str, Any], key: str) -> Any:
 
 def _optional_select(w: Writer, node: Select, operand: Code) -> Code:
     """`a.?b`, and `o.b` of an optional: an optional again."""
-    field = _declared(w, node)
+    field = _declared(node)
     key = w.constant(field.key if field else node.field)
     if node.test_only:
         return Code(f"{w.constant(operators.has)}({operand.text}, {key})", True)

@@ -1,12 +1,12 @@
 """Folding of constants: literals, lists and maps of literals, conversions of literals.
 
 As cel-go's OptOptimize does; what is folded costs nothing at run time, and a conversion that cannot
-succeed refuses the program.
+succeed refuses the program. So does a call that its overload prepares for constant arguments.
 """
 
 from typing import Any, Final
 
-from inkube.schemas.cel.ast import Call, Const, ListNode, MapNode, Node
+from inkube.schemas.cel.ast import Call, Const, ListNode, MapNode, Node, children
 from inkube.schemas.cel.functions import EvalError
 
 
@@ -18,6 +18,31 @@ MISSING: Final = _Missing()
 _CONVERSIONS = frozenset(
     {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "uint"}
 )
+
+
+_SHALLOW: Final = 40
+"""Nesting that writing a program surely follows (Python's recursion ends at some 120)."""
+
+
+def may_be_refused(root: Node) -> bool:
+    """Whether a checked tree may fail to become a program: all others need none to be accepted.
+
+    Refused is what cannot be folded or prepared, and what is nested too deeply.
+    """
+    level, depth = [root], 0
+    while level:
+        depth += 1
+        if depth > _SHALLOW or any(map(_works_ahead, level)):
+            return True
+        level = [child for node in level for child in children(node)]
+    return False
+
+
+def _works_ahead(node: Node) -> bool:
+    if isinstance(node, Call):
+        is_prepared = any(overload.specialise for overload in node.overloads)
+        return is_prepared or node.function in _CONVERSIONS
+    return isinstance(node, MapNode)
 
 
 def fold(node: Node) -> Any:

@@ -5,7 +5,7 @@ in CEL (a date-time is a timestamp, a set compares as a set), and the estimator 
 may be.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,34 +22,36 @@ class Field:
     nullable: bool = False
 
 
+class Fields:
+    """The fields of an object type by their escaped names."""
+
+    def __init__(self, known: Mapping[str, Field]) -> None:
+        self._known = known
+
+    def find(self, name: str) -> Field | None:
+        """The field of that escaped name."""
+        return self._known.get(name)
+
+    def __iter__(self) -> Iterator[Field]:
+        return iter(self._known.values())
+
+
 @dataclass(slots=True, eq=False)
 class Decl:
-    """A value's shape. `element` is a list's item or a map's value, `max_size` its size bound,
-    `min_bytes` the length of its shortest JSON.
+    """A value's shape. `element` is a list's item or a map's value, `max_size` its size bound.
 
     `convert` makes the CEL value from a JSON leaf (None: it is the same); `list_type` is `set` or
-    `map` where equality and `+` follow it. `is_adapted` tells whether anything in the value is not
-    plain JSON in CEL; it is computed.
+    `map` where equality and `+` follow it.
     """
 
     type: Type
-    fields: dict[str, Field] = field(default_factory=dict)
     element: "Decl | None" = None
     key: "Decl | None" = None
     max_size: int | None = None
-    min_bytes: int = 0
     list_type: str = ""
     list_keys: tuple[str, ...] = ()
     convert: Callable[[Any], Any] | None = None
-    is_adapted: bool = field(default=False, init=False)
-
-    def __post_init__(self) -> None:
-        self.is_adapted = (
-            self.convert is not None
-            or bool(self.list_type)
-            or (self.element is not None and self.element.is_adapted)
-            or any(entry.shape.is_adapted for entry in self.fields.values())
-        )
+    _adapted: bool | None = field(default=None, init=False)
 
     @classmethod
     def of(cls, type: Type) -> "Decl":
@@ -60,11 +62,22 @@ class Decl:
             return cls(type, key=cls.of(type.params[0]), element=cls.of(type.params[1]))
         return cls(type)
 
-    def objects(self) -> Iterator["Decl"]:
-        """All object shapes within, this one included."""
-        if self.type.kind is types.Kind.OBJECT:
-            yield self
-        for entry in self.fields.values():
-            yield from entry.shape.objects()
-        if self.element is not None:
-            yield from self.element.objects()
+    @property
+    def fields(self) -> Fields:
+        """An object's fields; none of other values."""
+        return _NONE if self.type.fields is None else self.type.fields
+
+    @property
+    def is_adapted(self) -> bool:
+        """Whether anything in the value is not plain JSON in CEL."""
+        if self._adapted is None:
+            self._adapted = (
+                self.convert is not None
+                or bool(self.list_type)
+                or (self.element is not None and self.element.is_adapted)
+                or any(entry.shape.is_adapted for entry in self.fields)
+            )
+        return self._adapted
+
+
+_NONE = Fields({})

@@ -32,26 +32,12 @@ _NAMED_TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Names in scope at the top of an expression: variables with their shapes, functions.
-
-    `objects` are the shapes of object types by type name, for every type the variables mention.
-    """
+    """Names in scope at the top of an expression: variables with their shapes, functions."""
 
     functions: Functions
     variables: Mapping[str, Decl] = field(default_factory=dict)
-    objects: Mapping[str, Decl] = field(default_factory=dict)
     constructed: Mapping[str, Decl | None] = field(default_factory=dict)
     """Types that `Name{…}` makes; None: `Name` and every `Name.a.b`, with fields of any type."""
-
-    @classmethod
-    def of(cls, functions: Functions, variables: Mapping[str, Decl]) -> "Environment":
-        """An environment that knows the object types its variables mention."""
-        objects = {
-            shape.type.name: shape
-            for variable in variables.values()
-            for shape in variable.objects()
-        }
-        return cls(functions, variables, objects)
 
     def is_open(self, name: str) -> bool:
         """Whether a made object of that type has any field."""

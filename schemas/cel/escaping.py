@@ -22,6 +22,8 @@ def escape(name: str) -> str | None:
         return None
     if name in _RESERVED:
         return f"__{name}__"
+    if name.isalnum() and name.isascii():  # nearly every name
+        return name
     parts = _PART.findall(name)
     if any(part not in _PARTS for part in parts):
         return None

@@ -104,7 +104,7 @@ class _Estimator:
             elif name == _KEYS:
                 shape = shape.key
             else:
-                field = shape.fields.get(name)
+                field = shape.fields.find(name)
                 shape = field.shape if field else None
         if shape is None or shape.max_size is None:
             return None

@@ -1,6 +1,7 @@
 """Programs: expressions ready to run, any number of times, on plain JSON values."""
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 from inkube.schemas.cel import ast, compile_flow, compiler
@@ -43,13 +44,25 @@ def checked(text: str, environment: Environment) -> Checked:
 
 
 class Program:
-    """A compiled expression. `run` takes the cost so far, the limit and the variables in order."""
+    """A compiled expression: written when it is made, made runnable when it first runs.
+
+    Raises ProgramError when it cannot be prepared. Whoever only asks that pays nothing for Python's
+    compiler.
+    """
 
     def __init__(self, expression: Checked, environment: Environment) -> None:
         self.expression = expression
         self.variables = tuple(environment.variables)
-        self.python = ""
-        self.run = self._compiled(environment)
+        self._module = Module()
+        self.python = self._written(environment)
+
+    @cached_property
+    def run(self) -> _Run:
+        """A function of the cost so far, the limit and the variables in order."""
+        namespace = {**self._module.constants, **_NAMES}
+        exec(compile(self.python, "<rule>", "exec"), namespace)  # noqa: S102  # see `writer`
+        run: _Run = namespace["run"]
+        return run
 
     def evaluate(self, variables: Mapping[str, Any], limit: int = CALL_LIMIT) -> Any:
         """The value. Raises EvalError, or CostExceededError over the limit."""
@@ -59,10 +72,9 @@ class Program:
             raise EvalError(f"no such attribute(s): {missing.args[0]}") from None
         return self.run(0, limit, *values)[0]
 
-    def _compiled(self, environment: Environment) -> _Run:
-        module = Module(environment.objects)
+    def _written(self, environment: Environment) -> str:
         scope = compiler.shape_scope(list(environment.variables.items()))
-        writer = Writer(module, scope)
+        writer = Writer(self._module, scope)
         try:
             with writer.payment():
                 result = compiler.value(writer, self.expression.root)
@@ -72,11 +84,7 @@ class Program:
             raise ProgramError("expression recursion limit exceeded: 250") from None
         names = [variable.name for variable in scope.values()]
         text = compile_flow.function_text("run", names, writer, result)
-        self.python = "\n\n\n".join([*module.functions, text])
-        namespace = {**module.constants, **_NAMES}
-        exec(compile(self.python, "<rule>", "exec"), namespace)  # noqa: S102  # see `writer`
-        run: _Run = namespace["run"]
-        return run
+        return "\n\n\n".join([*self._module.functions, text])
 
 
 def _failed(error: Exception, cost: int) -> EvalError:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from inkube.schemas import gotext
 from inkube.schemas.cel import types
+from inkube.schemas.cel.constants import may_be_refused
 from inkube.schemas.cel.decls import Decl
 from inkube.schemas.cel.env import Environment
 from inkube.schemas.cel.estimator import estimate
@@ -56,6 +57,15 @@ class Expression:
         except ProgramError as error:
             prefix = f"{self.label}instantiation failed" if self.label else None
             raise RuleError(f"{prefix or 'program instantiation failed'}: {error}") from error
+
+    def prepare(self) -> None:
+        """Find out whether there can be a program. Raises RuleError.
+
+        It is made only where that may fail: what is checked when a CRD is created mostly runs
+        never, or not here.
+        """
+        if may_be_refused(self.checked.root):
+            _ = self.program
 
     @cached_property
     def cost(self) -> int:
@@ -131,7 +141,7 @@ class Rule:
         old = self.shape
         if self.has_optional_old_self:
             old = Decl(types.optional_of(self.shape.type))
-        return Environment.of(FUNCTIONS, {SELF: self.shape, OLD_SELF: old})
+        return Environment(FUNCTIONS, {SELF: self.shape, OLD_SELF: old})
 
 
 def go_struct(spec: dict[str, Any]) -> str:

@@ -7,10 +7,12 @@ run rules only on objects whose other errors let them: `judge` looks at those fi
 """
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any, Final
 
 from inkube.schemas.cel import messages
-from inkube.schemas.cel.adapting import adapter
+from inkube.schemas.cel.adapting import Adapter, adapter
+from inkube.schemas.cel.decls import Decl
 from inkube.schemas.cel.functions import CostExceededError, EvalError
 from inkube.schemas.cel.maplists import MapList
 from inkube.schemas.cel.program import CALL_LIMIT
@@ -85,7 +87,7 @@ class _Plan:
         self.values: _Plan | None = None
         self.items: _Plan | None = None
         self._rules: list[Rule] | None = None
-        self.adapt: Any = None
+        self._shape: Decl | None = None
 
     @property
     def type(self) -> str:
@@ -99,12 +101,18 @@ class _Plan:
             self._rules = self._declared()
         return self._rules
 
+    @cached_property
+    def adapt(self) -> Adapter | None:
+        """From a JSON value to what rules see, where that is something else."""
+        shape = self._shape
+        return adapter(shape) if shape is not None and shape.is_adapted else None
+
     def _declared(self) -> list[Rule]:
         specs = self.schema.get("x-kubernetes-validations") or []
         shape = declare(self.schema, is_root=self._is_root) if specs else None
         if shape is None:
             return []
-        self.adapt = adapter(shape) if shape.is_adapted else None
+        self._shape = shape
         return [Rule(spec, shape, _field_path(spec, self.schema)) for spec in specs]
 
 

@@ -2,13 +2,15 @@
 
 Follows apiserver pkg/cel/common/schemas.go SchemaDeclType. Fields without a known type, and those
 a schema only preserves, have no shape: rules cannot name them. Object types are named by their
-path, so two fields of equal schemas have different types.
+path, so two fields of equal schemas have different types. A field is declared when a rule first
+names it: rules look at little of what large schemas have.
 """
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from inkube.schemas.cel import types
-from inkube.schemas.cel.decls import Decl, Field
+from inkube.schemas.cel.decls import Decl, Field, Fields
 from inkube.schemas.cel.escaping import escape
 from inkube.schemas.cel.formats import FORMATS
 
@@ -40,7 +42,7 @@ def declare(schema: Schema, *, is_root: bool = False, name: str = "object") -> D
     metadata.name and metadata.generateName are always declared there.
     """
     if schema.get(_INT_OR_STRING):
-        return Decl(types.DYN, max_size=MAX_REQUEST - 2, min_bytes=1)
+        return Decl(types.DYN, max_size=MAX_REQUEST - 2)
     if is_root:
         schema = with_identity(schema)
     match schema.get("type"):
@@ -51,10 +53,42 @@ def declare(schema: Schema, *, is_root: bool = False, name: str = "object") -> D
         case "string":
             return _string(schema)
         case "boolean" | "integer" | "number" as kind:
-            known, smallest = _SCALARS[kind]
             convert = _double if kind == "number" else None
-            return Decl(known, max_size=0, min_bytes=smallest, convert=convert)
+            return Decl(_SCALARS[kind][0], max_size=0, convert=convert)
     return None
+
+
+def shortest(schema: Schema, *, is_root: bool = False) -> int:
+    """Bytes of the shortest JSON of a schema's values, 0 where rules cannot see them."""
+    if schema.get(_INT_OR_STRING):
+        return 1
+    match schema.get("type"):
+        case "array":
+            return 2 if _is_visible(schema.get("items")) else 0
+        case "object" if isinstance(schema.get("additionalProperties"), dict):
+            return 2 if _is_visible(schema["additionalProperties"]) else 0
+        case "object":
+            return _shortest_object(with_identity(schema) if is_root else schema)
+        case "string":
+            known = FORMATS.get(schema.get("format", ""))
+            return 2 if known is None else known.smallest
+        case "boolean" | "integer" | "number" as kind:
+            return _SCALARS[kind][1]
+    return 0
+
+
+def _shortest_object(schema: Schema) -> int:
+    smallest, properties = 2, schema.get("properties", {})
+    for key in set(schema.get("required", ())) & properties.keys():
+        part = properties[key]
+        if part.get("default") is None:
+            least = shortest(part, is_root=bool(part.get(_EMBEDDED)))
+            smallest += len(key.encode()) + least + 4 if least else 0
+    return smallest
+
+
+def _is_visible(schema: Any) -> bool:
+    return isinstance(schema, dict) and bool(shortest(schema))
 
 
 def with_identity(schema: Schema) -> Schema:
@@ -74,13 +108,12 @@ def _list(schema: Schema, name: str) -> Decl | None:
     if element is None:
         return None
     bound = schema.get("maxItems")
-    most = max(bound, 0) if bound is not None else (MAX_REQUEST - 2) // (element.min_bytes + 1)
+    most = max(bound, 0) if bound is not None else _fitting(items, 1)
     list_type = schema.get("x-kubernetes-list-type", "")
     return Decl(
         types.list_of(element.type),
         element=element,
         max_size=most,
-        min_bytes=2,
         list_type=list_type if list_type in ("set", "map") else "",
         list_keys=tuple(schema.get("x-kubernetes-list-map-keys", ())),
     )
@@ -93,30 +126,50 @@ def _object_or_map(schema: Schema, name: str) -> Decl | None:
         if element is None:
             return None
         bound = schema.get("maxProperties")
-        most = max(bound, 0) if bound is not None else (MAX_REQUEST - 2) // (element.min_bytes + 6)
+        most = max(bound, 0) if bound is not None else _fitting(values, 6)
         key = Decl(types.STRING, max_size=0)
         kind = types.map_of(types.STRING, element.type)
-        return Decl(kind, key=key, element=element, max_size=most, min_bytes=2)
-    return _object(schema, name)
+        return Decl(kind, key=key, element=element, max_size=most)
+    return Decl(types.object_of(name, _Declared(schema, name)), max_size=0)
 
 
-def _object(schema: Schema, name: str) -> Decl:
-    required = set(schema.get("required", ()))
-    fields: dict[str, Field] = {}
-    smallest = 2
-    for key, part in schema.get("properties", {}).items():
-        escaped = escape(key)
-        shape = declare(part, is_root=bool(part.get(_EMBEDDED)), name=f"{name}.{escaped or key}")
-        if shape is None:
-            continue
-        if escaped is not None:
-            field = Field(key, shape, nullable=bool(part.get("nullable")))
-            fields[escaped] = field
-            if escaped == f"__{key}__":
-                fields.setdefault(key, field)
-        if key in required and part.get("default") is None:
-            smallest += len(key.encode()) + shape.min_bytes + 4
-    return Decl(types.object_of(name), fields=fields, max_size=0, min_bytes=smallest)
+def _fitting(schema: Schema, beside: int) -> int:
+    """How many values fit a request, each with so many bytes beside it."""
+    return (MAX_REQUEST - 2) // (shortest(schema, is_root=bool(schema.get(_EMBEDDED))) + beside)
+
+
+class _Declared(Fields):
+    """The properties of a schema, declared one by one."""
+
+    def __init__(self, schema: Schema, name: str) -> None:
+        self._name = name
+        self._properties: Schema = schema.get("properties", {})
+        self._found: dict[str, Field | None] = {}
+
+    def find(self, name: str) -> Field | None:
+        if name not in self._found:
+            key = self._key(name)
+            self._found[name] = None if key is None else self._declare(key)
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[Field]:
+        for key in self._properties:
+            name = escape(key)
+            field = None if name is None else self.find(name)
+            if field is not None:
+                yield field
+
+    def _key(self, name: str) -> str | None:
+        """The property of that escaped name; reserved words are known by their own names too."""
+        if name in self._properties and escape(name) in (name, f"__{name}__"):
+            return name
+        return next((key for key in self._properties if escape(key) == name), None)
+
+    def _declare(self, key: str) -> Field | None:
+        part = self._properties[key]
+        name = f"{self._name}.{escape(key) or key}"
+        shape = declare(part, is_root=bool(part.get(_EMBEDDED)), name=name)
+        return None if shape is None else Field(key, shape, nullable=bool(part.get("nullable")))
 
 
 def _string(schema: Schema) -> Decl:
@@ -125,10 +178,10 @@ def _string(schema: Schema) -> Decl:
     known = FORMATS.get(schema.get("format", ""))
     if known is not None:
         size = most if most is not None and known.type is types.BYTES else known.longest
-        return Decl(known.type, max_size=size, min_bytes=known.smallest, convert=known.convert)
+        return Decl(known.type, max_size=size, convert=known.convert)
     unbounded = _longest_choice(schema) or MAX_REQUEST - 2
     size = unbounded if most is None else most * _CODE_POINT
-    return Decl(types.STRING, max_size=size, min_bytes=2)
+    return Decl(types.STRING, max_size=size)
 
 
 def _longest_choice(schema: Schema) -> int:

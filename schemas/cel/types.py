@@ -1,12 +1,16 @@
 """CEL types: values that name what an expression may yield.
 
-A type is immutable and compared by its parts; object types are compared by name and their fields
-live in a provider (`decls`). Names and texts follow cel-go common/types/types.go and
+A type is immutable and compared by its parts; object types are compared by name and lead to their
+fields (`decls`). Names and texts follow cel-go common/types/types.go and
 checker/format.go.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from inkube.schemas.cel.decls import Fields
 
 
 class Kind(Enum):
@@ -33,11 +37,15 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A CEL type. `name` is the runtime name (`list`, `kubernetes.Quantity`, an object's name)."""
+    """A CEL type. `name` is the runtime name (`list`, `kubernetes.Quantity`, an object's name).
+
+    `fields` are those of an object type; None where they are not known, and of other types.
+    """
 
     kind: Kind
     name: str
     params: tuple["Type", ...] = ()
+    fields: "Fields | None" = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         """The text of compile errors: `list(int)`, `map(string, dyn)`, `timestamp`."""
@@ -104,9 +112,9 @@ def optional_of(inner: Type) -> Type:
     return Type(Kind.OPAQUE, "optional_type", (inner,))
 
 
-def object_of(name: str) -> Type:
-    """A declared object type; its fields are asked of the provider."""
-    return Type(Kind.OBJECT, name)
+def object_of(name: str, fields: "Fields | None" = None) -> Type:
+    """An object type of that name."""
+    return Type(Kind.OBJECT, name, (), fields)
 
 
 def param(name: str) -> Type:

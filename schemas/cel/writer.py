@@ -5,7 +5,7 @@ to the compiled code by name; variables are numbered. The cost of a block of sta
 run together is one addition at its start.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -52,9 +52,8 @@ class Variable(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Module:
-    """What all functions of one rule share: object shapes, constants, and the functions cut off."""
+    """What all functions of one rule share: constants, and the functions cut off."""
 
-    objects: Mapping[str, Decl]
     constants: dict[str, Any] = field(default_factory=dict)
     functions: list[str] = field(default_factory=list)
     _names: dict[Any, str] = field(default_factory=dict)

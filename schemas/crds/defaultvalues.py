@@ -6,12 +6,13 @@ Follows pkg/apiserver/schema/defaulting/validation.go (ValidateDefaults).
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from inkube.schemas import embedded
 from inkube.schemas.compiled import CompiledSchema
 from inkube.schemas.crds.structural import EMBEDDED
 from inkube.schemas.fielderrors import FieldError, Type, invalid, unique_texts
+from inkube.schemas.memo import Memo
 from inkube.schemas.unmarshal import DecodeError
 
 Object = dict[str, Any]
@@ -84,6 +85,20 @@ def _is_plain(node: Object) -> bool:
 
 
 def _value(node: Object, path: str, place: _Place, run_rules: RuleRun) -> Iterator[FieldError]:
+    """Nodes whose default is fine are looked at once: other versions and kinds have them too."""
+    key = _FINE.key(node)
+    if _FINE.get(key):
+        return
+    errors = list(_value_errors(node, path, run_rules))
+    if not errors:
+        _FINE.put(key, True)
+    yield from errors
+
+
+_FINE: Final[Memo[bool]] = Memo(2048)
+
+
+def _value_errors(node: Object, path: str, run_rules: RuleRun) -> Iterator[FieldError]:
     value = node["default"]
     schema = CompiledSchema(node, resource_root=False)
     if isinstance(value, dict | list) and _pruned(node, value) != value:

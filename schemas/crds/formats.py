@@ -3,34 +3,38 @@
 Follows pkg/registry/customresourcedefinition/strategy.go (WarningsOnCreate, WarningsOnUpdate).
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from inkube.schemas import gotext
+from inkube.schemas.crds.structural import SIMPLE
 from inkube.schemas.structural import Node
 
 Object = dict[str, Any]
 
 
-def warnings(crd: Object, old: Object | None = None) -> list[str]:
+def warnings(crd: Object) -> list[str]:
     """Texts for Warning headers, each once."""
     found: set[str] = set()
     for version in crd["spec"].get("versions") or ():
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
         if schema is not None:
-            found.update(_unknown(schema))
+            _gather(schema, found)
     return [f"unrecognized format {gotext.quote(name)}" for name in sorted(found)]
 
 
-def _unknown(node: Object) -> Iterator[str]:
+def _gather(node: Object, found: set[str]) -> None:
+    """Add the unknown formats of a schema and those below it."""
     if "format" in node and not Node(node).format:
-        yield node["format"]
-    for key in ("items", "additionalProperties", "not"):
-        child = node.get(key)
-        if isinstance(child, dict):
-            yield from _unknown(child)
-    for child in node.get("properties", {}).values():
-        yield from _unknown(child)
-    for key in ("allOf", "anyOf", "oneOf"):
-        for child in node.get(key, ()):
-            yield from _unknown(child)
+        found.add(node["format"])
+    for child in node.get("properties", _NOTHING).values():
+        if not child.keys() <= SIMPLE or "format" in child:
+            _gather(child, found)
+    for key in node.keys() & _BELOW:
+        below = node[key]
+        for child in below if isinstance(below, list) else (below,):
+            if isinstance(child, dict):
+                _gather(child, found)
+
+
+_NOTHING: Object = {}
+_BELOW = frozenset({"items", "additionalProperties", "not", "allOf", "anyOf", "oneOf"})

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from inkube.schemas import gotext
+from inkube.schemas import gojson, gotext, unmarshal
 
 Decoder = Callable[[Any, str, list[str]], Any]
 """(value, path for unknown fields, the unknown fields found so far) → decoded value."""
@@ -52,6 +52,9 @@ class Field:
     """Written even when it is zero: the field has no omitempty."""
     pointer: bool = False
     """A pointer keeps "", false and 0."""
+    leaf: type | None = None
+    """What is of this Python type stays as it is. Most members are texts: the decoder is not even
+    asked then."""
 
 
 def struct(name: str, fields: Mapping[str, Field]) -> Decoder:
@@ -62,19 +65,19 @@ def struct(name: str, fields: Mapping[str, Field]) -> Decoder:
         if value is None:
             value = {}
         elif not isinstance(value, dict):
-            raise Mismatch(_json_kind(value), f"v1.{name}")
+            raise Mismatch(unmarshal.kind(value), f"v1.{name}")
         decoded = {}
         for key, item in value.items():
             field = fields.get(key)
-            below = f"{path}.{key}" if path else key
             if field is None:
-                unknown.append(below)
+                unknown.append(f"{path}.{key}" if path else key)
                 continue
-            try:
-                item = field.decode(item, below, unknown)
-            except Mismatch as mismatch:
-                mismatch.within(name, key)
-                raise
+            if item.__class__ is not field.leaf:
+                try:
+                    item = field.decode(item, f"{path}.{key}" if path else key, unknown)
+                except Mismatch as mismatch:
+                    mismatch.within(name, key)
+                    raise
             if item or (item is not None and (field.pointer or field.always)):
                 decoded[key] = item
         for key, decode_zero in always:
@@ -101,7 +104,7 @@ def slice_of(decode: Decoder, go_type: str) -> Decoder:
         if value is None:
             return None
         if not isinstance(value, list):
-            raise Mismatch(_json_kind(value), f"[]{go_type}")
+            raise Mismatch(unmarshal.kind(value), f"[]{go_type}")
         return [decode(item, f"{path}[{index}]", unknown) for index, item in enumerate(value)]
 
     return decode_slice
@@ -114,7 +117,7 @@ def map_of(decode: Decoder, go_type: str) -> Decoder:
         if value is None:
             return None
         if not isinstance(value, dict):
-            raise Mismatch(_json_kind(value), f"map[string]{go_type}")
+            raise Mismatch(unmarshal.kind(value), f"map[string]{go_type}")
         return {key: decode(item, f"{path}.{key}", unknown) for key, item in value.items()}
 
     return decode_map
@@ -128,7 +131,7 @@ def string(go_type: str = "string") -> Decoder:
             return value
         if value is None:
             return ""
-        raise Mismatch(_json_kind(value), go_type)
+        raise Mismatch(unmarshal.kind(value), go_type)
 
     return decode
 
@@ -139,7 +142,7 @@ def boolean(value: Any, _path: str, _unknown: list[str]) -> Any:
         return value
     if value is None:
         return False
-    raise Mismatch(_json_kind(value), "bool")
+    raise Mismatch(unmarshal.kind(value), "bool")
 
 
 def integer(bits: int) -> Decoder:
@@ -150,7 +153,7 @@ def integer(bits: int) -> Decoder:
         if value is None:
             return 0
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise Mismatch(_json_kind(value), f"int{bits}")
+            raise Mismatch(unmarshal.kind(value), f"int{bits}")
         if isinstance(value, float) or not -limit <= value < limit:
             raise Mismatch(f"number {_number_text(value)}", f"int{bits}")
         return value
@@ -163,8 +166,8 @@ def number(value: Any, _path: str, _unknown: list[str]) -> Any:
     if value is None:
         return 0
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Mismatch(_json_kind(value), "float64")
-    return plain_number(float(value))
+        raise Mismatch(unmarshal.kind(value), "float64")
+    return gojson.settle_numbers(float(value))
 
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*")
@@ -175,7 +178,7 @@ def base64_bytes(value: Any, _path: str, _unknown: list[str]) -> Any:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise Mismatch(_json_kind(value), "[]uint8")
+        raise Mismatch(unmarshal.kind(value), "[]uint8")
     text = value.replace("\r", "").replace("\n", "")
     digits = len(_BASE64.match(text)[0])  # type: ignore[index]  # matches every text
     padding = "=" * (-digits % 4)
@@ -190,23 +193,8 @@ def any_json(value: Any, _path: str, _unknown: list[str]) -> Any:
         return {key: any_json(item, "", []) for key, item in value.items()}
     if isinstance(value, list):
         return [any_json(item, "", []) for item in value]
-    return plain_number(value) if isinstance(value, float) else value
-
-
-def plain_number(value: float) -> float:
-    """An int where Go would print none of the fraction."""
-    return int(value) if value.is_integer() and abs(value) < 1e21 else value
+    return gojson.settle_numbers(value) if isinstance(value, float) else value
 
 
 def _number_text(value: float) -> str:
     return repr(value) if isinstance(value, float) else gotext.number(value)
-
-
-def _json_kind(value: Any) -> str:
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, int | float):
-        return "number"
-    return "array" if isinstance(value, list) else "object"

@@ -9,10 +9,10 @@ from typing import Any
 from inkube.schemas.crds import godecode
 from inkube.schemas.crds.godecode import Decoder, Field
 
-_STRING = Field(godecode.string())
-_STRING_POINTER = Field(godecode.pointer(godecode.string()), pointer=True)
-_BOOL = Field(godecode.boolean)
-_BOOL_POINTER = Field(godecode.pointer(godecode.boolean), pointer=True)
+_STRING = Field(godecode.string(), leaf=str)
+_STRING_POINTER = Field(godecode.pointer(godecode.string()), pointer=True, leaf=str)
+_BOOL = Field(godecode.boolean, leaf=bool)
+_BOOL_POINTER = Field(godecode.pointer(godecode.boolean), pointer=True, leaf=bool)
 _INT64_POINTER = Field(godecode.pointer(godecode.integer(64)), pointer=True)
 _NUMBER_POINTER = Field(godecode.pointer(godecode.number), pointer=True)
 _STRINGS = Field(godecode.slice_of(godecode.string(), "string"))

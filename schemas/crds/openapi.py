@@ -35,7 +35,7 @@ def validate(schema: Object, path: str) -> list[FieldError]:
 
 
 def _node(node: Object, path: str, place: _Place, *, is_root: bool = False) -> Iterator[FieldError]:
-    if node.keys() - _HARMLESS:
+    if not node.keys() <= _HARMLESS:
         yield from _keywords(node, path, place)
     additional = node.get("additionalProperties")
     if additional is not None:
@@ -45,7 +45,7 @@ def _node(node: Object, path: str, place: _Place, *, is_root: bool = False) -> I
     items = node.get("items")
     if isinstance(items, dict):
         yield from _node(items, f"{path}.items", place)
-    if node.keys() & _BRANCHES:
+    if not _BRANCHES.isdisjoint(node) or isinstance(items, list):
         yield from _branches(node, path, place)
     kind = node.get("type")
     if kind is not None and kind not in _TYPES:
@@ -72,7 +72,7 @@ _HARMLESS = frozenset(
         "allOf", "anyOf", "oneOf", "not", "additionalProperties",
     }
 )  # fmt: skip
-_BRANCHES = frozenset({"allOf", "anyOf", "oneOf", "not", "definitions", "dependencies", "items"})
+_BRANCHES = frozenset({"allOf", "anyOf", "oneOf", "not", "definitions", "dependencies"})
 
 
 def _keywords(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
@@ -115,7 +115,8 @@ def _properties(node: Object, path: str, place: _Place, *, is_root: bool) -> Ite
         if has_metadata and name in _META_FIELDS:
             reason = f"in top-level {name}" if is_root else place.no_defaults
             below = _Place(reason, inside_metadata=True)
-        yield from _node(child, f"{path}.properties[{name}]", below)
+        if not structural.is_simple(child) or rules.KEY in child:
+            yield from _node(child, f"{path}.properties[{name}]", below)
 
 
 def _branches(node: Object, path: str, place: _Place) -> Iterator[FieldError]:

@@ -4,11 +4,12 @@ Follows validation.go (validateCustomResourceDefinitionValidation).
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from inkube.schemas.crds import defaultvalues, gojson, openapi, structural
 from inkube.schemas.crds.rulechecks import Context, RuleCheck
 from inkube.schemas.fielderrors import FieldError, forbidden, invalid
+from inkube.schemas.memo import Memo
 
 Object = dict[str, Any]
 
@@ -27,6 +28,23 @@ def validate(
     """Everything wrong with a schema; `path` is its own."""
     if schema is None:
         return
+    key = _CLEAN.key(schema, has_status, unchanged)
+    if _CLEAN.get(key):
+        return
+    errors = list(_errors(schema, path, has_status=has_status, unchanged=unchanged, rules=rules))
+    if not errors:
+        _CLEAN.put(key, True)
+    yield from errors
+
+
+_CLEAN: Final[Memo[bool]] = Memo(2048)
+"""Schemas without fault. They come again with every update of their definition, with the create
+that follows a dry run, and with every server of the process."""
+
+
+def _errors(
+    schema: Object, path: str, *, has_status: bool, unchanged: bool, rules: RuleCheck
+) -> Iterator[FieldError]:
     found = list(_root(schema, path, has_status=has_status))
     unconvertible: list[FieldError] = []
     broken: list[FieldError] = []

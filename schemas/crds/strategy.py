@@ -62,8 +62,8 @@ def prepare_update(crd: Object, old: Object) -> None:
 
 
 def prepare_status_update(crd: Object, old: Object) -> None:
-    """Only status and metadata may change."""
-    crd["spec"] = copy.deepcopy(old["spec"])
+    """Only status and metadata may change; the spec is the old one itself, not a copy."""
+    crd["spec"] = old["spec"]
     crd["metadata"]["generation"] = old["metadata"].get("generation", 1)
 
 

@@ -36,6 +36,21 @@ EMBEDDED = "x-kubernetes-embedded-resource"
 INT_OR_STRING = "x-kubernetes-int-or-string"
 
 
+SIMPLE = frozenset(
+    {
+        "type", "description", "format", "title", "enum", "maxLength", "minLength", "maximum",
+        "minimum", "x-kubernetes-validations",
+    }
+)  # fmt: skip
+"""Keywords below which and with which nothing can be wrong with a schema's structure."""
+_SCALARS = frozenset({"boolean", "integer", "number", "string"})
+
+
+def is_simple(node: Object) -> bool:
+    """Whether a node is a scalar of which little is said: six of ten nodes are."""
+    return node.keys() <= SIMPLE and node.get("type") in _SCALARS
+
+
 class Unconvertible(Exception):
     """A keyword that structural schemas do not have; the other checks name it better."""
 
@@ -51,7 +66,7 @@ def _invariants(node: Object, level: str, path: str) -> Iterator[FieldError]:
         _refuse_unsupported(node)
     kind = node.get("type", "")
     yield from _children(node, level, path)
-    if node.keys() & _VALUE_KEYS:
+    if not _VALUE_KEYS.isdisjoint(node):
         yield from _value_validation(node, path, _int_or_string_places(node))
     embedded = node.get(EMBEDDED, False)
     if embedded and kind != "object":
@@ -79,7 +94,8 @@ def _children(node: Object, level: str, path: str) -> Iterator[FieldError]:
     elif node.get("type") == "array":
         yield required(f"{path}.items", "must be specified")
     for name, child in node.get("properties", _NOTHING).items():
-        yield from _invariants(child, _FIELD, f"{path}.properties[{name}]")
+        if not is_simple(child):
+            yield from _invariants(child, _FIELD, f"{path}.properties[{name}]")
     additional = node.get("additionalProperties")
     if additional is None:
         return

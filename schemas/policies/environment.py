@@ -6,7 +6,7 @@ from typing import Final
 
 from inkube.schemas.cel import types
 from inkube.schemas.cel.authorizer import AUTHORIZER, RESOURCE_CHECK
-from inkube.schemas.cel.decls import Decl, Field
+from inkube.schemas.cel.decls import Decl, Field, Fields
 from inkube.schemas.cel.env import Environment, functions
 from inkube.schemas.cel.formats import FORMATS
 from inkube.schemas.cel.functions import Overload
@@ -26,8 +26,8 @@ _SCALARS: Final = (
 
 def record(name: str, members: Mapping[str, Decl]) -> Decl:
     """An object type of that name."""
-    fields = {member: Field(member, shape) for member, shape in members.items()}
-    return Decl(types.object_of(name), fields=fields)
+    fields = Fields({member: Field(member, shape) for member, shape in members.items()})
+    return Decl(types.object_of(name, fields))
 
 
 def _moment() -> Decl:
@@ -126,13 +126,12 @@ class Scope:
             names["authorizer.requestResource"] = Decl.of(RESOURCE_CHECK)
         if variables:
             names["variables"] = record("kubernetes.variables", self._variables)
-        environment = Environment.of(FUNCTIONS, names)
+        environment = Environment(FUNCTIONS, names)
         if not self._mutates:
             return environment
         return replace(
             environment,
             functions={**FUNCTIONS, **functions((_ESCAPE_KEY,))},
-            objects={**environment.objects, "JSONPatch": JSON_PATCH},
             constructed={"Object": None, "JSONPatch": JSON_PATCH},
         )
 

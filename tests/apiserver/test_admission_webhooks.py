@@ -6,13 +6,10 @@ import json
 import pytest
 import pytest_asyncio
 from aiohttp import ClientSession, web
+from endpoints import BUNDLE, serving
 
 from inkube import APIServer
-from inkube.apiserver import tls
 from inkube.schemas.status import StatusError
-
-CERTIFICATE = tls.make()
-BUNDLE = base64.b64encode(CERTIFICATE.authority).decode()
 
 
 class Endpoint:
@@ -37,13 +34,8 @@ class Endpoint:
 @pytest_asyncio.fixture
 async def endpoint():
     made = Endpoint()
-    runner = web.ServerRunner(web.Server(made))
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls.context(CERTIFICATE))
-    await site.start()
-    made.url = f"https://127.0.0.1:{runner.addresses[0][1]}"
-    yield made
-    await runner.cleanup()
+    async with serving(made) as made.url:
+        yield made
 
 
 @pytest_asyncio.fixture

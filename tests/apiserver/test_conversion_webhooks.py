@@ -1,18 +1,15 @@
 """Custom resources that a webhook converts: reads, writes, lists, watches, failures."""
 
 import asyncio
-import base64
 
 import pytest
 import pytest_asyncio
 from aiohttp import web
+from endpoints import BUNDLE, serving
 
 from inkube import APIServer
-from inkube.apiserver import tls
 from inkube.schemas.status import StatusError
 
-CERTIFICATE = tls.make()
-BUNDLE = base64.b64encode(CERTIFICATE.authority).decode()
 V1, V2 = "example.com/v1/boats", "example.com/v2/boats"
 FIELDS = {"v1": "length", "v2": "meters"}
 
@@ -82,13 +79,8 @@ def boat(name, served="v1", size=7):
 @pytest_asyncio.fixture
 async def converter():
     made = Converter()
-    runner = web.ServerRunner(web.Server(made))
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls.context(CERTIFICATE))
-    await site.start()
-    made.url = f"https://127.0.0.1:{runner.addresses[0][1]}"
-    yield made
-    await runner.cleanup()
+    async with serving(made) as made.url:
+        yield made
 
 
 @pytest_asyncio.fixture

@@ -97,6 +97,13 @@ def provisioned():
     return run
 
 
+@pytest.fixture
+async def server(provisioned):
+    """A server with the scripted world."""
+    async with provisioned() as made:
+        yield made
+
+
 def _plural(obj):
     return PLURALS.get(obj["kind"], f"{obj['kind'].lower()}s")
 

@@ -5,8 +5,7 @@ import base64
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
-
-PROVISIONING = "provisioning.grafana.app/v0alpha1"
+from worlds import PROVISIONING, caused, host, repository, told
 
 
 def pem(key):
@@ -24,33 +23,6 @@ PUBLIC = (
     .decode()
 )
 OTHER_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-
-
-MAIN = {"path": "grafana/grafana", "branches": ["main", "dev"], "defaultBranch": "main"}
-
-
-def host(name="github.com", **spec):
-    spec = {"repositories": [MAIN], **spec}
-    metadata = {"name": name}
-    return {
-        "apiVersion": "world.inkube.dev/v1",
-        "kind": "GitHost",
-        "metadata": metadata,
-        "spec": spec,
-    }
-
-
-def repository(name="a", *, secure=None, block=None, **spec):
-    block = {"url": "https://github.com/grafana/grafana", "branch": "main", **(block or {})}
-    obj = {
-        "apiVersion": PROVISIONING,
-        "kind": "Repository",
-        "metadata": {"name": name, "namespace": "ns"},
-        "spec": {"title": "Title", "type": "github", "github": block, **spec},
-    }
-    if secure:
-        obj["secure"] = secure
-    return obj
 
 
 def app(name="123456", **spec):
@@ -77,22 +49,6 @@ def connection(name="conn", *, key=KEY, app_id="123456", installation="42"):
         },
         "secure": {"privateKey": {"create": encoded}},
     }
-
-
-def told(errors):
-    """Type, field and detail of status.fieldErrors."""
-    return [(error["type"], error["field"], error["detail"]) for error in errors]
-
-
-def caused(causes):
-    """Reason and field of a 422's causes."""
-    return [(cause["reason"], cause["field"]) for cause in causes]
-
-
-@pytest.fixture
-async def server(provisioned):
-    async with provisioned() as made:
-        yield made
 
 
 TOKENS = [{"value": "good", "write": True}, {"value": "reader", "write": False}]

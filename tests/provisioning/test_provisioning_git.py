@@ -9,8 +9,7 @@ import pytest
 from dulwich.repo import Repo
 from dulwich.server import DictBackend
 from dulwich.web import make_wsgi_chain
-
-PROVISIONING = "provisioning.grafana.app/v0alpha1"
+from worlds import PROVISIONING, told
 
 
 class Quiet(WSGIRequestHandler):
@@ -109,10 +108,6 @@ def repository(url, *, branch="main", secure=None, name="a", kind="git", **spec)
     if secure:
         obj["secure"] = {"token": {"create": secure}}
     return obj
-
-
-def told(errors):
-    return [(error["type"], error["field"], error["detail"]) for error in errors]
 
 
 async def both_phases(server, obj):

@@ -7,8 +7,8 @@ import pytest
 from aiohttp import web
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from worlds import PROVISIONING
 
-PROVISIONING = "provisioning.grafana.app/v0alpha1"
 KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 OTHER_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 GRANTED = {

@@ -3,53 +3,11 @@
 import asyncio
 
 import pytest
-
-PROVISIONING = "provisioning.grafana.app/v0alpha1"
-MAIN = {"path": "grafana/grafana", "branches": ["main", "dev"], "defaultBranch": "main"}
-
-
-def host(name="github.com", **spec):
-    spec = {"repositories": [MAIN], **spec}
-    metadata = {"name": name}
-    return {
-        "apiVersion": "world.inkube.dev/v1",
-        "kind": "GitHost",
-        "metadata": metadata,
-        "spec": spec,
-    }
-
-
-def repository(name="a", *, secure=None, block=None, **spec):
-    block = {"url": "https://github.com/grafana/grafana", "branch": "main", **(block or {})}
-    obj = {
-        "apiVersion": PROVISIONING,
-        "kind": "Repository",
-        "metadata": {"name": name, "namespace": "ns"},
-        "spec": {"title": "Title", "type": "github", "github": block, **spec},
-    }
-    if secure:
-        obj["secure"] = secure
-    return obj
+from worlds import MAIN, caused, host, repository, told
 
 
 def token(value):
     return {"token": {"create": value}}
-
-
-def told(errors):
-    """Type, field and detail of status.fieldErrors."""
-    return [(error["type"], error["field"], error["detail"]) for error in errors]
-
-
-def caused(causes):
-    """Reason and field of a 422's causes."""
-    return [(cause["reason"], cause["field"]) for cause in causes]
-
-
-@pytest.fixture
-async def server(provisioned):
-    async with provisioned() as made:
-        yield made
 
 
 TOKENS = [{"value": "good", "write": True}, {"value": "reader", "write": False}]

@@ -1,8 +1,7 @@
 """Who is a rival at one place depends on the branch, the default one included."""
 
 import pytest
-
-PROVISIONING = "provisioning.grafana.app/v0alpha1"
+from worlds import PROVISIONING
 
 
 def repository(name, branch):

@@ -4,12 +4,12 @@ import json
 import logging
 
 import pytest
+from worlds import PROVISIONING
 
 from inkube.controllers.clock import FakeClock
 from inkube.controllers.informer import Key
 from inkube.controllers.secure import LAST_APPLIED, Entry, MemorySecretStore, SecureValues
 
-PROVISIONING = "provisioning.grafana.app/v0alpha1"
 SECRET = "hunter2-hunter2"
 
 

@@ -3,8 +3,8 @@
 import json
 
 import pytest
+from worlds import PROVISIONING
 
-PROVISIONING = "provisioning.grafana.app/v0alpha1"
 ALL = f"/apis/{PROVISIONING}/namespaces/ns/repositories"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 HOST = {

@@ -1,5 +1,6 @@
 """A CRD is decoded as Go decodes it."""
 
+import orjson
 import pytest
 
 from inkube.schemas import crds, status
@@ -54,6 +55,12 @@ def test_empty_and_false_are_dropped_but_pointers_are_kept():
         "additionalProperties": False,
         "x-kubernetes-preserve-unknown-fields": False,
     }
+
+
+@pytest.mark.parametrize("limit", [1e19, 1e20, -1e20, 1e300])
+def test_limits_no_integer_holds_are_kept(limit):
+    schema, _ = decoded_schema({"maximum": limit, "default": limit})
+    assert orjson.loads(orjson.dumps(schema)) == {"maximum": limit, "default": limit}
 
 
 def test_unknown_fields_are_dropped_and_named_in_order():

@@ -206,11 +206,6 @@ def test_added_finalizers_without_a_domain_draw_a_warning() -> None:
     assert warning.startswith('metadata.finalizers: "hold": prefer a domain-qualified')
 
 
-def test_generated_names_have_room_for_their_suffix() -> None:
-    assert objectmeta.generated_name("base-", lambda: "x2c4v") == "base-x2c4v"
-    assert len(objectmeta.generated_name("b" * 100, lambda: "x2c4v")) == 63
-
-
 @pytest.mark.parametrize(
     ("check", "name", "good"),
     [

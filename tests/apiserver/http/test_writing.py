@@ -32,6 +32,13 @@ async def test_generated_names_begin_as_asked(web, config_map):
     assert all(name.startswith("gen-") and len(name) == 9 for name in names)
 
 
+async def test_generated_names_leave_room_for_their_suffix(web, config_map):
+    body = config_map("")
+    body["metadata"] = {"generateName": "b" * 100}
+    answer = await web.ask("POST", MAPS, body)
+    assert len(answer.json["metadata"]["name"]) == 63
+
+
 @pytest.mark.parametrize("name", ["", "A", "a_b", "-a", "a" * 254, "a/b", "é"])
 async def test_names_must_be_domain_names(web, config_map, name):
     answer = await web.ask("POST", MAPS, config_map(name))

@@ -45,7 +45,7 @@ WORDS = [
 def _shape_environment() -> Environment:
     shape = declare(SCHEMA)
     assert shape is not None
-    return Environment.of(FUNCTIONS, {"self": shape, "oldSelf": shape})
+    return Environment(FUNCTIONS, {"self": shape, "oldSelf": shape})
 
 
 ENVIRONMENT = _shape_environment()

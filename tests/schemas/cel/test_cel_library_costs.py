@@ -103,6 +103,6 @@ def test_the_cost_of_a_call(text: str, cost: int):
     ],
 )
 def test_the_estimate_of_a_call(text: str, low: int, high: int):
-    environment = Environment.of(FUNCTIONS, {})
+    environment = Environment(FUNCTIONS, {})
     found = estimate(checked(text, environment).root, environment)
     assert (found.min, found.max) == (low, high)

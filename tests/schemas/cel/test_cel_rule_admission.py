@@ -159,6 +159,23 @@ def test_a_cheap_rule_is_multiplied_by_how_often_it_may_run() -> None:
     assert "entire OpenAPIv3 schema exceeds budget by factor of 10.5x" in errors[-1][1]
 
 
+def test_equal_nodes_are_told_of_at_each_of_their_places() -> None:
+    broken = {**NUMBER["n"], "x-kubernetes-validations": [{"rule": "self.m"}]}
+    fields = [field for field, _ in found(schema({"a": broken, "b": broken}))]
+    assert fields == [f"properties[{name}].x-kubernetes-validations[0].rule" for name in "ab"]
+
+
+def test_an_equal_node_costs_more_where_it_may_occur_more_often() -> None:
+    word = {
+        "type": "string",
+        "maxLength": 500,
+        "x-kubernetes-validations": [{"rule": "self.contains('a')"}],
+    }
+    many = {"type": "array", "items": {"type": "array", "items": word}}
+    assert found(schema({"w": word})) == []
+    assert found(schema({"w": word, "m": many})) != []
+
+
 def test_an_accepted_schema_is_not_held_against_its_single_rules() -> None:
     errors = found(schema({"l": pairs(900, 30)}), Context(unchanged=True))
     assert errors == []
@@ -208,3 +225,9 @@ def test_defaults_are_judged_by_the_rules() -> None:
     }
     errors = RULE_CHECK.run(part, 80, "at.default")
     assert [error.text() for error in errors] == ["at.default: Invalid value: 80: port is above 80"]
+
+
+def test_a_constant_that_cannot_be_converted_refuses_the_rule() -> None:
+    errors = found(schema(NUMBER, {"rule": "self.n > int('many')"}))
+    assert len(errors) == 1
+    assert "program instantiation failed" in errors[0][1]
