@@ -61,7 +61,7 @@ def read_write_options(
 def read_timeout(query: Query) -> float:
     """`timeout`, in seconds; without end where there is none that can be read."""
     text = query.get("timeout", "") if query else ""
-    if not _DURATION.fullmatch(text):
+    if not text or not _DURATION.fullmatch(text):
         return math.inf
     seconds = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
     return seconds or math.inf
@@ -106,6 +106,8 @@ def manager_name(options: WriteOptions, user_agent: str) -> str:
     if options.field_manager:
         return options.field_manager
     head = user_agent.partition("/")[0]
+    if head.isascii() and head.isprintable():
+        return head[:MAX_MANAGER] or "unknown"
     if not head.isprintable():
         head = "".join(char for char in head if char.isprintable())
     return head.encode()[:MAX_MANAGER].decode(errors="ignore") or "unknown"

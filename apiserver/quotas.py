@@ -25,6 +25,12 @@ class QuotaAdmission(Plugin):
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._limited: frozenset[str] | None = None
+        """The namespaces that have quotas; None when they must be read anew."""
+        store.subscribe(_PREFIX, deliver=self._changed)  # ends with the store
+
+    def _changed(self, changes: object) -> None:
+        self._limited = None
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return resource.namespaced and operation == "CREATE"
@@ -33,6 +39,10 @@ class QuotaAdmission(Plugin):
         call, obj = attributes.call, attributes.object or {}
         if call.subresource:
             return  # a token is no further service account
+        if self._limited is None:
+            self._limited = frozenset(e.key.split("/")[3] for e in self._store.list(_PREFIX))
+        if call.namespace not in self._limited:
+            return
         for entry in self._store.list(f"{_PREFIX}{call.namespace}/"):
             await self._charge(attributes, entry.key, obj)
 

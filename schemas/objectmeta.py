@@ -33,14 +33,15 @@ def validate(
     meta: Meta, *, namespaced: bool, name_check: names.Check, path: str = "metadata"
 ) -> list[FieldError]:
     """ValidateObjectMeta: everything that can be said of metadata without its history."""
-    return [
-        *_name_errors(meta, name_check, path),
-        *_namespace_errors(meta, namespaced, path),
-        *_generation_errors(meta, path),
-        *_marks(meta, path),
-        *_finalizer_errors(meta.get("finalizers"), f"{path}.finalizers"),
-        *_managed_errors(meta, path),
-    ]
+    found = [*_name_errors(meta, name_check, path), *_namespace_errors(meta, namespaced, path)]
+    generation = meta.get("generation") or 0
+    if generation < 0:
+        text = "must be greater than or equal to 0"
+        found.append(invalid(f"{path}.generation", generation, text))
+    found += _marks(meta, path)
+    if finalizers := meta.get("finalizers"):
+        found.extend(_finalizer_errors(finalizers, f"{path}.finalizers"))
+    return [*found, *_managed_errors(meta, path)]
 
 
 def validate_changes(meta: Meta, old: Meta, *, path: str = "metadata") -> list[FieldError]:
@@ -108,12 +109,6 @@ def _namespace_errors(meta: Meta, namespaced: bool, path: str) -> Iterator[Field
                 yield invalid(f"{path}.namespace", namespace, text)
     elif namespace:
         yield forbidden(f"{path}.namespace", "not allowed on this type")
-
-
-def _generation_errors(meta: Meta, path: str) -> Iterator[FieldError]:
-    generation = meta.get("generation") or 0
-    if generation < 0:
-        yield invalid(f"{path}.generation", generation, "must be greater than or equal to 0")
 
 
 # ------------------------------------------------- labels, annotations, owners, finalizers
@@ -192,9 +187,7 @@ def _owner_json(owner: Meta) -> str:
     return "{" + ",".join(texts) + "}"
 
 
-def _finalizer_errors(finalizers: Sequence[str] | None, path: str) -> Iterator[FieldError]:
-    if not finalizers:
-        return
+def _finalizer_errors(finalizers: Sequence[str], path: str) -> Iterator[FieldError]:
     for name in finalizers:
         for text in names.label_key(name):
             yield invalid(path, name, text)
