@@ -144,3 +144,14 @@ async def test_multiples_of_odd_factors_are_judged(web, boat_crd, factor):
         body["metadata"] = {"generateName": "a-"}
         answer = await web.ask("POST", f"/apis/example.com/v1/namespaces/default/{plural}", body)
         assert answer.code in (201, 404, 422)
+
+
+@pytest.mark.parametrize("metadata", [1.5, "a", [], {"name": 3}])
+@pytest.mark.parametrize("kind", ["Canoe", 1, None])
+async def test_another_kind_is_refused_whatever_the_metadata_are(web, boat, kind, metadata):
+    body = boat("kinds") | {"metadata": {"name": "kinds"}}
+    await web.ask("POST", BOATS, body)
+    answer = await web.patch(f"{BOATS}/kinds", {"kind": kind, "metadata": metadata})
+    assert answer.code == 422
+    shown = kind if isinstance(kind, str) else ""
+    assert answer.json["message"].startswith(f'{shown}.example.com "" is invalid: kind: ')
