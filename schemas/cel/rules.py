@@ -9,7 +9,7 @@ run rules only on objects whose other errors let them: `judge` looks at those fi
 from collections.abc import Iterable
 from typing import Any, Final
 
-from inkube.schemas.cel import messages
+from inkube.schemas.cel import messages, misfits
 from inkube.schemas.cel.adapting import adapter
 from inkube.schemas.cel.functions import CostExceededError, EvalError
 from inkube.schemas.cel.maplists import MapList
@@ -186,8 +186,14 @@ class _Run:
         if self._budget <= 0:
             self._stop(plan, path, messages.OUT_OF_BUDGET)
         for rule in plan.rules:
-            if not rule.is_empty:
+            if rule.is_empty:
+                continue
+            try:
                 self._evaluate(plan, path, values, (rule, ratchet))
+            except (TypeError, AttributeError):
+                if not any(misfits.has(plan.schema, value) for value in values):
+                    raise
+                self._report(path, plan.type, messages.failed(misfits.ERROR, rule.name))
 
     def _evaluate(
         self, plan: _Plan, path: str, values: tuple[Any, Any], judged: tuple[Rule, Ratchet]
