@@ -92,18 +92,25 @@ def _graceful(call: Call, obj: Object, options: DeleteOptions, identity: Identit
         pending = meta.get("deletionGracePeriodSeconds") or 0
         if not pending or asked is None:
             return False
-        end = datetime.fromisoformat(meta["deletionTimestamp"]) + timedelta(seconds=asked - pending)
+        end = datetime.fromisoformat(meta["deletionTimestamp"]) - _seconds(pending)
+        end += _seconds(asked)
         meta["deletionTimestamp"] = metadata.format_time(end)
         meta["deletionGracePeriodSeconds"] = asked
         return True
     period = call.resource.strategy.grace_seconds(obj, asked)
     if period is None:
         return False
-    end = identity.now() + timedelta(seconds=period)
+    end = identity.now() + _seconds(period)
     meta["deletionTimestamp"] = metadata.format_time(end)
     meta["deletionGracePeriodSeconds"] = period
     _count(meta)
     return True
+
+
+def _seconds(count: int) -> timedelta:
+    """Go's `time.Second * count`: nanoseconds of 64 bits, which overflow silently."""
+    nanoseconds = (count * 10**9 + 2**63) % 2**64 - 2**63
+    return timedelta(microseconds=nanoseconds // 1000)
 
 
 def _mark(meta: Object, identity: Identity) -> None:

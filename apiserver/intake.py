@@ -58,10 +58,16 @@ def check_type(call: Call, obj: Object) -> None:
             f"expected API version ({served.api_version})"
         )
     if obj.get("kind") != served.kind:
-        found = obj.get("kind", "")
+        found, metadata = _text(obj, "kind"), obj.get("metadata")
         error = fielderrors.invalid("kind", found, f"must be {served.kind}")
-        name = (obj.get("metadata") or {}).get("name", "")
+        name = _text(metadata, "name") if isinstance(metadata, dict) else ""
         raise status.invalid(served.gvk.group, found, name, [error])
+
+
+def _text(obj: Object, member: str) -> str:
+    """What unstructured's GetName and GetKind give: "" for what is no string."""
+    found = obj.get(member)
+    return found if isinstance(found, str) else ""
 
 
 def _check_builtin_type(call: Call, obj: Object) -> None:

@@ -9,6 +9,8 @@ from inkube.apiserver.requests import RequestInfo
 
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0)
 LABELS = ("verb", "group", "version", "resource", "subresource")
+MOST = 10_000  # sets of labels: kinds come and go
+_METHODS = frozenset({"get", "head", "post", "put", "patch", "delete", "options"})
 
 
 class Series:
@@ -31,11 +33,13 @@ class Metrics:
 
     def count(self, info: RequestInfo, code: int, seconds: float) -> None:
         """Note one request. Refused ones share labels: what they name may not even exist, and
-        clients must not be able to grow the table."""
-        if info.is_resource and code < 400:
+        clients must not be able to grow the table; an OPTIONS that is no verb is never refused."""
+        if info.is_resource and info.verb and code < 400 and len(self.series) < MOST:
             labels = (info.verb, info.group, info.version, info.resource, info.subresource)
-        else:
+        elif info.is_resource or info.verb in _METHODS:
             labels = (info.verb, "", "", "", "")
+        else:
+            labels = ("other", "", "", "", "")
         series = self.series.get(labels)
         if series is None:
             series = self.series[labels] = Series()

@@ -4,10 +4,10 @@ Follows apiserver/pkg/endpoints/handlers/negotiation. Protobuf is never served: 
 it name JSON as well.
 """
 
-from functools import lru_cache
 from typing import NamedTuple
 
 from inkube.schemas import status
+from inkube.schemas.remembered import remembered
 
 JSON = "application/json"
 YAML = "application/yaml"
@@ -54,7 +54,7 @@ class _Clause(NamedTuple):
         return dict(self.parameters).get(name, "")
 
 
-@lru_cache(maxsize=512)
+@remembered(512)
 def clauses(header: str) -> tuple[_Clause, ...]:
     """The media ranges, best quality first, order kept among equals."""
     found = []
@@ -86,7 +86,7 @@ def choose(header: str | None, *, transforms: bool = True, builtin: bool = False
     return form
 
 
-@lru_cache(maxsize=512)
+@remembered(512)
 def _choose(header: str, transforms: bool, builtin: bool) -> Form | None:
     for clause in clauses(header):
         media = _media(clause.media, builtin)

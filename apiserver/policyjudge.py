@@ -74,6 +74,9 @@ class Bound:
         for entry in self._store.list(self.bindings):
             binding = entry.value
             bindings.setdefault(binding["spec"].get("policyName", ""), []).append(binding)
+        if len(self._compiled) > len(bindings):
+            kept = {f"{self.policies}{name}" for name in bindings}
+            self._compiled = {key: known for key, known in self._compiled.items() if key in kept}
         for name in sorted(bindings):
             found = self._store.get(f"{self.policies}{name}")
             if found is not None:

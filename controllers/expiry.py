@@ -18,6 +18,7 @@ NAME = "expiry"
 RESOURCE = GVR("", "v1", "events")
 ALL = Key("", "events")
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
+_NOTHING = timedelta()
 
 
 class Expiry:
@@ -36,14 +37,13 @@ class Expiry:
     async def reconcile(self, key: Key) -> Result:
         """Delete what is due; look again when the next is. No newer event can be due earlier."""
         now = self._clock.now()
-        ends = []
+        wait = self._lifetime
         for event in (await self._client.list(RESOURCE)).items:
-            end = _last_written(event) + self._lifetime
-            if end <= now:
+            left = self._lifetime - (now - _last_written(event))
+            if left <= _NOTHING:
                 await self._delete(event)
             else:
-                ends.append(end)
-        wait = min(ends, default=now + self._lifetime) - now
+                wait = min(wait, left)
         return Result(requeue_after=max(wait.total_seconds(), 1.0))
 
     async def _delete(self, event: Object) -> None:

@@ -1,9 +1,13 @@
-"""Times as Go's time.Parse(time.RFC3339) reads them, with its errors."""
+"""Times as Go's time.Parse(time.RFC3339) reads them, with its errors.
+
+Moments outside the years 1 to 9999 in UTC are refused, where Go goes on to write years of five
+digits that nobody can read back.
+"""
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
 
-from inkube.schemas import gotext
+from inkube.schemas import gotext, meta
 from inkube.schemas.unmarshal import DecodeError
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
@@ -18,7 +22,7 @@ _RANGES = (("month", 1, 12), ("day", 1, 31), ("hour", 0, 23), ("minute", 0, 59),
 
 
 def parse(text: str) -> datetime:
-    """The moment, with its offset. Raises DecodeError with Go's text."""
+    """The moment, in UTC. Raises DecodeError with Go's text."""
     found = _WHOLE.match(text)
     if not found:
         raise _mismatch(text)
@@ -34,13 +38,16 @@ def parse(text: str) -> datetime:
         moment = datetime(year, month, day, hour, minute, second, tzinfo=_zone(found[12]))
     except ValueError:
         raise _out_of_range(text, "day") from None
+    try:
+        moment = moment.astimezone(UTC)
+    except OverflowError:
+        raise _out_of_range(text, "year") from None
     return moment + timedelta(microseconds=int(fraction * 1_000_000))
 
 
 def rfc3339(text: str) -> str:
     """The same moment as metav1.Time writes it: UTC, whole seconds."""
-    moment = parse(text)
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return meta.format_time(parse(text))
 
 
 def _zone(text: str) -> timezone:

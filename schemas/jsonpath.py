@@ -8,8 +8,9 @@ what does not parse; missing members find nothing.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from typing import Any
+
+from inkube.schemas.remembered import remembered
 
 Step = Callable[[Any], Iterator[Any]]
 MAX_FOUND = 10_000  # `..` over a large object must not fill the memory
@@ -24,7 +25,7 @@ _TOKEN = r"""
 _COMPARISON = r"\s*(?P<left>.+?)\s*(?:(?P<op>==|!=|<=|>=|<|>)\s*(?P<right>.+?)\s*)?$"
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def parse(path: str) -> Callable[[Any], list[Any]]:
     """A function that finds every value at `path`, in order."""
     steps = tuple(_steps(path.strip()))

@@ -65,4 +65,4 @@ def format_time(moment: datetime) -> str:
 
 def format_micro_time(moment: datetime) -> str:
     """metav1.MicroTime: RFC 3339 in UTC with six digits."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return f"{moment.astimezone(UTC).isoformat(timespec='microseconds')[:26]}Z"

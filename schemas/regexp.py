@@ -5,10 +5,11 @@ work (groups, offsets in characters) that is not needed here. Python's `re` woul
 and can be made to hang.
 """
 
-import functools
 from typing import Any, Final
 
 import re2
+
+from inkube.schemas.remembered import remembered
 
 _OPTIONS: Final = re2.Options()
 _OPTIONS.log_errors = False
@@ -82,7 +83,7 @@ def _next_character(data: bytes, position: int) -> int:
     return position
 
 
-@functools.lru_cache(maxsize=4096)
+@remembered(4096)
 def compile(text: str) -> Pattern:  # noqa: A001 - read as regexp.compile
     """The pattern, cached. Raises RegexError."""
     return Pattern(text)

@@ -1,7 +1,6 @@
 """metav1.MicroTime in JSON: RFC 3339 with exactly six digits of a second, and Go's errors."""
 
 import re
-from datetime import UTC
 
 from inkube.schemas import gotext, gotimes, meta
 from inkube.schemas.unmarshal import DecodeError
@@ -25,7 +24,7 @@ def canonical(text: str) -> str:
         raise _unparsed(text, rest, ".000000")
     if rest[fraction.end()].isdecimal():
         raise _unparsed(text, rest[fraction.end() :], "Z07:00")
-    return meta.format_micro_time(moment.astimezone(UTC))
+    return meta.format_micro_time(moment)
 
 
 def _unparsed(text: str, rest: str, element: str) -> DecodeError:

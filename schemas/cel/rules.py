@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Final
 
-from inkube.schemas.cel import messages
+from inkube.schemas.cel import messages, misfits
 from inkube.schemas.cel.adapting import Adapter, adapter
 from inkube.schemas.cel.decls import Decl
 from inkube.schemas.cel.functions import CostExceededError, EvalError
@@ -194,8 +194,14 @@ class _Run:
         if self._budget <= 0:
             self._stop(plan, path, messages.OUT_OF_BUDGET)
         for rule in plan.rules:
-            if not rule.is_empty:
+            if rule.is_empty:
+                continue
+            try:
                 self._evaluate(plan, path, values, (rule, ratchet))
+            except (TypeError, AttributeError):
+                if not any(misfits.has(plan.schema, value) for value in values):
+                    raise
+                self._report(path, plan.type, messages.failed(misfits.ERROR, rule.name))
 
     def _evaluate(
         self, plan: _Plan, path: str, values: tuple[Any, Any], judged: tuple[Rule, Ratchet]

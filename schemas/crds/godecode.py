@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from inkube.schemas import gojson, gotext, unmarshal
+from inkube.schemas import gojson, gotext, gotimes, unmarshal
+from inkube.schemas.unmarshal import DecodeError
 
 Decoder = Callable[[Any, str, list[str]], Any]
 """(value, path for unknown fields, the unknown fields found so far) → decoded value."""
@@ -185,6 +186,19 @@ def base64_bytes(value: Any, _path: str, _unknown: list[str]) -> Any:
     if digits % 4 == 1 or text[digits:] != padding:
         raise Malformed(f"illegal base64 data at input byte {digits}")
     return text
+
+
+def time(value: Any, _path: str, _unknown: list[str]) -> Any:
+    """`metav1.Time`, as it writes itself: UTC, whole seconds."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        kind = unmarshal.kind(value)
+        raise Malformed(f"json: cannot unmarshal {kind} into Go value of type string")
+    try:
+        return gotimes.rfc3339(value)
+    except DecodeError as error:
+        raise Malformed(error.text) from error
 
 
 def any_json(value: Any, _path: str, _unknown: list[str]) -> Any:

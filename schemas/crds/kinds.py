@@ -244,7 +244,7 @@ _SPEC = godecode.struct(
 _CONDITION = {
     "type": _always(godecode.string("v1.CustomResourceDefinitionConditionType")),
     "status": _always(godecode.string("v1.ConditionStatus")),
-    "lastTransitionTime": Field(godecode.any_json),
+    "lastTransitionTime": Field(godecode.time),
     "reason": _STRING,
     "message": _STRING,
     "observedGeneration": Field(godecode.integer(64)),
@@ -268,8 +268,8 @@ _META = godecode.struct(
         "uid": Field(godecode.string("types.UID")),
         "resourceVersion": _STRING,
         "generation": Field(godecode.integer(64)),
-        "creationTimestamp": Field(godecode.any_json),
-        "deletionTimestamp": Field(godecode.any_json),
+        "creationTimestamp": Field(godecode.time),
+        "deletionTimestamp": Field(godecode.time),
         "deletionGracePeriodSeconds": _INT64_POINTER,
         "labels": _STRING_MAP,
         "annotations": _STRING_MAP,
@@ -285,7 +285,18 @@ _META = godecode.struct(
             },
         ),
         "finalizers": _STRINGS,
-        "managedFields": Field(godecode.any_json),
+        "managedFields": _list(
+            "ManagedFieldsEntry",
+            {
+                "manager": _STRING,
+                "operation": Field(godecode.string("v1.ManagedFieldsOperationType")),
+                "apiVersion": _STRING,
+                "time": Field(godecode.time),
+                "fieldsType": _STRING,
+                "fieldsV1": _JSON_POINTER,
+                "subresource": _STRING,
+            },
+        ),
     },
 )
 CRD = godecode.struct(

@@ -4,7 +4,6 @@ Follows plugin/webhook/matchconditions/matcher.go.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Final
 
 from inkube.schemas import cel, fielderrors, names
@@ -13,6 +12,7 @@ from inkube.schemas.cel.authorizer import AUTHORIZER, RESOURCE_CHECK
 from inkube.schemas.cel.decls import Decl
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.policies.environment import NAMESPACE, REQUEST
+from inkube.schemas.remembered import remembered
 
 MAX_CONDITIONS: Final = 64
 _VARIABLES: Final[dict[str, Decl]] = {
@@ -29,7 +29,7 @@ class ConditionError(Exception):
     """Conditions that could not be decided; the text names every one."""
 
 
-@lru_cache(maxsize=1024)
+@remembered(1024)
 def _program(expression: str) -> cel.Program:
     return cel.compile(expression, _VARIABLES)
 

@@ -22,7 +22,7 @@ def config_map(name, **data):
 INI = """
 [pytest]
 filterwarnings = error
-addopts = --strict-markers
+addopts = --strict-markers -p no:schemathesis
 asyncio_default_fixture_loop_scope = function
 """
 ARGUMENTS = ["-p", "no:cacheprovider"]

@@ -114,6 +114,16 @@ async def test_the_grace_of_a_pod_on_a_node_can_only_be_shortened(client):
     assert (await client.ask("GET", path))[0] == 404
 
 
+async def test_a_grace_beyond_all_time_is_taken_as_it_is(client):
+    endless = 2**63 - 1
+    await client.ask("POST", PODS, pod("p", nodeName="n", terminationGracePeriodSeconds=endless))
+    for grace in (None, 10**12):
+        _, body, _ = await client.ask("DELETE", f"{PODS}/p", {"gracePeriodSeconds": grace})
+        assert body["metadata"]["deletionGracePeriodSeconds"] == (grace or endless)
+    assert (await client.ask("DELETE", f"{PODS}/p", {"gracePeriodSeconds": 0}))[0] == 200
+    assert (await client.ask("GET", f"{PODS}/p"))[0] == 404
+
+
 async def test_a_collection_takes_what_the_selectors_match(client):
     for name, room in (("a", "hall"), ("b", "hall"), ("c", "attic")):
         await client.make(name, labels={"room": room})

@@ -39,6 +39,19 @@ async def test_an_event_that_is_written_again_lives_on():
         assert await names(server) == {"counted"}
 
 
+async def test_an_event_of_the_far_future_holds_up_no_other():
+    clock = FakeClock(ticking=True)
+    far = event("far")
+    entry = {"manager": "m", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
+    owned = {**entry, "fieldsV1": {"f:count": {}}, "time": "9999-12-31T23:59:59Z"}
+    far["metadata"]["managedFields"] = [owned]
+    async with APIServer(clock=clock, event_ttl=600) as server:
+        await server.client.create(far)
+        await server.client.create(event("old"))
+        await _gone(server, clock, 605, "old")
+        assert await names(server) == {"far"}
+
+
 async def _gone(server, clock, seconds, name):
     """Move the clock and wait for the deletion of an event."""
     revision = await server.client.revision(EVENTS)

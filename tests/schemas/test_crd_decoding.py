@@ -138,3 +138,39 @@ def test_a_schema_nested_without_end_is_a_bad_request():
         schema = {"items": schema}
     with pytest.raises(status.StatusError, match="exceeded max depth"):
         decoded_schema(schema)
+
+
+OWNED = "ObjectMeta.metadata.managedFields"
+ENTRY = {"manager": "m", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1"}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "text"),
+    [
+        (
+            {"managedFields": "a"},
+            f"string into Go struct field {OWNED} of type []v1.ManagedFieldsEntry",
+        ),
+        (
+            {"managedFields": [{}, 1]},
+            f"number into Go struct field {OWNED} of type v1.ManagedFieldsEntry",
+        ),
+        ({"managedFields": [{**ENTRY, "time": 1}]}, "number into Go value of type string"),
+        ({"creationTimestamp": []}, "array into Go value of type string"),
+    ],
+)
+def test_metadata_of_a_wrong_type_is_refused(metadata, text):
+    with pytest.raises(status.StatusError) as refused:
+        crds.decode({"metadata": metadata})
+    assert refused.value.message.endswith(f"json: cannot unmarshal {text}")
+
+
+def test_times_are_written_in_utc():
+    time = "2024-01-02T03:04:05.678+01:00"
+    crd, _ = crds.decode({"metadata": {"managedFields": [{**ENTRY, "time": time}]}})
+    assert crd["metadata"]["managedFields"] == [{**ENTRY, "time": "2024-01-02T02:04:05Z"}]
+
+
+def test_a_time_that_is_none_is_refused():
+    with pytest.raises(status.StatusError, match='parsing time "soon" as'):
+        crds.decode({"metadata": {"creationTimestamp": "soon"}})

@@ -84,6 +84,8 @@ def test_members_of_a_wrong_type_are_refused(meta: Any, text: str) -> None:
         ("2024-13-02T00:00:00Z", ": month out of range"),
         ("2024-02-30T00:00:00Z", ": day out of range"),
         ("2024-02-03T00:00:00Zx", ': extra text: "x"'),
+        ("0001-01-01T00:00:00+10:00", ": year out of range"),
+        ("9999-12-31T23:59:59-10:00", ": year out of range"),
     ],
 )
 def test_a_time_that_is_none_is_refused_as_go_does(text: str, why: str) -> None:
@@ -91,6 +93,12 @@ def test_a_time_that_is_none_is_refused_as_go_does(text: str, why: str) -> None:
         metadecoding.decode({"creationTimestamp": text}, [])
 
     assert refused.value.text == f'parsing time "{text}"{why}'
+
+
+def test_a_year_has_four_digits() -> None:
+    decoded = metadecoding.decode({"creationTimestamp": "0001-01-01T10:00:00+10:00"}, [])
+
+    assert decoded == {"creationTimestamp": "0001-01-01T00:00:00Z"}
 
 
 @pytest.mark.parametrize(

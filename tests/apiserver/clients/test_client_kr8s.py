@@ -4,11 +4,20 @@ import pytest
 
 kr8s = pytest.importorskip("kr8s")
 
+from kr8s._async_utils import as_sync_func  # noqa: E402
+
 GROUP = "clients.example.com"
 
 
-def test_custom_objects_are_written_patched_and_found(kubeconfig, namespace, crab):
-    api = kr8s.api(kubeconfig=str(kubeconfig))
+@pytest.fixture
+def api(kubeconfig):
+    """A client, whose connections kr8s itself would leave to the collector."""
+    made = kr8s.api(kubeconfig=str(kubeconfig))
+    yield made
+    as_sync_func(made._session.aclose)()
+
+
+def test_custom_objects_are_written_patched_and_found(api, namespace, crab):
     kind = kr8s.objects.new_class("Crab", version=f"{GROUP}/v1", namespaced=True)
     made = kind(crab("k", size=1), api=api)
     made.create()
@@ -19,7 +28,6 @@ def test_custom_objects_are_written_patched_and_found(kubeconfig, namespace, cra
     assert not made.exists()
 
 
-def test_kinds_are_found_by_discovery(kubeconfig, namespace):
-    api = kr8s.api(kubeconfig=str(kubeconfig))
+def test_kinds_are_found_by_discovery(api):
     kinds = {resource["kind"] for resource in api.api_resources()}
     assert {"ConfigMap", "Crab", "Deployment"} <= kinds

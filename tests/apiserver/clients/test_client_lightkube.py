@@ -14,8 +14,13 @@ GROUP = "clients.example.com"
 Crab = create_namespaced_resource(GROUP, "v1", "Crab", "crabs")
 
 
-def test_typed_and_generic_objects_go_there_and_back(kubeconfig, namespace, crab):
-    client = Client(KubeConfig.from_file(str(kubeconfig)), trust_env=False)
+@pytest.fixture
+def client(kubeconfig):
+    with Client(KubeConfig.from_file(str(kubeconfig)), trust_env=False) as client:
+        yield client
+
+
+def test_typed_and_generic_objects_go_there_and_back(client, namespace, crab):
     client.create(ConfigMap(metadata=ObjectMeta(name="a", namespace=namespace), data={"k": "v"}))
     client.create(Crab(crab("g", size=1)))
     patched = client.patch(

@@ -150,7 +150,7 @@ def _no_unhandled_errors(caplog):
     assert not errors, "\n".join(logging.Formatter().format(record) for record in errors)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def boat_crd():
     return BOAT_CRD
 

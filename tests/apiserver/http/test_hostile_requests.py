@@ -144,3 +144,49 @@ async def test_multiples_of_odd_factors_are_judged(web, boat_crd, factor):
         body["metadata"] = {"generateName": "a-"}
         answer = await web.ask("POST", f"/apis/example.com/v1/namespaces/default/{plural}", body)
         assert answer.code in (201, 404, 422)
+
+
+@pytest.mark.parametrize("metadata", [1.5, "a", [], {"name": 3}])
+@pytest.mark.parametrize("kind", ["Canoe", 1, None])
+async def test_another_kind_is_refused_whatever_the_metadata_are(web, boat, kind, metadata):
+    body = boat("kinds") | {"metadata": {"name": "kinds"}}
+    await web.ask("POST", BOATS, body)
+    answer = await web.patch(f"{BOATS}/kinds", {"kind": kind, "metadata": metadata})
+    assert answer.code == 422
+    shown = kind if isinstance(kind, str) else ""
+    assert answer.json["message"].startswith(f'{shown}.example.com "" is invalid: kind: ')
+
+
+@pytest.mark.parametrize(
+    ("format", "rule"),
+    [
+        ("quantity", "quantity(self.text).isGreaterThan(quantity('1'))"),
+        ("date-time", "self.text > timestamp('2000-01-01T00:00:00Z')"),
+        ("uuid", "self.text.matches('a')"),
+    ],
+)
+async def test_an_array_for_a_string_with_a_format_fails_its_rules(web, boat_crd, format, rule):
+    crd = copy.deepcopy(boat_crd)
+    plural = f"{format.replace('-', '')}s"
+    crd["metadata"]["name"] = f"{plural}.example.com"
+    crd["spec"]["names"] = {"plural": plural, "kind": plural.title()}
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] = {
+        "type": "object",
+        "properties": {"text": {"type": "string", "format": format, "maxLength": 99}},
+        "x-kubernetes-validations": [{"rule": rule}],
+    }
+    answer = await web.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
+    assert answer.code == 201
+    await web.server.settled()
+    body = {
+        "apiVersion": "example.com/v1",
+        "kind": plural.title(),
+        "metadata": {"name": "a"},
+        "spec": {"text": ["a"]},
+    }
+    path = f"/apis/example.com/v1/namespaces/default/{plural}"
+    answer = await web.ask("POST", path, body)
+    assert answer.code == 422
+    (cause,) = answer.json["details"]["causes"]
+    text = 'Invalid value: "object": invalid data, expected string, got []interface {}'
+    assert cause["message"] == f"{text} evaluating rule: {rule}"

@@ -7,7 +7,7 @@ import gzip
 import pytest
 
 from inkube import APIServer
-from inkube.apiserver import bodies, guards
+from inkube.apiserver import bodies, guards, metrics, requests
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -113,3 +113,18 @@ async def test_refused_requests_do_not_grow_the_metrics(web):
             await web.ask("GET", path, Host=host, Accept="text/html")
         await web.ask("GET", f"{MAPS}/a/s{number}", Accept="text/html")
     assert await size() <= before + 20  # a code or verb met for the first time adds its lines
+
+
+async def test_labels_of_the_metrics_are_no_words_of_the_client(monkeypatch):
+    monkeypatch.setattr(metrics, "MOST", 3)
+    counted = metrics.Metrics()
+    for number in range(5):
+        counted.count(requests.parse(f"METHOD{number}", "/"), 404, 0.1)
+        counted.count(requests.parse("OPTIONS", f"/apis/g{number}/v1/kinds"), 204, 0.1)
+        counted.count(requests.parse("GET", f"/apis/g{number}/v1/kinds"), 200, 0.1)
+    assert sorted(counted.series) == [
+        ("", "", "", "", ""),
+        ("list", "", "", "", ""),
+        ("list", "g0", "v1", "kinds", ""),
+        ("other", "", "", "", ""),
+    ]

@@ -9,8 +9,8 @@ import random
 
 import pytest
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 ROUNDS = int(os.environ.get("INKUBE_FUZZ", "150"))
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120 + ROUNDS / 10)]
 SEED = int(os.environ.get("INKUBE_FUZZ_SEED", "1"))
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 

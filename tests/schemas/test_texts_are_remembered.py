@@ -1,0 +1,52 @@
+"""What is cached of clients' texts is bounded, however long they are."""
+
+import pytest
+
+from inkube.schemas.remembered import remembered
+
+
+@pytest.fixture
+def calls():
+    return []
+
+
+@pytest.fixture
+def double(calls):
+    @remembered(100, characters=1_000)
+    def double(text):
+        calls.append(text)
+        return text * 2
+
+    return double
+
+
+def test_a_text_is_worked_on_once(double, calls):
+    assert [double("a"), double("a")] == ["aa", "aa"]
+    assert calls == ["a"]
+
+
+def test_texts_beyond_the_bound_make_it_forget_the_others(double, calls):
+    double("short")
+    double("x" * 400)
+    double("short")
+    assert len(calls) == 3
+
+
+def test_a_failure_is_not_remembered(calls):
+    @remembered(100)
+    def fail(text):
+        calls.append(text)
+        raise ValueError(text)
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="a"):
+            fail("a")
+    assert calls == ["a", "a"]
+
+
+def test_what_is_typed_tells_numbers_from_booleans():
+    @remembered(100, typed=True)
+    def show(value):
+        return str(value)
+
+    assert [show(1), show(True), show(1.0)] == ["1", "True", "1.0"]
