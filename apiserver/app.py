@@ -138,7 +138,7 @@ class App:
         preflight = self._parts.origins.preflight(request)
         if preflight is not None:
             return preflight
-        limit = self._deadlines.limit()
+        limit = self._deadlines.limit(request.task)
         try:
             with limit:
                 return await self._serve(request, info)

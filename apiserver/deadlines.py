@@ -18,9 +18,9 @@ class Deadlines:
         self._running: dict[Limit, None] = {}
         self._timer: asyncio.TimerHandle | None = None
 
-    def limit(self) -> "Limit":
-        """`with deadlines.limit():` raises TimeoutError inside the block when the time is up."""
-        return Limit(self)
+    def limit(self, task: "asyncio.Task[None]") -> "Limit":
+        """`with deadlines.limit(task):` in this task raises TimeoutError when the time is up."""
+        return Limit(self, task)
 
     def add(self, limit: "Limit", loop: asyncio.AbstractEventLoop) -> None:
         """Watch over it."""
@@ -54,8 +54,9 @@ class Limit:
 
     __slots__ = ("_cancelling", "_deadlines", "_task", "ends", "expired")
 
-    def __init__(self, deadlines: Deadlines) -> None:
+    def __init__(self, deadlines: Deadlines, task: "asyncio.Task[None]") -> None:
         self._deadlines = deadlines
+        self._task = task
         self.expired = False
         self.ends = 0.0
 
@@ -65,11 +66,8 @@ class Limit:
         self._task.cancel()
 
     def __enter__(self) -> Self:
-        task = asyncio.current_task()
-        if task is None:
-            raise RuntimeError("only a task can be given a time limit")
-        loop = task.get_loop()
-        self._task, self._cancelling = task, task.cancelling()
+        loop = self._task.get_loop()
+        self._cancelling = self._task.cancelling()
         self.ends = loop.time() + self._deadlines.seconds
         self._deadlines.add(self, loop)
         return self

@@ -20,6 +20,7 @@ from inkube.schemas import fielderrors, gojson, managedfields, status, strconv
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Codec, Entry
 from inkube.storage.store import Store
+from inkube.storage.turns import Turns
 
 Object = dict[str, Any]
 MAX_RETRIES = (
@@ -64,6 +65,7 @@ class Registry:
         self.identity = identity
         self._codec = codec
         self._dry = store.dry_run()
+        self._turns = Turns()
 
     def get(self, call: Call) -> Entry:
         """The newest state. Raises StatusError 404."""
@@ -74,6 +76,7 @@ class Registry:
 
     async def create(self, call: Call, obj: Object) -> Outcome:
         """Store a new object; fills in name, namespace, uid and times."""
+        await self._turns.stage()
         attributes = Attributes("CREATE", call, obj, None, call.options.dry_run)
         meta = metadata(obj)
         self._name(call, meta)
@@ -176,6 +179,7 @@ class Registry:
 
     async def update(self, call: Call, change: Change) -> Outcome:
         """Replace what is stored by what `change` makes of it."""
+        await self._turns.stage()
         for _ in range(MAX_RETRIES):
             entry = self.store.get(call.key)
             if entry is None:

@@ -7,13 +7,17 @@ import pytest
 from inkube.apiserver.deadlines import Deadlines
 
 
-async def test_what_takes_too_long_is_timed_out() -> None:
-    deadlines = Deadlines(0.01)
-    with pytest.raises(TimeoutError), deadlines.limit():
-        await asyncio.Event().wait()
+def this_task() -> "asyncio.Task[None]":
     task = asyncio.current_task()
     assert task is not None
-    assert task.cancelling() == 0
+    return task
+
+
+async def test_what_takes_too_long_is_timed_out() -> None:
+    deadlines = Deadlines(0.01)
+    with pytest.raises(TimeoutError), deadlines.limit(this_task()):
+        await asyncio.Event().wait()
+    assert this_task().cancelling() == 0
 
 
 async def test_each_block_has_its_own_time() -> None:
@@ -22,7 +26,7 @@ async def test_each_block_has_its_own_time() -> None:
 
     async def late() -> float:
         began = loop.time()
-        with pytest.raises(TimeoutError), deadlines.limit():
+        with pytest.raises(TimeoutError), deadlines.limit(this_task()):
             await asyncio.Event().wait()
         return loop.time() - began
 
@@ -37,14 +41,14 @@ async def test_each_block_has_its_own_time() -> None:
 
 async def test_what_ends_in_time_is_left_alone() -> None:
     deadlines = Deadlines(0.01)
-    with deadlines.limit():
+    with deadlines.limit(this_task()):
         pass
-    with pytest.raises(TimeoutError), deadlines.limit():
+    with pytest.raises(TimeoutError), deadlines.limit(this_task()):
         await asyncio.Event().wait()
 
 
 async def test_an_error_of_the_block_passes() -> None:
-    with pytest.raises(ValueError, match="mine"), Deadlines(1).limit():
+    with pytest.raises(ValueError, match="mine"), Deadlines(1).limit(this_task()):
         raise ValueError("mine")
 
 
@@ -52,7 +56,7 @@ async def test_a_cancellation_from_outside_stays_one() -> None:
     deadlines, begun = Deadlines(60), asyncio.Event()
 
     async def work() -> None:
-        with deadlines.limit():
+        with deadlines.limit(this_task()):
             begun.set()
             await asyncio.Event().wait()
 
@@ -65,7 +69,7 @@ async def test_a_cancellation_from_outside_stays_one() -> None:
 
 async def test_closed_deadlines_leave_no_timer() -> None:
     deadlines = Deadlines(0.005)
-    with deadlines.limit():
+    with deadlines.limit(this_task()):
         deadlines.close()
         # twice its time passes without a timeout
         loop = asyncio.get_running_loop()

@@ -1,0 +1,30 @@
+"""Turns of the event loop: who comes first in one, and who is one of many.
+
+Many requests that arrive together are worked on faster stage by stage than one after the other:
+the code and data of one stage stay in the processor's caches. Who comes alone waits for nothing.
+"""
+
+import asyncio
+
+
+class Turns:
+    """Counts who asks in each turn of the loop."""
+
+    def __init__(self) -> None:
+        self._asked = False
+
+    def first(self) -> bool:
+        """Whether nobody else asked in this turn."""
+        if self._asked:
+            return False
+        self._asked = True
+        asyncio.get_running_loop().call_soon(self._end)
+        return True
+
+    async def stage(self) -> None:
+        """Begin a stage: at once, or in the next turn when others have begun it in this one."""
+        if not self.first():
+            await asyncio.sleep(0)
+
+    def _end(self) -> None:
+        self._asked = False
