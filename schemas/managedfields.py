@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from inkube.schemas import comparison, fieldsets, gotext
-from inkube.schemas.fieldsets import EMPTY, FieldSet
+from inkube.schemas.fieldsets import EMPTY, MEMBER, FieldSet
 from inkube.schemas.listitems import UntypableError
 from inkube.schemas.meta import format_time
 from inkube.schemas.ownership import Manager, Owned, Owners, Updater
@@ -28,14 +28,12 @@ _BROKEN_BY_ADMISSION = (
     ".metadata.managedFields was in an invalid state after admission; this could be caused by an"
     " outdated mutating admission controller; please fix your requests: "
 )
-STRIPPED = fieldsets.union(
-    fieldsets.named("apiVersion", "kind", "metadata"),
-    fieldsets.named(
-        "metadata.name", "metadata.namespace", "metadata.creationTimestamp", "metadata.selfLink",
-        "metadata.uid", "metadata.clusterName", "metadata.generation", "metadata.managedFields",
-        "metadata.resourceVersion",
-    ),
-)  # fmt: skip
+_TYPE = frozenset({"apiVersion", "kind"})
+_SYSTEM = frozenset({
+    "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation",
+    "managedFields", "resourceVersion",
+})  # fmt: skip
+STRIPPED = fieldsets.named(*_TYPE, "metadata", *(f"metadata.{name}" for name in _SYSTEM))
 """What no manager ever owns."""
 
 
@@ -216,12 +214,20 @@ def track_update(
 
 def _track_first(new: Object, typed: TypedSchema, writer: Writer) -> None:
     """A create of what nobody owned: `update` from nothing, where all there is was added."""
+    # without what STRIPPED names, which is cheaper than to take it off the set
+    metadata = {name: value for name, value in new["metadata"].items() if name not in _SYSTEM}
+    shown = {name: value for name, value in new.items() if name not in _TYPE}
+    shown["metadata"] = metadata
     try:
-        fields = typed.everything(new)
+        fields = typed.everything(shown)
     except UntypableError:
         return
+    own = {element: node for element, node in fields["f:metadata"].items() if element != MEMBER}
+    if own:
+        fields["f:metadata"] = own
+    else:
+        del fields["f:metadata"]
     fields = fieldsets.recursive_difference(fields, writer.ignored)
-    fields = fieldsets.difference(fields, STRIPPED)
     if fields:
         owned = Owned(fields, writer.api_version, applied=False)
         entry = _entry(writer.identity(UPDATE), owned, writer.time)

@@ -109,10 +109,10 @@ class Writer:
             await self._wanted.wait()
             self._wanted.clear()
             while self._queue:
+                # Those who come in this turn of the loop join; subscribers have theirs.
+                await asyncio.sleep(0)
                 size = min(self._group, len(self._queue))
                 await self._answer([self._queue.popleft() for _ in range(size)])
-                # An immediate log never suspends: give subscribers their turn.
-                await asyncio.sleep(0)
 
     async def _answer(self, group: Sequence[_Pending]) -> None:
         # Whoever was cancelled while waiting no longer wants the write.

@@ -81,6 +81,21 @@ def test_what_a_creator_owns_is_what_a_comparison_with_nothing_adds(spec: Object
     assert repr(found) == repr(fieldsets.ordered(found)), "in the reference's order"
 
 
+@given(spec=_SPECS, status=st.booleans(), labels=st.booleans())
+@settings(deadline=None)
+def test_a_create_is_tracked_like_a_change_from_nothing(
+    spec: Object, status: bool, labels: bool
+) -> None:
+    obj: Object = {"apiVersion": V1, "kind": "Thing", "metadata": {"name": "a"}, "spec": spec}
+    obj |= {"status": {"phase": "x"}} if status else {}
+    obj["metadata"] |= {"labels": {"b": "", "a": ""}} if labels else {}
+    writer = _writer("maker", ignored=fieldsets.named("status"))
+    general = managedfields.decode(None)
+    managedfields.update(general, ({}, obj), typed=TYPED, writer=writer)
+    managedfields.track_update(None, obj, typed=TYPED, writer=writer)
+    assert obj["metadata"].get("managedFields", []) == managedfields.encode(general)
+
+
 def _writer(manager: str, second: int = 0, **more: Any) -> Writer:
     return Writer(manager, V1, time=f"2024-01-01T00:00:{second:02}Z", **more)
 
