@@ -34,6 +34,10 @@ WAL_BYTES = 16 * 2**20
 
 WAL_RETRY = 0.01
 
+# Rows of one INSERT. The driver's thread asks for the interpreter after each statement, not each
+# row, and does not fight over it with the loop's; its cache holds as many statements.
+ROWS = 128
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqliteOptions:
@@ -134,7 +138,10 @@ class SqliteDialect:
 
     async def insert(self, connection: AsyncConnection, records: Sequence[Record]) -> None:
         """See Dialect."""
-        await _driver(connection).executemany(str(_INSERT), records)
+        for start in range(0, len(records), ROWS):
+            rows = records[start : start + ROWS]
+            cells = [cell for row in rows for cell in row]
+            await _driver(connection).execute(_insertion(len(rows)), cells)
 
     def translate(self, error: Exception) -> LogError:
         """See Dialect."""
@@ -163,8 +170,10 @@ def _compile(query: Query) -> SQLCompiler:
 
 
 _DIALECT = SQLiteDialect_aiosqlite()
-_INSERT = (
-    sa.insert(log)
-    .values({name: sa.bindparam(name) for name in Record._fields})
-    .compile(dialect=_DIALECT)
-)
+
+
+@lru_cache(maxsize=ROWS)
+def _insertion(rows: int) -> str:
+    """One statement for so many rows."""
+    row = dict.fromkeys(Record._fields, 0)  # values are bound by position
+    return str(sa.insert(log).values([row] * rows).compile(dialect=_DIALECT))

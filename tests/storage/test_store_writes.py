@@ -6,6 +6,7 @@ import pytest
 
 from inkube.storage import errors
 from inkube.storage.log import FIRST_REVISION
+from inkube.storage.sqlite import ROWS
 from inkube.storage.store import Store
 
 KEY = "/registry/widgets/default/a"
@@ -123,6 +124,15 @@ async def test_revisions_of_many_writers_have_no_holes(store: Store):
     entries = await asyncio.gather(*(store.create(f"{KEY}{n}", {}) for n in range(600)))
     revisions = sorted(entry.revision for entry in entries)
     assert revisions == list(range(FIRST_REVISION + 1, FIRST_REVISION + 601))
+
+
+async def test_every_write_of_a_large_group_is_kept(backend):
+    store = await backend.open()
+    keys = [f"/registry/widgets/default/{number:04}" for number in range(2 * ROWS + 1)]
+    await asyncio.gather(*(store.create(key, {"spec": key}) for key in keys))
+    await store.close()
+    found = (await backend.open()).list("/registry/widgets/")
+    assert [(entry.key, entry.value["spec"]) for entry in found] == [(key, key) for key in keys]
 
 
 async def test_what_cannot_be_encoded_fails_alone(store: Store):
