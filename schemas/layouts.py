@@ -1,9 +1,9 @@
 """All paths of a value, parents included: what its creator owns.
 
 Runs on every create, over the whole object, so what objects with the same names have in common is
-worked out once and kept with their type (`Layout`). Sets have the shape of `fieldsets`, their
-elements in the reference's order, as `fieldsets.ordered` gives them. Follows structured-merge-diff
-typed/compare.go, where a value is compared with nothing.
+worked out once (`Layout`). Sets have the shape of `fieldsets`, their elements in the reference's
+order, as `fieldsets.ordered` gives them. Follows structured-merge-diff typed/compare.go, where a
+value is compared with nothing.
 """
 
 from typing import Any, NamedTuple
@@ -13,7 +13,8 @@ from inkube.schemas.fieldsets import EMPTY, MEMBER, FieldSet
 from inkube.schemas.listitems import UntypableError
 from inkube.schemas.mergetypes import ListType, MapType, Type
 
-_LAYOUTS = 64  # kept per map, of at most as many names: a kind's objects differ little
+LAYOUTS = 4096  # remembered for all kinds; the objects of one differ little
+CHARACTERS = 2048  # of the names of one layout; what has more is worked out each time
 
 
 class Layout(NamedTuple):
@@ -42,7 +43,7 @@ def node(kind: Type, value: Any) -> FieldSet:
 
 def _of_map(kind: MapType, value: dict[str, Any]) -> FieldSet:
     names = tuple(value)
-    layout: Layout = kind.layouts.get(names) or _layout(kind, names)
+    layout = _known.get((kind, names)) or _layout(kind, names)
     found = layout.leaves
     for name, element, below in layout.deeper:
         child = value[name]
@@ -67,8 +68,11 @@ def _place(pair: tuple[str, Any]) -> tuple[Any, ...]:
     return pathelements.order(pair[0])
 
 
+_known: dict[tuple[MapType, tuple[str, ...]], Layout] = {}
+
+
 def _layout(kind: MapType, names: tuple[str, ...]) -> Layout:
-    """Work it out, and keep it. Raises UntypableError for undeclared names."""
+    """Work it out, and remember it. Raises UntypableError for undeclared names."""
     types: dict[str, Type] = {}
     for name in sorted(names):
         found = kind.fields.get(name, kind.element)
@@ -78,8 +82,8 @@ def _layout(kind: MapType, names: tuple[str, ...]) -> Layout:
     leaves = {MEMBER: EMPTY, **{"f:" + name: EMPTY for name in types}}
     deeper = [(n, "f:" + n, t) for n, t in types.items() if t.map or t.list]
     layout = Layout(leaves, tuple(deeper))
-    if len(names) <= _LAYOUTS:
-        if len(kind.layouts) >= _LAYOUTS:
-            kind.layouts.clear()
-        kind.layouts[names] = layout
+    if sum(map(len, leaves)) <= CHARACTERS:
+        if len(_known) >= LAYOUTS:
+            _known.clear()
+        _known[kind, names] = layout
     return layout

@@ -43,8 +43,6 @@ class MapType:
     atomic: bool = False
     exact: bool = False
     """Whether `==` tells all values below apart: it takes true for 1, which only open types mix."""
-    layouts: dict[tuple[str, ...], Any] = field(default_factory=dict)
-    """What `schemas.layouts` knows of values by their names."""
 
 
 @dataclass(slots=True, eq=False)

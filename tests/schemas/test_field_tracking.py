@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inkube.schemas import fieldsets, managedfields
+from inkube.schemas import fieldsets, layouts, managedfields
 from inkube.schemas.managedfields import Writer
 from inkube.schemas.typed import TypedSchema
 
@@ -305,3 +305,12 @@ def test_admission_may_empty_the_entries() -> None:
     sent = obj["metadata"].pop("managedFields")
     assert managedfields.admitted(sent, obj) == ""
     assert "managedFields" not in obj["metadata"]
+
+
+def test_what_is_remembered_of_names_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layouts, "LAYOUTS", 10)
+    monkeypatch.setattr(layouts, "_known", {})
+    for number in range(30):
+        _create({"any": {f"n{number}": 1, "y": {"x" * 3000: {f"z{number}": number}}}})
+    assert 0 < len(layouts._known) <= 10
+    assert all(len("".join(names)) < 3000 for _, names in layouts._known)
