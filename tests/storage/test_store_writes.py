@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from inkube.storage import errors
+from inkube.storage import errors, writer
 from inkube.storage.log import FIRST_REVISION
 from inkube.storage.sqlite import ROWS
 from inkube.storage.store import Store
@@ -133,6 +133,31 @@ async def test_every_write_of_a_large_group_is_kept(backend):
     await store.close()
     found = (await backend.open()).list("/registry/widgets/")
     assert [(entry.key, entry.value["spec"]) for entry in found] == [(key, key) for key in keys]
+
+
+async def test_who_writes_alone_waits_for_nobody(store: Store, monkeypatch):
+    monkeypatch.setattr(writer, "LINGER", 60)
+    async with asyncio.timeout(30):
+        for number in range(5):
+            await store.create(f"{KEY}{number}", {})
+
+
+async def test_a_group_waits_for_those_who_wrote_last_time_but_not_long(store: Store):
+    async with asyncio.timeout(30):
+        await asyncio.gather(*(store.create(f"{KEY}{n}", {}) for n in range(20)))
+        last = await store.create(KEY, {})
+    assert store.get(KEY) is last
+
+
+async def test_closing_waits_for_no_further_writes(backend, monkeypatch):
+    monkeypatch.setattr(writer, "LINGER", 60)
+    store = await backend.open()
+    first = [asyncio.create_task(store.create(f"{KEY}{n}", {})) for n in range(20)]
+    await asyncio.gather(*first)
+    late = asyncio.create_task(store.create(KEY, {}))
+    async with asyncio.timeout(30):
+        await asyncio.gather(late, store.close())
+    assert late.result().key == KEY
 
 
 async def test_what_cannot_be_encoded_fails_alone(store: Store):
