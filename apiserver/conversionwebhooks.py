@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from inkube.apiserver.identity import Identity
-from inkube.apiserver.resources import Resource, Served
+from inkube.apiserver.resources import Resource
 from inkube.apiserver.strategy import Strategy
 from inkube.apiserver.webhookcalls import WebhookCaller
 from inkube.schemas import conversionreview, status
@@ -48,19 +48,8 @@ class WebhookStrategy(Strategy):
             copy["metadata"]["managedFields"] = owners
         return copy
 
-    def to_storage(self, resource: Resource, obj: Object) -> Object:
-        storage = resource.storage
-        if obj.get("apiVersion") == storage.api_version:
-            storage.schema.default_missing(obj)
-            return obj
-        stored = self.convert(obj, storage.api_version)
-        storage.schema.prune_and_default(stored, None, lenient=True)
-        return stored
-
-    def from_storage(self, obj: Object, served: Served) -> Object:
-        shown = self.convert(obj, served.api_version)
-        served.schema.prune(shown)
-        return shown
+    def copy_as(self, obj: Object, api_version: str) -> Object:
+        return self.convert(obj, api_version)
 
     def renew(self, resource: Resource, entry: Entry) -> Object:
         fresh = self.convert(entry.value, resource.storage.api_version)

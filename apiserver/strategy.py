@@ -134,17 +134,21 @@ class Strategy:
             # what was dropped on the way, such as the status of a new object, has its default back
             storage.schema.default_missing(obj)
             return obj
-        stored = orjson.loads(orjson.dumps(obj))
-        stored["apiVersion"] = storage.api_version
+        stored = self.copy_as(obj, storage.api_version)
         storage.schema.prune_and_default(stored, None, lenient=True)
-        return stored  # type: ignore[no-any-return] # a copy of an Object is one
+        return stored
 
     def from_storage(self, obj: Object, served: Served) -> Object:
         """A new object in another version than the stored one; pruned by that version's schema."""
-        shown: Object = orjson.loads(orjson.dumps(obj))
-        shown["apiVersion"] = served.api_version
+        shown = self.copy_as(obj, served.api_version)
         served.schema.prune(shown)
         return shown
+
+    def copy_as(self, obj: Object, api_version: str) -> Object:
+        """A copy in another version that the caller may change."""
+        copied: Object = orjson.loads(orjson.dumps(obj))
+        copied["apiVersion"] = api_version
+        return copied
 
     def convert(self, obj: Object, api_version: str) -> Object:
         """An object of any version in another one, for the ownership of its fields."""
