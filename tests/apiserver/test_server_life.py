@@ -6,6 +6,7 @@ import warnings
 import weakref
 
 import aiohttp
+import boats
 import pytest
 
 from inkube import APIServer
@@ -14,24 +15,7 @@ from inkube.storage.errors import StorageError
 
 MAPS = "v1/configmaps"
 
-CRD = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "boats.example.com"},
-    "spec": {
-        "group": "example.com",
-        "scope": "Namespaced",
-        "names": {"plural": "boats", "kind": "Boat"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {"openAPIV3Schema": {"type": "object"}},
-            }
-        ],
-    },
-}
+CRD = boats.definition({"type": "object"})
 BOAT = {
     "apiVersion": "example.com/v1",
     "kind": "Boat",

@@ -2,36 +2,21 @@
 
 import copy
 
+import boats
 import pytest
 
 from inkube import APIServer
 from inkube.schemas.status import StatusError
 
 OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-CRD = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "boats.example.com"},
-    "spec": {
-        "group": "example.com",
-        "scope": "Cluster",
-        "names": {"plural": "boats", "kind": "Boat"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "subresources": {"status": {}},
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "properties": {"spec": OPEN, "status": OPEN},
-                    }
-                },
-            }
-        ],
+CRD = boats.definition(
+    {
+        "type": "object",
+        "properties": {"spec": OPEN, "status": OPEN},
     },
-}
+    scope="Cluster",
+    subresources={"status": {}},
+)
 BOAT = {
     "apiVersion": "example.com/v1",
     "kind": "Boat",

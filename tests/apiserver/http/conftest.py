@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
+import boats
 import pytest
 import pytest_asyncio
 from yarl import URL
@@ -15,73 +16,55 @@ from inkube import APIServer
 
 BOATS = "/apis/example.com/v1/namespaces/default/boats"
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
-BOAT_CRD = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "boats.example.com"},
-    "spec": {
-        "group": "example.com",
-        "scope": "Namespaced",
-        "names": {"plural": "boats", "kind": "Boat", "singular": "boat", "listKind": "BoatList"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "subresources": {
-                    "status": {},
-                    "scale": {
-                        "specReplicasPath": ".spec.replicas",
-                        "statusReplicasPath": ".status.replicas",
-                        "labelSelectorPath": ".status.selector",
-                    },
-                },
-                "schema": {
-                    "openAPIV3Schema": {
+BOAT_CRD = boats.definition(
+    {
+        "type": "object",
+        "properties": {
+            "spec": {
+                "type": "object",
+                "x-kubernetes-validations": [{"rule": "!has(self.size) || self.size < 1000"}],
+                "properties": {
+                    "replicas": {"type": "integer", "default": 1, "maximum": 100},
+                    "size": {"type": "number"},
+                    "name": {"type": "string", "pattern": "^[a-z]*$"},
+                    "any": {
                         "type": "object",
-                        "properties": {
-                            "spec": {
-                                "type": "object",
-                                "x-kubernetes-validations": [
-                                    {"rule": "!has(self.size) || self.size < 1000"}
-                                ],
-                                "properties": {
-                                    "replicas": {"type": "integer", "default": 1, "maximum": 100},
-                                    "size": {"type": "number"},
-                                    "name": {"type": "string", "pattern": "^[a-z]*$"},
-                                    "any": {
-                                        "type": "object",
-                                        "x-kubernetes-preserve-unknown-fields": True,
-                                    },
-                                    "crew": {
-                                        "type": "array",
-                                        "x-kubernetes-list-type": "map",
-                                        "x-kubernetes-list-map-keys": ["name"],
-                                        "items": {
-                                            "type": "object",
-                                            "required": ["name"],
-                                            "properties": {
-                                                "name": {"type": "string"},
-                                                "port": {"x-kubernetes-int-or-string": True},
-                                            },
-                                        },
-                                    },
-                                },
-                            },
-                            "status": {
-                                "type": "object",
-                                "properties": {
-                                    "replicas": {"type": "integer"},
-                                    "selector": {"type": "string"},
-                                },
+                        "x-kubernetes-preserve-unknown-fields": True,
+                    },
+                    "crew": {
+                        "type": "array",
+                        "x-kubernetes-list-type": "map",
+                        "x-kubernetes-list-map-keys": ["name"],
+                        "items": {
+                            "type": "object",
+                            "required": ["name"],
+                            "properties": {
+                                "name": {"type": "string"},
+                                "port": {"x-kubernetes-int-or-string": True},
                             },
                         },
-                    }
+                    },
                 },
-            }
-        ],
+            },
+            "status": {
+                "type": "object",
+                "properties": {
+                    "replicas": {"type": "integer"},
+                    "selector": {"type": "string"},
+                },
+            },
+        },
     },
-}
+    names={"singular": "boat", "listKind": "BoatList"},
+    subresources={
+        "status": {},
+        "scale": {
+            "specReplicasPath": ".spec.replicas",
+            "statusReplicasPath": ".status.replicas",
+            "labelSelectorPath": ".status.selector",
+        },
+    },
+)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,24 @@
+"""The custom kind most tests use: a boat of example.com."""
+
+
+def definition(schema, *, scope="Namespaced", names=None, **version):
+    """The CRD of boats with one version; `version` has its other members, such as subresources."""
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "boats.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": scope,
+            "names": {"plural": "boats", "kind": "Boat", **(names or {})},
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    **version,
+                    "schema": {"openAPIV3Schema": schema},
+                }
+            ],
+        },
+    }
