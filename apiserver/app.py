@@ -31,7 +31,7 @@ from inkube.apiserver.requests import RequestInfo
 from inkube.apiserver.resources import Resource, Resources
 from inkube.apiserver.streams import Streams
 from inkube.schemas import status
-from inkube.schemas.gotext import quote
+from inkube.schemas.golang.gotext import quote
 from inkube.storage import errors as storage_errors
 
 logger = logging.getLogger("inkube.access")

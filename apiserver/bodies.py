@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 from aiohttp import web
 
 from inkube.apiserver.calls import Call
-from inkube.schemas import decoding, status
+from inkube.schemas import status
 from inkube.schemas.builtin import protobuf
-from inkube.schemas.gotext import quote
+from inkube.schemas.golang import bodies
+from inkube.schemas.golang.gotext import quote
+from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import GVK
-from inkube.schemas.unmarshal import DecodeError
 
 Object = dict[str, Any]
 MAX_BODY = 3 * 1024 * 1024  # apiserver/pkg/server/config.go: MaxRequestBodyBytes
@@ -80,16 +81,16 @@ class Patch(NamedTuple):
 
 def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:
     """The patch document. Raises StatusError 400 when it cannot be read."""
-    media: decoding.Media = "yaml" if kind == "apply" else "json"
+    media: bodies.Media = "yaml" if kind == "apply" else "json"
     try:
-        decoded = decoding.decode(body, media, want_duplicates=True)
+        decoded = bodies.decode(body, media, want_duplicates=True)
     except DecodeError as error:
         what = "YAML: error converting YAML to JSON" if kind == "apply" else "patch"
         raise status.bad_request(f"error decoding {what}: {error.text}") from error
     if kind != "apply":
         return Patch(decoded.value, decoded.duplicates)
     if strict and decoded.duplicates:
-        text = decoding.yaml_error(decoded.duplicates)
+        text = bodies.yaml_error(decoded.duplicates)
         raise status.bad_request(
             f"error strict decoding YAML: error converting YAML to JSON: {text}"
         )
@@ -134,10 +135,8 @@ def decode_kind(body: bytes, media: str, kind: str) -> Object:
     if media == PROTOBUF:
         head, data = open_protobuf(body, kind)
         return decode_protobuf(data, GVK.of(head["apiVersion"], head["kind"]))
-    chosen: decoding.Media = "yaml" if media == "yaml" else "json"
-    decoded = decoding.decode_object(
-        body, chosen, kind=kind, want_duplicates=False, needs_kind=False
-    )
+    chosen: bodies.Media = "yaml" if media == "yaml" else "json"
+    decoded = bodies.decode_object(body, chosen, kind=kind, want_duplicates=False, needs_kind=False)
     value: Object = decoded.value
     return value
 
@@ -148,7 +147,7 @@ def open_protobuf(body: bytes, kind: str) -> tuple[Object, bytes]:
         text = (
             "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
         )
-        raise decoding.unrecognized(body, kind, text)
+        raise bodies.unrecognized(body, kind, text)
     try:
         version, found, data = protobuf.open_envelope(body)
     except protobuf.WireError as error:

@@ -12,8 +12,9 @@ from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.registry import Change
 from inkube.schemas import apply as apply_rules
-from inkube.schemas import decoding, status
-from inkube.schemas.unmarshal import cannot_unmarshal
+from inkube.schemas import status
+from inkube.schemas.golang import bodies as decoding
+from inkube.schemas.golang.unmarshal import cannot_unmarshal
 
 Object = dict[str, Any]
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import orjson
 
-from inkube.schemas import gojson, status
+from inkube.schemas import status
+from inkube.schemas.golang import gojson
 
 _VERSION = "meta.k8s.io/v1"
 _NOT_VALID = "continue key is not valid"

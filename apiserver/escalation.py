@@ -18,7 +18,7 @@ from inkube.apiserver.auth.rules import EVERY_PATH, EVERYTHING, Rule
 from inkube.apiserver.calls import Call, User
 from inkube.apiserver.resources import Resource
 from inkube.schemas import status
-from inkube.schemas.gotext import quote
+from inkube.schemas.golang.gotext import quote
 
 Object = dict[str, Any]
 _ROLES = ("roles", "clusterroles")

@@ -10,13 +10,15 @@ from typing import Any
 
 from inkube.apiserver import bodies
 from inkube.apiserver.calls import Call
-from inkube.schemas import decoding, fielderrors, gotext, status
+from inkube.schemas import fielderrors, status
 from inkube.schemas.builtin import resources as builtin_resources
 from inkube.schemas.builtin import unstructured
 from inkube.schemas.builtin.decoding import patch_refusal
-from inkube.schemas.gotext import quote
+from inkube.schemas.golang import bodies as decoding
+from inkube.schemas.golang import gotext
+from inkube.schemas.golang.gotext import quote
+from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import split_api_version
-from inkube.schemas.unmarshal import DecodeError
 
 Object = dict[str, Any]
 

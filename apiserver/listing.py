@@ -11,9 +11,10 @@ from inkube.apiserver import continuation
 from inkube.apiserver.calls import Call
 from inkube.apiserver.options import Query, parse_int, truthy
 from inkube.apiserver.registry import Registry
-from inkube.schemas import fielderrors, selectors, status, strconv
+from inkube.schemas import fielderrors, selectors, status
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.gotext import quote
+from inkube.schemas.golang import strconv
+from inkube.schemas.golang.gotext import quote
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Entry
 

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inkube.schemas import decoding, documents, status
+from inkube.schemas import documents, status
 from inkube.schemas.crds import conditions
+from inkube.schemas.golang import bodies
+from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import split_api_version
 from inkube.schemas.status import StatusError
-from inkube.schemas.unmarshal import DecodeError
 
 if TYPE_CHECKING:
     from inkube.apiserver.client import InProcessClient
@@ -74,7 +75,7 @@ def _read(sources: Iterable[Source]) -> Iterator[Manifest]:
 
 def _decode(where: str, document: documents.Document) -> Any:
     try:
-        return decoding.decode(document.body, document.media, want_duplicates=False).value
+        return bodies.decode(document.body, document.media, want_duplicates=False).value
     except DecodeError as error:
         raise ManifestError(f"{where}: {error.text}") from error
 

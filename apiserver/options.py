@@ -12,8 +12,9 @@ from typing import Any
 from multidict import MultiMapping
 
 from inkube.apiserver.calls import WriteOptions
-from inkube.schemas import fielderrors, status, strconv, unmarshal
+from inkube.schemas import fielderrors, status
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.golang import strconv, unmarshal
 
 MAX_MANAGER = 128
 VALIDATIONS = ("", "Ignore", "Strict", "Warn")

@@ -10,9 +10,9 @@ import orjson
 from inkube.apiserver.admission import Attributes
 from inkube.apiserver.policyjudge import Bound, ConfigError
 from inkube.schemas import status
+from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.policies.mutating import MutatingPolicy, MutationError
 from inkube.schemas.policies.validating import CompiledPolicy
-from inkube.schemas.unmarshal import DecodeError
 
 Object = dict[str, Any]
 

@@ -16,7 +16,8 @@ from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.options import DeleteOptions
 from inkube.apiserver.strategy import same
-from inkube.schemas import fielderrors, gojson, managedfields, status, strconv
+from inkube.schemas import fielderrors, managedfields, status
+from inkube.schemas.golang import gojson, strconv
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Codec, Entry
 from inkube.storage.store import Store

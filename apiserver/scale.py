@@ -20,10 +20,11 @@ from inkube.apiserver.options import manager_name, read_write_options
 from inkube.apiserver.registry import Change, Outcome, Registry
 from inkube.apiserver.resources import Resource
 from inkube.schemas import apply as apply_rules
-from inkube.schemas import fielderrors, gotext, managedfields, scalefields, status
+from inkube.schemas import fielderrors, managedfields, scalefields, status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin import types
 from inkube.schemas.definitions import Scale
+from inkube.schemas.golang import gotext
 from inkube.schemas.meta import GVK
 from inkube.schemas.selectors import format_selector
 from inkube.schemas.typed import TypedSchema

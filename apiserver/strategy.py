@@ -12,12 +12,13 @@ import orjson
 from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.resources import Resource, Served
-from inkube.schemas import decoding, metadecoding, names, objectmeta, scalechecks
+from inkube.schemas import metadecoding, names, objectmeta, scalechecks
 from inkube.schemas.builtin import conversion
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin.behaviours import Behaviour
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.unmarshal import DecodeError
+from inkube.schemas.golang import bodies
+from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.storage.entry import Entry
 
 Object = dict[str, Any]
@@ -47,7 +48,7 @@ class Strategy:
         paths: list[str] | None = None if unknown is None else []
         served.schema.prune_and_default(obj, paths)
         if unknown is not None and paths:
-            unknown.extend(decoding.unknown_fields(paths))
+            unknown.extend(bodies.unknown_fields(paths))
         return obj
 
     def settle_applied(self, served: Served, obj: Object) -> Object:

@@ -14,7 +14,7 @@ from inkube.apiserver.negotiation import Form
 from inkube.schemas import durations, jsonpath, status
 from inkube.schemas.builtin import columns as builtin_columns
 from inkube.schemas.definitions import Column
-from inkube.schemas.gotext import compact_json, quote
+from inkube.schemas.golang.gotext import compact_json, quote
 
 Object = dict[str, Any]
 logger = logging.getLogger(__name__)

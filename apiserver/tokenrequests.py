@@ -16,10 +16,11 @@ from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.options import read_write_options
 from inkube.apiserver.registry import Registry
-from inkube.schemas import decoding, fielderrors, meta, status
+from inkube.schemas import fielderrors, meta, status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.gotext import quote
+from inkube.schemas.golang import bodies as decoding
+from inkube.schemas.golang.gotext import quote
 from inkube.schemas.meta import GVK
 
 Object = dict[str, Any]

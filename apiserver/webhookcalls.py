@@ -10,7 +10,7 @@ import math
 import ssl
 from typing import TYPE_CHECKING, Any
 
-from inkube.schemas.gotext import quote
+from inkube.schemas.golang.gotext import quote
 from inkube.schemas.remembered import remembered
 from inkube.schemas.webhooks import replies
 from inkube.schemas.webhooks.replies import ReplyError

@@ -10,8 +10,8 @@ from typing import Any
 from inkube.controllers.client import Client, Object
 from inkube.controllers.informer import Change, Informer, Key
 from inkube.controllers.manager import Controller, Manager, Result, Watch
-from inkube.schemas import gotext
 from inkube.schemas.builtin.behaviours import checks
+from inkube.schemas.golang import gotext
 from inkube.schemas.meta import GVR
 
 RESOURCE = GVR("rbac.authorization.k8s.io", "v1", "clusterroles")

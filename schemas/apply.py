@@ -12,8 +12,9 @@ from typing import Any
 
 import orjson
 
-from inkube.schemas import fieldsets, gotext, managedfields, status, typedvalidation
+from inkube.schemas import fieldsets, managedfields, status, typedvalidation
 from inkube.schemas.fieldsets import FieldSet
+from inkube.schemas.golang import gotext
 from inkube.schemas.listitems import UntypableError
 from inkube.schemas.managedfields import APPLY, Managed, Writer
 from inkube.schemas.meta import split_api_version

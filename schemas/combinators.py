@@ -9,10 +9,11 @@ from __future__ import annotations
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from inkube.schemas import fieldpaths, formats, gotext, leafchecks
+from inkube.schemas import fieldpaths, formats, leafchecks
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.fieldpaths import Path
 from inkube.schemas.findings import Sink, Step, placeless
+from inkube.schemas.golang import gotext
 from inkube.schemas.structural import Node
 
 if TYPE_CHECKING:

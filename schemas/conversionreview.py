@@ -10,8 +10,8 @@ import orjson
 
 from inkube.schemas import objectmeta
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.gotext import quote
-from inkube.schemas.unmarshal import cannot_unmarshal
+from inkube.schemas.golang.gotext import quote
+from inkube.schemas.golang.unmarshal import cannot_unmarshal
 
 Object = dict[str, Any]
 GROUP, KIND = "apiextensions.k8s.io", "ConversionReview"

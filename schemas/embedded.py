@@ -9,8 +9,8 @@ from typing import Any
 
 from inkube.schemas import metadecoding, names, objectmeta
 from inkube.schemas.fielderrors import FieldError, invalid, required
+from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.structural import Node
-from inkube.schemas.unmarshal import DecodeError
 
 KEYWORD = "x-kubernetes-embedded-resource"
 

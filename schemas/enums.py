@@ -8,7 +8,7 @@ Follows basicCommonValidator in kube-openapi/pkg/validation/validate/validator.g
 from collections.abc import Sequence
 from typing import Any
 
-from inkube.schemas import gotext
+from inkube.schemas.golang import gotext
 
 
 def is_choice(value: Any, choices: Sequence[Any]) -> bool:

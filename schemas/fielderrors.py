@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from inkube.schemas import gotext
+from inkube.schemas.golang import gotext
 
 
 class Type(StrEnum):

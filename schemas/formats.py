@@ -8,7 +8,8 @@ import ipaddress
 import re
 from collections.abc import Callable
 
-from inkube.schemas import gourl, mailaddress, patterns, quantity
+from inkube.schemas import quantity
+from inkube.schemas.golang import gourl, mailaddress, patterns
 
 Check = Callable[[str], bool]
 

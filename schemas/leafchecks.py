@@ -8,10 +8,11 @@ from collections.abc import Callable
 from types import NoneType
 from typing import Any
 
-from inkube.schemas import enums, fieldpaths, formats, numbers, patterns
+from inkube.schemas import enums, fieldpaths, formats, numbers
 from inkube.schemas.fielderrors import not_supported, too_long, too_many
 from inkube.schemas.fieldpaths import Path
 from inkube.schemas.findings import Sink, Step, add_invalid, add_type_error, field, placeless
+from inkube.schemas.golang import patterns
 from inkube.schemas.structural import Node
 
 JSON_TYPES = {

@@ -6,7 +6,8 @@ of these, members of sets by their value, items of atomic lists by position.
 
 from typing import Any
 
-from inkube.schemas import gotext, pathelements
+from inkube.schemas import pathelements
+from inkube.schemas.golang import gotext
 from inkube.schemas.mergetypes import ListType
 
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from inkube.schemas import comparison, fieldsets, gotext
+from inkube.schemas import comparison, fieldsets
 from inkube.schemas.fieldsets import EMPTY, MEMBER, FieldSet
+from inkube.schemas.golang import gotext
 from inkube.schemas.listitems import UntypableError
 from inkube.schemas.meta import format_time
 from inkube.schemas.ownership import Manager, Owned, Owners, Updater

@@ -8,8 +8,8 @@ apiextensions-apiserver/pkg/apiserver/schema/objectmeta/coerce.go and apimachine
 from collections.abc import Callable
 from typing import Any
 
-from inkube.schemas import gotimes
-from inkube.schemas.unmarshal import DecodeError, cannot_unmarshal
+from inkube.schemas.golang import rfc3339
+from inkube.schemas.golang.unmarshal import DecodeError, cannot_unmarshal
 
 Object = dict[str, Any]
 Reader = Callable[[Any, str, str, list[str]], Any]
@@ -101,7 +101,7 @@ def _time(value: Any, _field: str, _path: str, _unknown: list[str]) -> str | Non
         return None
     if type(value) is not str:
         raise cannot_unmarshal(value, "string")
-    return gotimes.rfc3339(value)
+    return rfc3339.rfc3339(value)
 
 
 def _anything(value: Any, _field: str, _path: str, _unknown: list[str]) -> Any:

@@ -6,7 +6,7 @@ Follows kube-openapi/pkg/validation/validate/{validator,values}.go and go-openap
 import math
 from collections.abc import Callable, Mapping
 
-from inkube.schemas import gotext
+from inkube.schemas.golang import gotext
 
 _MAX_JSON_FLOAT = float(2**53 - 1)
 _EPSILON = 1e-9

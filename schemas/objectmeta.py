@@ -9,7 +9,7 @@ apiserver/pkg/registry/rest/{create,update}.go.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from inkube.schemas import gotext, names
+from inkube.schemas import names
 from inkube.schemas.fielderrors import (
     FieldError,
     GoType,
@@ -18,6 +18,7 @@ from inkube.schemas.fielderrors import (
     required,
     too_long,
 )
+from inkube.schemas.golang import gotext
 from inkube.schemas.meta import split_api_version
 
 Meta = Mapping[str, Any]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from inkube.schemas import builtin, crds, decoding, names, objectmeta
+from inkube.schemas import builtin, crds, names, objectmeta
 from inkube.schemas.builtin import behaviours
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.cel.rules import NOT_CHECKED, RuleSet, blocks_rules
@@ -18,9 +18,10 @@ from inkube.schemas.compiled import CompiledSchema
 from inkube.schemas.definitions import Definition, Origin
 from inkube.schemas.documents import Document
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.golang import bodies
+from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import GVK, split_api_version
 from inkube.schemas.status import StatusError
-from inkube.schemas.unmarshal import DecodeError
 
 Object = dict[str, Any]
 CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
@@ -172,7 +173,7 @@ class Kinds:
         if old is not None:
             old.setdefault("metadata", {})
             schema.prune_and_default(old, None, lenient=True)
-        yield from _strict(read, decoding.unknown_fields(unknown))
+        yield from _strict(read, bodies.unknown_fields(unknown))
         _place(obj, namespaced=definition.namespaced)
         errors = objectmeta.validate(
             obj["metadata"], namespaced=definition.namespaced, name_check=names.subdomain
@@ -190,7 +191,7 @@ def _objects(documents: Iterable[Document]) -> Iterator["_Read | Finding"]:
     for document in documents:
         read = _Read(document, {})
         try:
-            decoded = decoding.decode(document.body, document.media, want_duplicates=True)
+            decoded = bodies.decode(document.body, document.media, want_duplicates=True)
         except DecodeError as error:
             yield _finding(read, UNREADABLE, error.text)
             continue

@@ -12,7 +12,7 @@ structured-merge-diff fieldpath/serialize-pe.go, element.go and value/value.go.
 import json
 from typing import Any
 
-from inkube.schemas import gotext
+from inkube.schemas.golang import gotext
 from inkube.schemas.remembered import remembered
 
 _CACHED = 65_536  # texts of keys and set members

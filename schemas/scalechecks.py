@@ -6,9 +6,9 @@ ValidateScaleStatus) and the texts of apimachinery's unstructured helpers.
 
 from typing import Any
 
-from inkube.schemas import gotext
 from inkube.schemas.definitions import Scale
 from inkube.schemas.fielderrors import FieldError, invalid
+from inkube.schemas.golang import gotext
 
 Object = dict[str, Any]
 _MOST = 2**31 - 1

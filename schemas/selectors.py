@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from inkube.schemas import names, status
 from inkube.schemas.definitions import Definition, Origin, Version
-from inkube.schemas.gotext import quote
+from inkube.schemas.golang.gotext import quote
 
 Object = dict[str, Any]
 Matcher = Callable[[Object], bool]

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from inkube.schemas.fielderrors import FieldError, unique_texts
-from inkube.schemas.gotext import quote
+from inkube.schemas.golang.gotext import quote
 
 Object = dict[str, Any]
 

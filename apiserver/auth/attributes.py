@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 from inkube.apiserver.calls import User
 from inkube.apiserver.requests import RequestInfo
 from inkube.schemas import selectors, status
-from inkube.schemas.gotext import quote
+from inkube.schemas.golang.gotext import quote
 
 MASTERS = "system:masters"
 AUTHENTICATED = "system:authenticated"

@@ -23,7 +23,7 @@ from inkube.apiserver.auth.attributes import (
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.calls import User
 from inkube.schemas import status
-from inkube.schemas.gotext import quote
+from inkube.schemas.golang.gotext import quote
 
 USER = "Impersonate-User"
 _GROUP = "Impersonate-Group"

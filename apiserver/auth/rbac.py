@@ -13,7 +13,7 @@ from inkube.apiserver.auth.attributes import MASTERS, Attributes, Decision
 from inkube.apiserver.auth.rules import EVERY_PATH, EVERYTHING, Rule
 from inkube.apiserver.calls import User
 from inkube.schemas import status
-from inkube.schemas.gotext import quote
+from inkube.schemas.golang.gotext import quote
 from inkube.storage.entry import Entry
 from inkube.storage.store import BaseStore
 

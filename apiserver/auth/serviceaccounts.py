@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inkube.apiserver.calls import User
-from inkube.schemas.gotext import quote
+from inkube.schemas.golang.gotext import quote
 from inkube.storage.store import BaseStore
 
 if TYPE_CHECKING:

@@ -12,11 +12,12 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from inkube.schemas import fielderrors, gotext, gotimes, quantity, status
+from inkube.schemas import fielderrors, quantity, status
 from inkube.schemas.builtin import gotypes, microtimes, types
 from inkube.schemas.builtin.gotypes import GoField, GoType
+from inkube.schemas.golang import gotext, rfc3339
+from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import GVK
-from inkube.schemas.unmarshal import DecodeError
 
 __all__ = [
     "DecodeError", "Decoded", "check_type", "coerce", "decode", "empty", "patch_refusal", "refusal",
@@ -253,7 +254,7 @@ class _Walk:
         if not isinstance(given, str):
             kind = gotext.json_kind(given)
             raise DecodeError(f"json: cannot unmarshal {kind} into Go value of type string")
-        return gotimes.rfc3339(given) if go.kind == "time" else microtimes.canonical(given)
+        return rfc3339.rfc3339(given) if go.kind == "time" else microtimes.canonical(given)
 
     def mistyped(self, given: Any, go: GoType, zero: Any = None, *, word: str = "") -> Any:
         """Note the first type error as encoding/json words it; answers the zero."""

@@ -2,8 +2,9 @@
 
 import re
 
-from inkube.schemas import gotext, gotimes, meta
-from inkube.schemas.unmarshal import DecodeError
+from inkube.schemas import meta
+from inkube.schemas.golang import gotext, rfc3339
+from inkube.schemas.golang.unmarshal import DecodeError
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
 _MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
@@ -14,7 +15,7 @@ _FRACTION = re.compile(r"[.,][0-9]{6}")
 def canonical(text: str) -> str:
     """The same moment in UTC with six digits. Raises DecodeError with Go's text."""
     try:
-        moment = gotimes.parse(text)
+        moment = rfc3339.parse(text)
     except DecodeError as error:
         raise DecodeError(error.text.replace(_LAYOUT, _MICRO_LAYOUT)) from error
     seconds = _SECONDS.match(text)

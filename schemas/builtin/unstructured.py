@@ -7,9 +7,9 @@ no place. Follows apimachinery/pkg/runtime/converter.go.
 from collections.abc import Iterator
 from typing import Any
 
-from inkube.schemas import gotext
 from inkube.schemas.builtin import gotypes, types
 from inkube.schemas.builtin.gotypes import GoType
+from inkube.schemas.golang import gotext
 from inkube.schemas.meta import GVK
 
 Object = dict[str, Any]

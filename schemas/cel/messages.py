@@ -2,12 +2,12 @@
 
 from typing import Any, Final
 
-from inkube.schemas import gotext
 from inkube.schemas.cel.functions import CostExceededError, EvalError
 from inkube.schemas.cel.operators import NO_OVERLOAD
 from inkube.schemas.cel.program import CALL_LIMIT
 from inkube.schemas.cel.rule import Rule, RuleError
 from inkube.schemas.fielderrors import OMITTED, FieldError, Type
+from inkube.schemas.golang import gotext
 
 OUT_OF_BUDGET: Final = (
     "validation failed due to running out of cost budget, no further validation rules will be run"

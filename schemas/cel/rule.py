@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from inkube.schemas import gotext
 from inkube.schemas.cel import types
 from inkube.schemas.cel.constants import may_be_refused
 from inkube.schemas.cel.decls import Decl
@@ -17,6 +16,7 @@ from inkube.schemas.cel.functions import CelError
 from inkube.schemas.cel.libraries import FUNCTIONS
 from inkube.schemas.cel.program import Checked, Program, ProgramError, checked
 from inkube.schemas.cel.types import Type
+from inkube.schemas.golang import gotext
 
 SELF: Final = "self"
 OLD_SELF: Final = "oldSelf"

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from inkube.schemas import gotext
 from inkube.schemas.crds import approval, conditions
+from inkube.schemas.golang import gotext
 
 Object = dict[str, Any]
 

@@ -7,9 +7,10 @@ pkg/controller/apiapproval.
 from enum import Enum
 from typing import Any, NamedTuple
 
-from inkube.schemas import fielderrors, gotext
+from inkube.schemas import fielderrors
 from inkube.schemas.crds import conditions, goparse
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.golang import gotext
 
 Object = dict[str, Any]
 

@@ -6,8 +6,9 @@ this package read.
 
 from typing import Any
 
-from inkube.schemas import gotext, status
+from inkube.schemas import status
 from inkube.schemas.crds import godecode, kinds
+from inkube.schemas.golang import gotext
 
 Object = dict[str, Any]
 

@@ -12,8 +12,8 @@ from inkube.schemas import embedded
 from inkube.schemas.compiled import CompiledSchema
 from inkube.schemas.crds.structural import EMBEDDED
 from inkube.schemas.fielderrors import FieldError, Type, invalid, unique_texts
+from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.memo import Memo
-from inkube.schemas.unmarshal import DecodeError
 
 Object = dict[str, Any]
 RuleRun = Callable[[Object, Any, str], list[FieldError]]

@@ -5,8 +5,8 @@ Follows pkg/registry/customresourcedefinition/strategy.go (WarningsOnCreate, War
 
 from typing import Any
 
-from inkube.schemas import gotext
 from inkube.schemas.crds.structural import SIMPLE
+from inkube.schemas.golang import gotext
 from inkube.schemas.structural import Node
 
 Object = dict[str, Any]

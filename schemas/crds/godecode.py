@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from inkube.schemas import gojson, gotext, gotimes, unmarshal
-from inkube.schemas.unmarshal import DecodeError
+from inkube.schemas.golang import gojson, gotext, rfc3339, unmarshal
+from inkube.schemas.golang.unmarshal import DecodeError
 
 Decoder = Callable[[Any, str, list[str]], Any]
 """(value, path for unknown fields, the unknown fields found so far) → decoded value."""
@@ -196,7 +196,7 @@ def time(value: Any, _path: str, _unknown: list[str]) -> Any:
         kind = unmarshal.kind(value)
         raise Malformed(f"json: cannot unmarshal {kind} into Go value of type string")
     try:
-        return gotimes.rfc3339(value)
+        return rfc3339.rfc3339(value)
     except DecodeError as error:
         raise Malformed(error.text) from error
 

@@ -8,8 +8,8 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from inkube.schemas import gotext
 from inkube.schemas.fielderrors import GoType
+from inkube.schemas.golang import gotext
 
 Object = dict[str, Any]
 Printer = Callable[[Any], str]

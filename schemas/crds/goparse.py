@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from inkube.schemas import gotext
+from inkube.schemas.golang import gotext
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})(.{0,2})", re.DOTALL)

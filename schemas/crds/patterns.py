@@ -1,6 +1,6 @@
 """Do a schema's patterns compile? If not, why, in the words of Go's regexp."""
 
-from inkube.schemas import regexp
+from inkube.schemas.golang import regexp
 
 
 def error(pattern: str) -> str | None:

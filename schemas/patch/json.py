@@ -12,7 +12,8 @@ import jsonpatch
 import jsonpointer
 import orjson
 
-from inkube.schemas import gotext, status
+from inkube.schemas import status
+from inkube.schemas.golang import gotext
 
 Object = dict[str, Any]
 MAX_OPERATIONS = 10_000

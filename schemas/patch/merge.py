@@ -4,7 +4,8 @@ from typing import Any
 
 import orjson
 
-from inkube.schemas import gotext, status
+from inkube.schemas import status
+from inkube.schemas.golang import gotext
 
 Object = dict[str, Any]
 

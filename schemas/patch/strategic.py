@@ -10,7 +10,8 @@ from typing import Any
 
 import orjson
 
-from inkube.schemas import gotext, status
+from inkube.schemas import status
+from inkube.schemas.golang import gotext
 from inkube.schemas.patch import ordering
 
 Object = dict[str, Any]

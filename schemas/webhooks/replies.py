@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from inkube.schemas import gojson, gotext
-from inkube.schemas.unmarshal import cannot_unmarshal
+from inkube.schemas.golang import gojson, gotext
+from inkube.schemas.golang.unmarshal import cannot_unmarshal
 from inkube.schemas.webhooks.review import GROUP, KIND
 
 Object = dict[str, Any]

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 import orjson
 
-from inkube.schemas import gotext, status
+from inkube.schemas import status
+from inkube.schemas.golang import gotext
+from inkube.schemas.golang.unmarshal import cannot_unmarshal
 from inkube.schemas.meta import GVK, GVR
-from inkube.schemas.unmarshal import cannot_unmarshal
 
 Object = dict[str, Any]
 GROUP: Final = "admission.k8s.io"

@@ -51,7 +51,7 @@ LATER = (
     "inkube.schemas.compiled",
     "inkube.schemas.crds.validation",
     "inkube.schemas.formats",
-    "inkube.schemas.gofloats",
+    "inkube.schemas.golang.gofloats",
     "inkube.schemas.models",
     "inkube.schemas.patch",
     "inkube.schemas.policies",

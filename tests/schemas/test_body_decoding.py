@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inkube.schemas import decoding, gojson
+from inkube.schemas.golang import bodies, gojson
+from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.status import StatusError
-from inkube.schemas.unmarshal import DecodeError
 
 
-def decode(body: bytes) -> decoding.Decoded:
-    return decoding.decode(body, "json", want_duplicates=True)
+def decode(body: bytes) -> bodies.Decoded:
+    return bodies.decode(body, "json", want_duplicates=True)
 
 
 def refusal(body: bytes, *, kind: str = "Widget") -> str:
     with pytest.raises(StatusError) as refused:
-        decoding.decode_object(body, "json", kind=kind, want_duplicates=False)
+        bodies.decode_object(body, "json", kind=kind, want_duplicates=False)
     assert refused.value.code == 400
     return refused.value.message
 
@@ -139,7 +139,7 @@ def test_a_number_beyond_a_double_is_refused_by_kind() -> None:
 
 
 def test_a_kind_may_be_left_out_where_it_is_known() -> None:
-    decoded = decoding.decode_object(
+    decoded = bodies.decode_object(
         b'{"a": 1}', "json", kind="ConfigMap", want_duplicates=False, needs_kind=False
     )
 
@@ -180,9 +180,9 @@ def test_unique_keys_are_never_called_repeated(value: Any, indent: int | None, p
 
 def test_strict_texts_list_duplicates_before_unknown_fields() -> None:
     decoded = decode(b'{"a":1,"a":2}')
-    texts = [*decoded.strict_texts(), *decoding.unknown_fields(["b"])]
+    texts = [*decoded.strict_texts(), *bodies.unknown_fields(["b"])]
 
-    assert decoding.strict_text(texts) == (
+    assert bodies.strict_text(texts) == (
         'strict decoding error: duplicate field "a", unknown field "b"'
     )
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from inkube.schemas.compiled import CompiledSchema
-from inkube.schemas.unmarshal import DecodeError
+from inkube.schemas.golang.unmarshal import DecodeError
 
 INNER = {
     "type": "object",

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inkube.schemas import gofloats, gotime, gourl, netip, regexp, semver, strconv
+from inkube.schemas.golang import gofloats, gotime, gourl, netip, regexp, semver, strconv
 
 
 @pytest.mark.parametrize(

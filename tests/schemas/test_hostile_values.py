@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from inkube.schemas import decoding, formats, patterns
+from inkube.schemas import formats
 from inkube.schemas.compiled import CompiledSchema
-from inkube.schemas.unmarshal import DecodeError
+from inkube.schemas.golang import bodies, patterns
+from inkube.schemas.golang.unmarshal import DecodeError
 
 MEGABYTE = 1 << 20
 
@@ -37,9 +38,9 @@ def schema_of(**spec: Any) -> CompiledSchema:
         b"[{" * 300,
     ],
 )
-def test_deep_nesting_is_refused(body: bytes, media: decoding.Media) -> None:
+def test_deep_nesting_is_refused(body: bytes, media: bodies.Media) -> None:
     with soon(), pytest.raises(DecodeError):
-        decoding.decode(body, media, want_duplicates=True)
+        bodies.decode(body, media, want_duplicates=True)
 
 
 def test_nesting_that_real_objects_have_is_fine() -> None:
@@ -47,7 +48,7 @@ def test_nesting_that_real_objects_have_is_fine() -> None:
 
     with soon():
         for media in ("json", "yaml"):
-            decoding.decode(body, media, want_duplicates=True)
+            bodies.decode(body, media, want_duplicates=True)
 
 
 def test_aliases_cannot_explode() -> None:
@@ -55,7 +56,7 @@ def test_aliases_cannot_explode() -> None:
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
 
     with pytest.raises(DecodeError, match="excessive aliasing"):
-        decoding.decode("\n".join(lines).encode(), "yaml", want_duplicates=False)
+        bodies.decode("\n".join(lines).encode(), "yaml", want_duplicates=False)
 
 
 @pytest.mark.parametrize(

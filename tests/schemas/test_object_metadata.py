@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from inkube.schemas import metadecoding, names, objectmeta
-from inkube.schemas.unmarshal import DecodeError
+from inkube.schemas.golang.unmarshal import DecodeError
 
 Meta = dict[str, Any]
 OWNER = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inkube.schemas.compiled import CompiledSchema
-from inkube.schemas.unmarshal import DecodeError
+from inkube.schemas.golang.unmarshal import DecodeError
 
 Schema = dict[str, Any]
 INT: Schema = {"type": "integer"}

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from inkube.schemas import decoding
-from inkube.schemas.unmarshal import DecodeError
+from inkube.schemas.golang import bodies
+from inkube.schemas.golang.unmarshal import DecodeError
 
 
-def decode(text: str) -> decoding.Decoded:
-    return decoding.decode(text.encode(), "yaml", want_duplicates=True)
+def decode(text: str) -> bodies.Decoded:
+    return bodies.decode(text.encode(), "yaml", want_duplicates=True)
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,11 @@ Follows pkg/apis/core/validation ValidateConfigMap, ValidateSecret and pkg/regis
 import base64
 from typing import Any
 
-from inkube.schemas import fielderrors, gojson, unmarshal
+from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks, naming
 from inkube.schemas.builtin.behaviours.base import Behaviour
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.golang import gojson, unmarshal
 
 Object = dict[str, Any]
 MAX_SIZE = 1024 * 1024

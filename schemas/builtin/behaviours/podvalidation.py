@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from inkube.schemas import fielderrors, gotext, names
+from inkube.schemas import fielderrors, names
 from inkube.schemas.builtin.behaviours import checks, containers, metadata, naming, volumes
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.golang import gotext
 
 Object = dict[str, Any]
 _RESTART = ("Always", "OnFailure", "Never")

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from inkube.schemas import durations, gotimes
+from inkube.schemas import durations
 from inkube.schemas.builtin.columns.common import (
     NONE,
     UNKNOWN,
@@ -14,6 +14,7 @@ from inkube.schemas.builtin.columns.common import (
     selector,
     since,
 )
+from inkube.schemas.golang import rfc3339
 
 Object = dict[str, Any]
 
@@ -112,8 +113,8 @@ def _duration(status: Object, now: datetime) -> str:
     start, end = status.get("startTime"), status.get("completionTime")
     if not start:
         return ""
-    finish = gotimes.parse(end) if end else now
-    return durations.human((finish - gotimes.parse(start)).total_seconds())
+    finish = rfc3339.parse(end) if end else now
+    return durations.human((finish - rfc3339.parse(start)).total_seconds())
 
 
 def cron_job(obj: Object, now: datetime) -> list[Any]:

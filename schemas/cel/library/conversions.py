@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from inkube.schemas import gofloats, gotime, strconv
 from inkube.schemas.cel import values
 from inkube.schemas.cel.estimates import STRING_FACTOR, TOP, Argument, CallEstimate, Range
 from inkube.schemas.cel.functions import CostFunction, EstimateFunction, EvalError, Impl, Overload
@@ -28,6 +27,7 @@ from inkube.schemas.cel.types import (
     type_of,
 )
 from inkube.schemas.cel.values import Duration, Timestamp, Uint
+from inkube.schemas.golang import gofloats, gotime, strconv
 
 INT_OVERFLOW: Final = "integer overflow"
 UINT_OVERFLOW: Final = "unsigned integer overflow"

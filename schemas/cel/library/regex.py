@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from inkube.schemas import regexp
 from inkube.schemas.cel.estimates import Argument, CallEstimate, Range
 from inkube.schemas.cel.functions import EvalError, Impl, Overload, Specialise
 from inkube.schemas.cel.library import costs
 from inkube.schemas.cel.types import INT, LIST_STRING, STRING
+from inkube.schemas.golang import regexp
 
 
 def _compiled(pattern: str) -> regexp.Pattern:

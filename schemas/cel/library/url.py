@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from inkube.schemas import gourl
 from inkube.schemas.cel import types
 from inkube.schemas.cel.functions import EvalError, Overload
 from inkube.schemas.cel.library import costs
 from inkube.schemas.cel.library.overloads import folded
 from inkube.schemas.cel.types import BOOL, LIST_STRING, STRING, Type, map_of
+from inkube.schemas.golang import gourl
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import re
 from decimal import Decimal
 from typing import Final
 
-from inkube.schemas import strconv
+from inkube.schemas.golang import strconv
 
 _FLOAT: Final = re.compile(
     r"[+-]?(?:[0-9](?:_?[0-9])*(?:\.(?:[0-9](?:_?[0-9])*)?)?|\.[0-9](?:_?[0-9])*)"

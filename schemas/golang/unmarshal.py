@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from inkube.schemas import gotext
+from inkube.schemas.golang import gotext
 
 
 class DecodeError(Exception):

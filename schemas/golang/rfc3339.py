@@ -7,8 +7,9 @@ digits that nobody can read back.
 import re
 from datetime import UTC, datetime, timedelta, timezone
 
-from inkube.schemas import gotext, meta
-from inkube.schemas.unmarshal import DecodeError
+from inkube.schemas import meta
+from inkube.schemas.golang import gotext
+from inkube.schemas.golang.unmarshal import DecodeError
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
 _FIELDS = (

@@ -12,7 +12,7 @@ from re import _constants as ops  # type: ignore[attr-defined]  # no public home
 from re import _parser  # type: ignore[attr-defined]  # no public home
 from typing import Any
 
-from inkube.schemas import regexp
+from inkube.schemas.golang import regexp
 from inkube.schemas.remembered import remembered
 
 Matcher = Callable[[str], bool]

@@ -12,8 +12,9 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from inkube.schemas import gojson, gotext, status
-from inkube.schemas.unmarshal import DecodeError, cannot_unmarshal
+from inkube.schemas import status
+from inkube.schemas.golang import gojson, gotext
+from inkube.schemas.golang.unmarshal import DecodeError, cannot_unmarshal
 
 Media = Literal["json", "yaml"]
 
@@ -47,7 +48,7 @@ def decode(body: bytes, media: Media, *, want_duplicates: bool) -> Decoded:
     Raises DecodeError with the bare Go error: `unexpected end of JSON input`, `yaml: line 1: …`.
     """
     if media == "yaml":
-        from inkube.schemas import goyaml  # with libyaml's reader, at the first YAML body
+        from inkube.schemas.golang import goyaml
 
         document = goyaml.loads(body)
         return Decoded(document.value, document.duplicates if want_duplicates else [], "yaml")

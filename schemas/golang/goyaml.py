@@ -15,9 +15,9 @@ from typing import Any
 import yaml
 from yaml import events
 
-from inkube.schemas import gotext
-from inkube.schemas.gojson import MAX_DEPTH, settle_numbers
-from inkube.schemas.unmarshal import DecodeError
+from inkube.schemas.golang import gotext
+from inkube.schemas.golang.gojson import MAX_DEPTH, settle_numbers
+from inkube.schemas.golang.unmarshal import DecodeError
 
 _MAX_DECODED = 1_000_000
 """Values one document may expand to through its aliases."""

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from inkube.schemas import gotext
+from inkube.schemas.golang import gotext
 
 _HEX: Final = re.compile(r"[0-9a-fA-F]*", re.ASCII)
 

@@ -6,7 +6,7 @@ Errors are ValueError with strconv's own texts.
 import re
 from typing import Final
 
-from inkube.schemas import gotext
+from inkube.schemas.golang import gotext
 
 _UNSIGNED: Final = re.compile(r"[0-9]+", re.ASCII)
 _SIGNED: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)

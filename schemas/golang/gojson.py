@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from inkube.schemas.unmarshal import DecodeError
+from inkube.schemas.golang.unmarshal import DecodeError
 
 MAX_DEPTH = 240
 """Levels of nesting accepted. The reference takes 10,000; nothing real needs them, and every

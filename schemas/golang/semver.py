@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import total_ordering
 from typing import Final
 
-from inkube.schemas import gotext, strconv
+from inkube.schemas.golang import gotext, strconv
 
 _NUMBER: Final = re.compile(r"[0-9]*", re.ASCII)
 _WORD: Final = re.compile(r"[0-9A-Za-z-]*", re.ASCII)

@@ -8,7 +8,7 @@ import re
 from datetime import date
 from typing import Final
 
-from inkube.schemas import gofloats
+from inkube.schemas.golang import gofloats
 
 SECOND: Final = 10**9
 MINUTE: Final = 60 * SECOND
