@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from inkube.apiserver.admission import Plugin
     from inkube.apiserver.strategy import Strategy
     from inkube.schemas.cel.rules import RuleSet
-    from inkube.schemas.compiled import CompiledSchema
+    from inkube.schemas.structural.compiled import CompiledSchema
 
 Object = dict[str, Any]
 
@@ -38,7 +38,7 @@ class Served:
     @cached_property
     def schema(self) -> "CompiledSchema":
         """Pruning, defaulting and validation, loaded with the first custom object."""
-        from inkube.schemas.compiled import CompiledSchema
+        from inkube.schemas.structural.compiled import CompiledSchema
 
         return CompiledSchema(self.version.schema)
 

@@ -12,13 +12,14 @@ import orjson
 from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.resources import Resource, Served
-from inkube.schemas import metadecoding, names, objectmeta, scalechecks
+from inkube.schemas import metadecoding, names, objectmeta
 from inkube.schemas.builtin import conversion
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin.behaviours import Behaviour
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import bodies
 from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.structural import scale
 from inkube.storage.entry import Entry
 
 Object = dict[str, Any]
@@ -168,8 +169,8 @@ def _scale_errors(call: Call, obj: Object) -> list[FieldError]:
     paths = call.served.version.scale
     if paths is None:
         return []
-    spec = [] if call.subresource == "status" else scalechecks.spec(obj, paths)
-    return spec + scalechecks.status(obj, paths)
+    spec = [] if call.subresource == "status" else scale.spec(obj, paths)
+    return spec + scale.status(obj, paths)
 
 
 def _only_status(obj: Object, old: Object) -> None:

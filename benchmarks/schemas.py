@@ -14,7 +14,7 @@ import jsonschema_rs
 from benchmarks import figures
 from benchmarks.figures import Figure
 from benchmarks.objects import Object
-from inkube.schemas.compiled import CompiledSchema
+from inkube.schemas.structural.compiled import CompiledSchema
 
 ROUNDS = 30
 COUNT = 100

@@ -14,7 +14,6 @@ from inkube.schemas import builtin, crds, names, objectmeta
 from inkube.schemas.builtin import behaviours
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.cel.rules import NOT_CHECKED, RuleSet, blocks_rules
-from inkube.schemas.compiled import CompiledSchema
 from inkube.schemas.definitions import Definition, Origin
 from inkube.schemas.documents import Document
 from inkube.schemas.fielderrors import FieldError
@@ -22,6 +21,7 @@ from inkube.schemas.golang import bodies
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import GVK, split_api_version
 from inkube.schemas.status import StatusError
+from inkube.schemas.structural.compiled import CompiledSchema
 
 Object = dict[str, Any]
 CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")

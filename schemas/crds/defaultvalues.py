@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from inkube.schemas import embedded
-from inkube.schemas.compiled import CompiledSchema
 from inkube.schemas.crds.structural import EMBEDDED
 from inkube.schemas.fielderrors import FieldError, Type, invalid, unique_texts
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.memo import Memo
+from inkube.schemas.structural import embedded
+from inkube.schemas.structural.compiled import CompiledSchema
 
 Object = dict[str, Any]
 RuleRun = Callable[[Object, Any, str], list[FieldError]]

@@ -7,7 +7,7 @@ from typing import Any
 
 from inkube.schemas.crds.structural import SIMPLE
 from inkube.schemas.golang import gotext
-from inkube.schemas.structural import Node
+from inkube.schemas.structural.nodes import Node
 
 Object = dict[str, Any]
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from inkube.schemas.compiled import CompiledSchema
 from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.structural.compiled import CompiledSchema
 
 INNER = {
     "type": "object",

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from inkube.schemas import formats
-from inkube.schemas.compiled import CompiledSchema
 from inkube.schemas.golang import bodies, patterns
 from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.structural import formats
+from inkube.schemas.structural.compiled import CompiledSchema
 
 MEGABYTE = 1 << 20
 

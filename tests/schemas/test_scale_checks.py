@@ -2,9 +2,9 @@
 
 import pytest
 
-from inkube.schemas import scalechecks
-from inkube.schemas.compiled import CompiledSchema
 from inkube.schemas.definitions import Scale
+from inkube.schemas.structural import scale
+from inkube.schemas.structural.compiled import CompiledSchema
 
 PATHS = Scale(".spec.sails", ".status.sails", ".status.selector")
 
@@ -37,12 +37,12 @@ def texts(errors):
     ],
 )
 def test_wanted_replicas_are_a_number_from_zero_up(spec, text):
-    found = texts(scalechecks.spec({"spec": spec}, PATHS))
+    found = texts(scale.spec({"spec": spec}, PATHS))
     assert found == ([] if text is None else [(".spec.sails", text)])
 
 
 def test_counted_replicas_and_the_selector_have_their_types():
-    found = texts(scalechecks.status({"status": {"sails": 1.5, "selector": 7}}, PATHS))
+    found = texts(scale.status({"status": {"sails": 1.5, "selector": 7}}, PATHS))
     assert found == [
         (
             ".status.sails",
@@ -59,7 +59,7 @@ def test_counted_replicas_and_the_selector_have_their_types():
             ),
         ),
     ]
-    assert scalechecks.status({}, PATHS) == []
+    assert scale.status({}, PATHS) == []
 
 
 def test_a_status_meets_its_own_schema_only():

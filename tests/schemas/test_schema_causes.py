@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from inkube.schemas.compiled import CompiledSchema
+from inkube.schemas.structural.compiled import CompiledSchema
 
 Schema = dict[str, Any]
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inkube.schemas.compiled import CompiledSchema
 from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.structural.compiled import CompiledSchema
 
 Schema = dict[str, Any]
 INT: Schema = {"type": "integer"}

@@ -7,8 +7,8 @@ import jsonschema_rs
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from inkube.schemas.compiled import CompiledSchema
 from inkube.schemas.golang import patterns
+from inkube.schemas.structural.compiled import CompiledSchema
 
 Schema = dict[str, Any]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from inkube.schemas.compiled import CompiledSchema
+from inkube.schemas.structural.compiled import CompiledSchema
 
 SHORT = {"type": "string", "maxLength": 3}
 PART = {"type": "object", "properties": {"id": {"type": "string"}, "v": SHORT}}

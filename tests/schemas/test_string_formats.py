@@ -2,7 +2,7 @@
 
 import pytest
 
-from inkube.schemas import formats
+from inkube.schemas.structural import formats
 
 GOOD = {
     "date": ["2024-02-29", "0001-01-01"],

@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from inkube.schemas import embedded, filling, listtypes, metadecoding
-from inkube.schemas.checks import Compiler
-from inkube.schemas.correlation import Correlation
+from inkube.schemas import metadecoding
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.fieldpaths import NO_FIELD
-from inkube.schemas.findings import Sink
-from inkube.schemas.ratcheting import RatchetCompiler, RatchetSink
-from inkube.schemas.structural import Node, Schema
+from inkube.schemas.structural import embedded, filling, listtypes
+from inkube.schemas.structural.checks import Compiler
+from inkube.schemas.structural.correlation import Correlation
+from inkube.schemas.structural.fieldpaths import NO_FIELD
+from inkube.schemas.structural.findings import Sink
+from inkube.schemas.structural.nodes import Node, Schema
+from inkube.schemas.structural.ratcheting import RatchetCompiler, RatchetSink
 
 Object = dict[str, Any]
 

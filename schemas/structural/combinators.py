@@ -9,15 +9,15 @@ from __future__ import annotations
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from inkube.schemas import fieldpaths, formats, leafchecks
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.fieldpaths import Path
-from inkube.schemas.findings import Sink, Step, placeless
 from inkube.schemas.golang import gotext
-from inkube.schemas.structural import Node
+from inkube.schemas.structural import fieldpaths, formats, leafchecks
+from inkube.schemas.structural.fieldpaths import Path
+from inkube.schemas.structural.findings import Sink, Step, placeless
+from inkube.schemas.structural.nodes import Node
 
 if TYPE_CHECKING:
-    from inkube.schemas.checks import Compiler, Dispatch
+    from inkube.schemas.structural.checks import Compiler, Dispatch
 
 Branch = tuple[Node, "Dispatch"]
 

@@ -8,12 +8,19 @@ from collections.abc import Callable
 from types import NoneType
 from typing import Any
 
-from inkube.schemas import enums, fieldpaths, formats, numbers
 from inkube.schemas.fielderrors import not_supported, too_long, too_many
-from inkube.schemas.fieldpaths import Path
-from inkube.schemas.findings import Sink, Step, add_invalid, add_type_error, field, placeless
 from inkube.schemas.golang import patterns
-from inkube.schemas.structural import Node
+from inkube.schemas.structural import enums, fieldpaths, formats, numbers
+from inkube.schemas.structural.fieldpaths import Path
+from inkube.schemas.structural.findings import (
+    Sink,
+    Step,
+    add_invalid,
+    add_type_error,
+    field,
+    placeless,
+)
+from inkube.schemas.structural.nodes import Node
 
 JSON_TYPES = {
     str: "string",

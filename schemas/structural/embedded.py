@@ -10,7 +10,7 @@ from typing import Any
 from inkube.schemas import metadecoding, names, objectmeta
 from inkube.schemas.fielderrors import FieldError, invalid, required
 from inkube.schemas.golang.unmarshal import DecodeError
-from inkube.schemas.structural import Node
+from inkube.schemas.structural.nodes import Node
 
 KEYWORD = "x-kubernetes-embedded-resource"
 

@@ -8,9 +8,9 @@ apiextensions-apiserver/pkg/apiserver/schema/{pruning,defaulting}.
 
 from typing import Any
 
-from inkube.schemas import fieldpaths
-from inkube.schemas.fieldpaths import Path
-from inkube.schemas.structural import META_FIELDS, NOTHING, Node
+from inkube.schemas.structural import fieldpaths
+from inkube.schemas.structural.fieldpaths import Path
+from inkube.schemas.structural.nodes import META_FIELDS, NOTHING, Node
 
 Object = dict[str, Any]
 

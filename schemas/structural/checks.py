@@ -8,11 +8,11 @@ kube-openapi/pkg/validation/validate/{schema,object_validator,slice_validator}.g
 from types import NoneType
 from typing import Any
 
-from inkube.schemas import combinators, fieldpaths, leafchecks
 from inkube.schemas.fielderrors import required, too_many
-from inkube.schemas.fieldpaths import Path
-from inkube.schemas.findings import Sink, Step, add_invalid, field
-from inkube.schemas.structural import META_FIELDS, Children, Node
+from inkube.schemas.structural import combinators, fieldpaths, leafchecks
+from inkube.schemas.structural.fieldpaths import Path
+from inkube.schemas.structural.findings import Sink, Step, add_invalid, field
+from inkube.schemas.structural.nodes import META_FIELDS, Children, Node
 
 
 class Dispatch(dict[type, Step | None]):

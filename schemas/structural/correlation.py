@@ -6,8 +6,8 @@ of sets and atomic lists have no counterpart. Follows apiserver/pkg/cel/common/e
 
 from typing import Any
 
-from inkube.schemas.enums import deep_equal
-from inkube.schemas.structural import Node
+from inkube.schemas.structural.enums import deep_equal
+from inkube.schemas.structural.nodes import Node
 
 
 class Correlation:

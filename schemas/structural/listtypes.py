@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from inkube.schemas.fielderrors import FieldError, duplicate, invalid
-from inkube.schemas.structural import Node
+from inkube.schemas.structural.nodes import Node
 
 _UNSPECIFIED = object()
 """The key of an item that does not have the key field."""

@@ -7,10 +7,10 @@ apiextensions-apiserver/pkg/apiserver/validation/ratcheting.go.
 
 from typing import Any
 
-from inkube.schemas import checks, fieldpaths
-from inkube.schemas.correlation import Correlation
-from inkube.schemas.fieldpaths import Path
-from inkube.schemas.findings import Sink, Step
+from inkube.schemas.structural import checks, fieldpaths
+from inkube.schemas.structural.correlation import Correlation
+from inkube.schemas.structural.fieldpaths import Path
+from inkube.schemas.structural.findings import Sink, Step
 
 _NEVER = frozenset({"apiVersion", "kind"})
 """Root fields that are compared with nothing: old and new have been converted to one version."""

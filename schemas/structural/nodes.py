@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from inkube.schemas import formats
+from inkube.schemas.structural import formats
 
 Schema = Mapping[str, Any]
 META_FIELDS = frozenset({"apiVersion", "kind", "metadata"})

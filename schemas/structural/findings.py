@@ -7,10 +7,10 @@ apiextensions-apiserver/pkg/apiserver/validation/validation.go.
 from collections.abc import Callable
 from typing import Any
 
-from inkube.schemas import fieldpaths
 from inkube.schemas.fielderrors import FieldError, invalid, type_invalid
-from inkube.schemas.fieldpaths import NO_FIELD, Path
 from inkube.schemas.golang import gotext
+from inkube.schemas.structural import fieldpaths
+from inkube.schemas.structural.fieldpaths import NO_FIELD, Path
 
 
 class Sink(list[FieldError]):
