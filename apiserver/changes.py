@@ -11,10 +11,10 @@ from inkube.apiserver import bodies, intake, ownership
 from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.registry import Change
-from inkube.schemas import apply as apply_rules
 from inkube.schemas import status
 from inkube.schemas.golang import bodies as decoding
 from inkube.schemas.golang.unmarshal import cannot_unmarshal
+from inkube.schemas.ownership import apply as apply_rules
 
 Object = dict[str, Any]
 

@@ -1,14 +1,14 @@
 """Who set which field: keeps metadata.managedFields true on every write.
 
-A thin bridge between calls and the pure `schemas.managedfields`; apply brings its own entries.
+A thin bridge between calls and the pure `schemas.ownership.managedfields`; apply brings its own entries.
 """
 
 from typing import Any
 
 from inkube.apiserver.calls import Call
 from inkube.apiserver.resources import Resource
-from inkube.schemas import managedfields, resetfields
-from inkube.schemas.typed import TypedSchema, Versions
+from inkube.schemas.ownership import managedfields, resetfields
+from inkube.schemas.ownership.typed import TypedSchema, Versions
 
 Object = dict[str, Any]
 

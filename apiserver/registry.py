@@ -16,8 +16,9 @@ from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.options import DeleteOptions
 from inkube.apiserver.strategy import same
-from inkube.schemas import fielderrors, managedfields, status
+from inkube.schemas import fielderrors, status
 from inkube.schemas.golang import gojson, strconv
+from inkube.schemas.ownership import managedfields
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Codec, Entry
 from inkube.storage.store import Store

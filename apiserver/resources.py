@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from inkube.schemas.builtin import decoding
 from inkube.schemas.definitions import Definition, Origin, Version
 from inkube.schemas.meta import GVK, GVR
-from inkube.schemas.typed import TypedSchema, Versions
+from inkube.schemas.ownership.typed import TypedSchema, Versions
 from inkube.storage.entry import Entry
 
 if TYPE_CHECKING:

@@ -19,15 +19,16 @@ from inkube.apiserver.identity import Identity
 from inkube.apiserver.options import manager_name, read_write_options
 from inkube.apiserver.registry import Change, Outcome, Registry
 from inkube.apiserver.resources import Resource
-from inkube.schemas import apply as apply_rules
-from inkube.schemas import fielderrors, managedfields, scalefields, status
+from inkube.schemas import fielderrors, status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin import types
 from inkube.schemas.definitions import Scale
 from inkube.schemas.golang import gotext
 from inkube.schemas.meta import GVK
+from inkube.schemas.ownership import apply as apply_rules
+from inkube.schemas.ownership import managedfields, scalefields
+from inkube.schemas.ownership.typed import TypedSchema
 from inkube.schemas.selectors import format_selector
-from inkube.schemas.typed import TypedSchema
 
 Object = dict[str, Any]
 SCALE = GVK("autoscaling", "v1", "Scale")

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from inkube.schemas.cel import types
 from inkube.schemas.cel.functions import CelError
-from inkube.schemas.listitems import UntypableError
-from inkube.schemas.mergetypes import Type
+from inkube.schemas.ownership.listitems import UntypableError
+from inkube.schemas.ownership.mergetypes import Type
+from inkube.schemas.ownership.typed import TypedSchema
 from inkube.schemas.patch.json import JSONPatchFailure, apply_json_patch
 from inkube.schemas.policies.expressions import Budget, Expression, compiled
 from inkube.schemas.policies.validating import CompiledPolicy, Variables
-from inkube.schemas.typed import TypedSchema
 
 Object = dict[str, Any]
 OBJECT: Final = (types.object_of("Object"),)

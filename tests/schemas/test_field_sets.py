@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inkube.schemas import fieldsets, pathelements
+from inkube.schemas.ownership import fieldsets, pathelements
 
 Path = tuple[str, ...]
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inkube.schemas import fieldsets, layouts, managedfields
-from inkube.schemas.managedfields import Writer
-from inkube.schemas.typed import TypedSchema
+from inkube.schemas.ownership import fieldsets, layouts, managedfields
+from inkube.schemas.ownership.managedfields import Writer
+from inkube.schemas.ownership.typed import TypedSchema
 
 Object = dict[str, Any]
 V1 = "example.com/v1"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from inkube.schemas import resetfields, scalefields
+from inkube.schemas.ownership import resetfields, scalefields
 
 V1 = "example.com/v1"
 PATHS = {V1: ".spec.count"}

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from inkube.schemas import apply as rules
-from inkube.schemas import fieldsets, managedfields
-from inkube.schemas.managedfields import Writer
+from inkube.schemas.ownership import apply as rules
+from inkube.schemas.ownership import fieldsets, managedfields
+from inkube.schemas.ownership.managedfields import Writer
+from inkube.schemas.ownership.typed import TypedSchema
 from inkube.schemas.status import StatusError
-from inkube.schemas.typed import TypedSchema
 
 Object = dict[str, Any]
 V1 = "example.com/v1"

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from inkube.schemas import comparison, layouts, mergetypes, typedmerge, typedvalidation
-from inkube.schemas.comparison import Comparison
-from inkube.schemas.fieldsets import FieldSet
-from inkube.schemas.typedvalidation import Problem
+from inkube.schemas.ownership import comparison, layouts, mergetypes, typedmerge, typedvalidation
+from inkube.schemas.ownership.comparison import Comparison
+from inkube.schemas.ownership.fieldsets import FieldSet
+from inkube.schemas.ownership.typedvalidation import Problem
 
 Object = dict[str, Any]
 

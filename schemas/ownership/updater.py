@@ -8,10 +8,10 @@ server-side apply, both of structured-merge-diff merge/update.go. Sets here are 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from inkube.schemas import comparison, fieldsets
-from inkube.schemas.comparison import UNCHANGED, Comparison
-from inkube.schemas.fieldsets import EMPTY, FieldSet
-from inkube.schemas.typed import TypedSchema, Versions
+from inkube.schemas.ownership import comparison, fieldsets
+from inkube.schemas.ownership.comparison import UNCHANGED, Comparison
+from inkube.schemas.ownership.fieldsets import EMPTY, FieldSet
+from inkube.schemas.ownership.typed import TypedSchema, Versions
 
 Object = dict[str, Any]
 

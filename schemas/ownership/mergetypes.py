@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from inkube.schemas import pathelements
+from inkube.schemas.ownership import pathelements
 
 Schema = dict[str, Any]
 

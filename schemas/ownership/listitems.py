@@ -6,9 +6,9 @@ of these, members of sets by their value, items of atomic lists by position.
 
 from typing import Any
 
-from inkube.schemas import pathelements
 from inkube.schemas.golang import gotext
-from inkube.schemas.mergetypes import ListType
+from inkube.schemas.ownership import pathelements
+from inkube.schemas.ownership.mergetypes import ListType
 
 
 class UntypableError(ValueError):

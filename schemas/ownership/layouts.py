@@ -8,10 +8,10 @@ value is compared with nothing.
 
 from typing import Any, NamedTuple
 
-from inkube.schemas import listitems, pathelements
-from inkube.schemas.fieldsets import EMPTY, MEMBER, FieldSet
-from inkube.schemas.listitems import UntypableError
-from inkube.schemas.mergetypes import ListType, MapType, Type
+from inkube.schemas.ownership import listitems, pathelements
+from inkube.schemas.ownership.fieldsets import EMPTY, MEMBER, FieldSet
+from inkube.schemas.ownership.listitems import UntypableError
+from inkube.schemas.ownership.mergetypes import ListType, MapType, Type
 
 LAYOUTS = 4096  # remembered for all kinds; the objects of one differ little
 CHARACTERS = 2048  # of the names of one layout; what has more is worked out each time

@@ -9,10 +9,10 @@ from functools import cached_property
 from operator import is_
 from typing import Any
 
-from inkube.schemas import comparison, fieldsets, listitems, typedvalidation
-from inkube.schemas.fieldsets import MEMBER, FieldSet
-from inkube.schemas.listitems import UntypableError
-from inkube.schemas.mergetypes import ListType, MapType, Type
+from inkube.schemas.ownership import comparison, fieldsets, listitems, typedvalidation
+from inkube.schemas.ownership.fieldsets import MEMBER, FieldSet
+from inkube.schemas.ownership.listitems import UntypableError
+from inkube.schemas.ownership.mergetypes import ListType, MapType, Type
 
 
 def merge(kind: Type, live: Any, applied: Any) -> Any:

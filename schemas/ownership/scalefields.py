@@ -7,10 +7,10 @@ pkg/util/managedfields/scalehandler.go.
 
 from collections.abc import Mapping
 
-from inkube.schemas import fieldsets, managedfields
-from inkube.schemas.fieldsets import FieldSet
-from inkube.schemas.managedfields import Entry, Managed
-from inkube.schemas.ownership import Manager, Owned
+from inkube.schemas.ownership import fieldsets, managedfields
+from inkube.schemas.ownership.fieldsets import FieldSet
+from inkube.schemas.ownership.managedfields import Entry, Managed
+from inkube.schemas.ownership.updater import Manager, Owned
 
 SCALE_VERSION = "autoscaling/v1"
 _REPLICAS = ("f:spec", "f:replicas")

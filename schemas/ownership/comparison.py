@@ -7,10 +7,10 @@ typed/tofieldset.go and typed/compare.go.
 
 from typing import Any, NamedTuple
 
-from inkube.schemas import layouts, listitems, typedvalidation
-from inkube.schemas.fieldsets import EMPTY, MEMBER, FieldSet, recursive_difference
-from inkube.schemas.listitems import UntypableError
-from inkube.schemas.mergetypes import (
+from inkube.schemas.ownership import layouts, listitems, typedvalidation
+from inkube.schemas.ownership.fieldsets import EMPTY, MEMBER, FieldSet, recursive_difference
+from inkube.schemas.ownership.listitems import UntypableError
+from inkube.schemas.ownership.mergetypes import (
     BOOLEAN,
     NUMERIC,
     STRING,

@@ -6,9 +6,17 @@ This is not the validation of a kind's schema: it only refuses what cannot be me
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from inkube.schemas import listitems, pathelements
 from inkube.schemas.golang import gotext
-from inkube.schemas.mergetypes import BOOLEAN, NUMERIC, STRING, UNTYPED, ListType, MapType, Type
+from inkube.schemas.ownership import listitems, pathelements
+from inkube.schemas.ownership.mergetypes import (
+    BOOLEAN,
+    NUMERIC,
+    STRING,
+    UNTYPED,
+    ListType,
+    MapType,
+    Type,
+)
 
 
 class Problem(NamedTuple):

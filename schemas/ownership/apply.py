@@ -12,15 +12,22 @@ from typing import Any
 
 import orjson
 
-from inkube.schemas import fieldsets, managedfields, status, typedvalidation
-from inkube.schemas.fieldsets import FieldSet
+from inkube.schemas import status
 from inkube.schemas.golang import gotext
-from inkube.schemas.listitems import UntypableError
-from inkube.schemas.managedfields import APPLY, Managed, Writer
 from inkube.schemas.meta import split_api_version
-from inkube.schemas.ownership import Configuration, Conflict, ConflictsError, Manager, Updater
-from inkube.schemas.typed import TypedSchema, Versions
-from inkube.schemas.typedvalidation import Problem
+from inkube.schemas.ownership import fieldsets, managedfields, typedvalidation
+from inkube.schemas.ownership.fieldsets import FieldSet
+from inkube.schemas.ownership.listitems import UntypableError
+from inkube.schemas.ownership.managedfields import APPLY, Managed, Writer
+from inkube.schemas.ownership.typed import TypedSchema, Versions
+from inkube.schemas.ownership.typedvalidation import Problem
+from inkube.schemas.ownership.updater import (
+    Configuration,
+    Conflict,
+    ConflictsError,
+    Manager,
+    Updater,
+)
 
 Object = dict[str, Any]
 

@@ -4,8 +4,8 @@ A write to an object leaves its status alone, a write to the status leaves the r
 the GetResetFields of the strategies of kube-apiserver and apiextensions-apiserver.
 """
 
-from inkube.schemas import fieldsets
-from inkube.schemas.fieldsets import EMPTY, FieldSet
+from inkube.schemas.ownership import fieldsets
+from inkube.schemas.ownership.fieldsets import EMPTY, FieldSet
 
 _STATUS = fieldsets.named("status")
 _SPEC = fieldsets.named("spec")

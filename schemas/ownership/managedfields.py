@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from inkube.schemas import comparison, fieldsets
-from inkube.schemas.fieldsets import EMPTY, MEMBER, FieldSet
 from inkube.schemas.golang import gotext
-from inkube.schemas.listitems import UntypableError
 from inkube.schemas.meta import format_time
-from inkube.schemas.ownership import Manager, Owned, Owners, Updater
-from inkube.schemas.typed import TypedSchema, Versions
+from inkube.schemas.ownership import comparison, fieldsets
+from inkube.schemas.ownership.fieldsets import EMPTY, MEMBER, FieldSet
+from inkube.schemas.ownership.listitems import UntypableError
+from inkube.schemas.ownership.typed import TypedSchema, Versions
+from inkube.schemas.ownership.updater import Manager, Owned, Owners, Updater
 
 Object = dict[str, Any]
 Entry = dict[str, Any]

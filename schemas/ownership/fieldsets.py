@@ -14,7 +14,7 @@ serialize.go.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from inkube.schemas import pathelements
+from inkube.schemas.ownership import pathelements
 
 FieldSet = dict[str, Any]
 Path = tuple[str, ...]
