@@ -16,8 +16,9 @@ from inkube.apiserver import negotiation
 from inkube.apiserver.calls import User
 from inkube.apiserver.requests import RequestInfo
 from inkube.apiserver.resources import Resources
-from inkube.schemas import openapi, openapiproto, status
+from inkube.schemas import status
 from inkube.schemas.definitions import Definition, Origin
+from inkube.schemas.openapi import proto, v3
 from inkube.schemas.versions import preference
 
 Object = dict[str, Any]
@@ -37,7 +38,7 @@ class _Document:
 
     def value(self) -> Object:
         """The document itself."""
-        return openapi.document(self.definitions, self._version)
+        return v3.document(self.definitions, self._version)
 
     @property
     def body(self) -> bytes:
@@ -104,11 +105,11 @@ class OpenAPI:
     def _version_2(self, request: web.BaseRequest) -> web.StreamResponse:
         media = _media_v2(request.headers.get("Accept") or "")
         if media not in self._merged:
-            merged = openapi.merged(each.value() for each in self._documents.values())
+            merged = v3.merged(each.value() for each in self._documents.values())
             if media == negotiation.JSON:
                 body = orjson.dumps(merged)
             else:
-                body = openapiproto.encode(merged)
+                body = proto.encode(merged)
             self._merged[media] = body, _digest(body)
         body, digest = self._merged[media]
         return _answer(request, body, digest, media=media)
@@ -157,11 +158,11 @@ def _media_v2(accept: str) -> str:
     for clause in negotiation.clauses(accept or "*/*"):
         if clause.media in ("*/*", "application/*", negotiation.JSON):
             return negotiation.JSON
-        if clause.media in openapiproto.MEDIA_TYPES:
-            return openapiproto.MEDIA_TYPES[-1]
+        if clause.media in proto.MEDIA_TYPES:
+            return proto.MEDIA_TYPES[-1]
     raise status.not_acceptable(
         "only the following media types are accepted: "
-        f"{', '.join((negotiation.JSON, *openapiproto.MEDIA_TYPES))}"
+        f"{', '.join((negotiation.JSON, *proto.MEDIA_TYPES))}"
     )
 
 

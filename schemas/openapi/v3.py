@@ -7,10 +7,11 @@ paths. Follows apiextensions-apiserver/pkg/controller/openapi/builder and kube-o
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from inkube.schemas import openapipaths, openapischemas
 from inkube.schemas.builtin import types
 from inkube.schemas.definitions import Definition, Origin
-from inkube.schemas.openapischemas import META
+from inkube.schemas.openapi import notation
+from inkube.schemas.openapi import paths as openapipaths
+from inkube.schemas.openapi.notation import META
 
 Object = dict[str, Any]
 _ALWAYS = (f"{META}.DeleteOptions", f"{META}.Status", f"{META}.ListMeta", f"{META}.ObjectMeta")
@@ -36,17 +37,17 @@ def components(definitions: Sequence[Definition], version: str) -> Object:
     own: Object = {}
     wanted = set(_ALWAYS)
     for definition in definitions:
-        name = openapischemas.name_of(definition, version)
+        name = notation.name_of(definition, version)
         if definition.origin is Origin.BUILTIN:
             wanted.add(name)
         else:
-            own[name] = openapischemas.custom(definition, version)
-        own[f"{name}List"] = openapischemas.list_of(definition, version)
+            own[name] = notation.custom(definition, version)
+        own[f"{name}List"] = notation.list_of(definition, version)
         wanted.update(_others(definition, version))
     found = types.components(n for n in sorted(wanted) if n in types.table().types)
     groups = {(d.group, version) for d in definitions}
     _mark(found, groups)
-    found[f"{META}.Patch"] = openapischemas.PATCH
+    found[f"{META}.Patch"] = notation.PATCH
     return dict(sorted((found | own).items()))
 
 
@@ -81,7 +82,7 @@ def merged(documents: Iterable[Object]) -> Object:
     for each in documents:
         for name, schema in each["components"]["schemas"].items():
             if name not in definitions:
-                definitions[name] = openapischemas.to_v2(schema)
+                definitions[name] = notation.to_v2(schema)
         for path, item in each["paths"].items():
             paths[path] = openapipaths.to_v2(item)
     return {

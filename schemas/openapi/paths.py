@@ -7,7 +7,7 @@ from typing import Any
 from inkube.schemas.builtin import resources, types
 from inkube.schemas.definitions import Definition, Origin
 from inkube.schemas.meta import GVK
-from inkube.schemas.openapischemas import META, gvk_of, name_of, reference
+from inkube.schemas.openapi.notation import META, gvk_of, name_of, reference
 
 Object = dict[str, Any]
 SCALE = "io.k8s.api.autoscaling.v1.Scale"
