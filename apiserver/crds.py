@@ -10,9 +10,10 @@ from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.resources import Resource, Resources, Served
 from inkube.apiserver.strategy import Strategy
-from inkube.schemas import crds, objectmeta
+from inkube.schemas import crds
 from inkube.schemas.definitions import Definition, Origin
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.metadata import objectmeta
 from inkube.storage.entry import Entry
 
 Object = dict[str, Any]

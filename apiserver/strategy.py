@@ -12,13 +12,13 @@ import orjson
 from inkube.apiserver.calls import Call
 from inkube.apiserver.identity import Identity
 from inkube.apiserver.resources import Resource, Served
-from inkube.schemas import metadecoding, names, objectmeta
 from inkube.schemas.builtin import conversion
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin.behaviours import Behaviour
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import bodies
 from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.metadata import metadecoding, names, objectmeta
 from inkube.schemas.structural import scale
 from inkube.storage.entry import Entry
 

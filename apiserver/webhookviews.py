@@ -12,10 +12,11 @@ from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.calls import Call, User
 from inkube.apiserver.options import DeleteOptions
 from inkube.apiserver.resources import Served
-from inkube.schemas import metadecoding, status
+from inkube.schemas import status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import GVK, GVR
+from inkube.schemas.metadata import metadecoding
 from inkube.schemas.webhooks import conditions, matching, review
 from inkube.schemas.webhooks.matching import Hook
 from inkube.schemas.webhooks.review import Facts, Seen

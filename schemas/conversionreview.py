@@ -8,10 +8,10 @@ from typing import Any
 
 import orjson
 
-from inkube.schemas import objectmeta
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang.gotext import quote
 from inkube.schemas.golang.unmarshal import cannot_unmarshal
+from inkube.schemas.metadata import objectmeta
 
 Object = dict[str, Any]
 GROUP, KIND = "apiextensions.k8s.io", "ConversionReview"

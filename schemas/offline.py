@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from inkube.schemas import builtin, crds, names, objectmeta
+from inkube.schemas import builtin, crds
 from inkube.schemas.builtin import behaviours
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.cel.rules import NOT_CHECKED, RuleSet, blocks_rules
@@ -20,6 +20,7 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import bodies
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import GVK, split_api_version
+from inkube.schemas.metadata import names, objectmeta
 from inkube.schemas.status import StatusError
 from inkube.schemas.structural.compiled import CompiledSchema
 

@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from inkube.schemas import names, status
+from inkube.schemas import status
 from inkube.schemas.definitions import Definition, Origin, Version
 from inkube.schemas.golang.gotext import quote
+from inkube.schemas.metadata import names
 
 Object = dict[str, Any]
 Matcher = Callable[[Object], bool]

@@ -8,9 +8,9 @@ apiserver/pkg/util/webhook/validation.go.
 from collections.abc import Iterator
 from typing import Any
 
-from inkube.schemas import names
 from inkube.schemas.crds import certificates, goparse, naming
 from inkube.schemas.fielderrors import FieldError, forbidden, invalid, required
+from inkube.schemas.metadata import names
 
 Object = dict[str, Any]
 

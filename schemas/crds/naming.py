@@ -6,8 +6,8 @@ Follows validation.go (ValidateCustomResourceDefinition, ValidateCustomResourceD
 from collections.abc import Iterator
 from typing import Any
 
-from inkube.schemas import names
 from inkube.schemas.fielderrors import FieldError, invalid, not_supported, required
+from inkube.schemas.metadata import names
 
 Object = dict[str, Any]
 

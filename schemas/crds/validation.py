@@ -8,7 +8,6 @@ pkg/apis/apiextensions/validation/validation.go and pkg/registry/customresourced
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from inkube.schemas import names, objectmeta
 from inkube.schemas.crds import (
     approval,
     certificates,
@@ -23,6 +22,7 @@ from inkube.schemas.crds import (
 )
 from inkube.schemas.crds.rulechecks import RuleCheck, cel_rules
 from inkube.schemas.fielderrors import FieldError, invalid, required
+from inkube.schemas.metadata import names, objectmeta
 
 Object = dict[str, Any]
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from inkube.schemas import metadecoding
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.metadata import metadecoding
 from inkube.schemas.structural import embedded, filling, listtypes
 from inkube.schemas.structural.checks import Compiler
 from inkube.schemas.structural.correlation import Correlation

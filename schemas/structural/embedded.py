@@ -7,9 +7,9 @@ every object must have. Follows apiextensions-apiserver/pkg/apiserver/schema/obj
 from collections.abc import Iterator
 from typing import Any
 
-from inkube.schemas import metadecoding, names, objectmeta
 from inkube.schemas.fielderrors import FieldError, invalid, required
 from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.metadata import metadecoding, names, objectmeta
 from inkube.schemas.structural.nodes import Node
 
 KEYWORD = "x-kubernetes-embedded-resource"

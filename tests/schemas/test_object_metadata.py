@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from inkube.schemas import metadecoding, names, objectmeta
 from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.metadata import metadecoding, names, objectmeta
 
 Meta = dict[str, Any]
 OWNER = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}

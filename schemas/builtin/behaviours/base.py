@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 import orjson
 
-from inkube.schemas import names, objectmeta
 from inkube.schemas.builtin import decoding
 from inkube.schemas.builtin.behaviours import metadata
 from inkube.schemas.builtin.resources import Resource
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.meta import GVK
+from inkube.schemas.metadata import names, objectmeta
 
 Object = dict[str, Any]
 

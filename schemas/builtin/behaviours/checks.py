@@ -6,9 +6,10 @@ Follows pkg/apis/core/validation and apimachinery/pkg/apis/meta/v1/validation.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from inkube.schemas import fielderrors, names, quantity
+from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin.behaviours import naming
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.metadata import names
 
 Object = dict[str, Any]
 NOT_NEGATIVE = "must be greater than or equal to 0"

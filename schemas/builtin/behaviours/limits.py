@@ -6,10 +6,11 @@ pkg/apis/core/v1/defaults.go SetDefaults_LimitRangeItem.
 
 from typing import Any
 
-from inkube.schemas import fielderrors, names, quantity
+from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin.behaviours import checks
 from inkube.schemas.builtin.behaviours.base import Behaviour
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.metadata import names
 
 Object = dict[str, Any]
 _COUNTED = frozenset({

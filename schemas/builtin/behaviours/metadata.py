@@ -1,14 +1,15 @@
 """The metadata of a new built-in object, and of the templates in it.
 
-`schemas.objectmeta` has the rules; core kinds add one on finalizers. Follows
+`schemas.metadata.objectmeta` has the rules; core kinds add one on finalizers. Follows
 pkg/apis/core/validation ValidateObjectMeta.
 """
 
 from typing import Any
 
-from inkube.schemas import fielderrors, names, objectmeta
+from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import naming
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.metadata import names, objectmeta
 
 Object = dict[str, Any]
 _RBAC = "rbac.authorization.k8s.io"

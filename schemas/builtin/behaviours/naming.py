@@ -1,11 +1,11 @@
-"""Names and keys of built-in kinds in the reference's words, beyond those of `schemas.names`.
+"""Names and keys of built-in kinds in the reference's words, beyond those of `schemas.metadata.names`.
 
 Follows apimachinery/pkg/util/validation/validation.go.
 """
 
 import re
 
-from inkube.schemas import names
+from inkube.schemas.metadata import names
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"

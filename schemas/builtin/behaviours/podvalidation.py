@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from inkube.schemas import fielderrors, names
+from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks, containers, metadata, naming, volumes
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
+from inkube.schemas.metadata import names
 
 Object = dict[str, Any]
 _RESTART = ("Always", "OnFailure", "Never")

@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from inkube.schemas import fielderrors, names
+from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks, extensions
 from inkube.schemas.builtin.behaviours.webhookconfigs import rule_errors
 from inkube.schemas.cel import types
 from inkube.schemas.cel.env import Environment
 from inkube.schemas.cel.types import Type
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.metadata import names
 from inkube.schemas.policies import expressions
 from inkube.schemas.policies.environment import Scope, any_params
 from inkube.schemas.policies.expressions import ExpressionError

@@ -5,10 +5,11 @@ Follows pkg/apis/rbac/validation and pkg/apis/rbac/v1/defaults.go. Escalation is
 
 from typing import Any
 
-from inkube.schemas import fielderrors, names
+from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks, naming
 from inkube.schemas.builtin.behaviours.base import Behaviour
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.metadata import names
 
 Object = dict[str, Any]
 GROUP = "rbac.authorization.k8s.io"

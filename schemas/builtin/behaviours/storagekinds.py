@@ -5,10 +5,11 @@ Follows core validation ValidatePersistentVolume(Claim) and pkg/apis/storage.
 
 from typing import Any
 
-from inkube.schemas import fielderrors, names
+from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks, poddefaults
 from inkube.schemas.builtin.behaviours.base import Behaviour, same
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.metadata import names
 
 Object = dict[str, Any]
 _MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")

@@ -5,12 +5,13 @@ Follows pkg/apis/admissionregistration/validation/validation.go.
 
 from typing import Any
 
-from inkube.schemas import fielderrors, names
+from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks
 from inkube.schemas.builtin.behaviours.base import Behaviour
 from inkube.schemas.builtin.behaviours.extensions import fill_matching
 from inkube.schemas.crds import conversion
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.metadata import names
 
 Object = dict[str, Any]
 REVIEWS = ("v1", "v1beta1")

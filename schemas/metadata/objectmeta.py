@@ -9,7 +9,6 @@ apiserver/pkg/registry/rest/{create,update}.go.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from inkube.schemas import names
 from inkube.schemas.fielderrors import (
     FieldError,
     GoType,
@@ -20,6 +19,7 @@ from inkube.schemas.fielderrors import (
 )
 from inkube.schemas.golang import gotext
 from inkube.schemas.meta import split_api_version
+from inkube.schemas.metadata import names
 
 Meta = Mapping[str, Any]
 
