@@ -1,6 +1,6 @@
 """LimitRanger admission: what containers get and may ask for in a namespace with limit ranges.
 
-Follows plugin/pkg/admission/limitranger; what a range means is in `schemas.limitranges`.
+Follows plugin/pkg/admission/limitranger; what a range means is in `schemas.builtin.limitranges`.
 """
 
 from collections.abc import Iterator
@@ -8,7 +8,8 @@ from typing import Any
 
 from inkube.apiserver.admission import Attributes, Operation, Plugin
 from inkube.apiserver.resources import Resource
-from inkube.schemas import limitranges, status
+from inkube.schemas import status
+from inkube.schemas.builtin import limitranges
 from inkube.storage.store import Store
 
 Object = dict[str, Any]

@@ -11,7 +11,8 @@ import orjson
 from inkube.apiserver.admission import Attributes, Operation, Plugin
 from inkube.apiserver.calls import Call
 from inkube.apiserver.resources import Resource
-from inkube.schemas import quotas, status
+from inkube.schemas import status
+from inkube.schemas.builtin import quotas
 from inkube.storage import errors
 from inkube.storage.entry import Entry
 from inkube.storage.store import Store

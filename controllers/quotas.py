@@ -9,7 +9,7 @@ from inkube.controllers.catalog import Catalog, Step
 from inkube.controllers.client import Client, Object, Selection
 from inkube.controllers.informer import Change, Informer, Key
 from inkube.controllers.manager import Controller, Manager, Result, Watch
-from inkube.schemas import quotas
+from inkube.schemas.builtin import quotas
 from inkube.schemas.meta import GVR
 from inkube.schemas.status import StatusError
 

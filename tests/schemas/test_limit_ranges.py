@@ -1,6 +1,6 @@
 """Limit ranges, without a server."""
 
-from inkube.schemas import limitranges
+from inkube.schemas.builtin import limitranges
 
 RANGE = {
     "spec": {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from inkube.schemas import quotas
+from inkube.schemas.builtin import quotas
 
 
 def test_one_too_many_is_refused():
