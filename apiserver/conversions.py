@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from inkube.apiserver.resources import Resource, Served
 from inkube.schemas import status
-from inkube.schemas.conversionmemo import NeededError
+from inkube.schemas.webhooks.conversionmemo import NeededError
 from inkube.storage.entry import Change, Entry
 
 if TYPE_CHECKING:

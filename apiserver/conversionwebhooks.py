@@ -14,9 +14,10 @@ from inkube.apiserver.identity import Identity
 from inkube.apiserver.resources import Resource
 from inkube.apiserver.strategy import Strategy
 from inkube.apiserver.webhookcalls import WebhookCaller
-from inkube.schemas import conversionreview, status
-from inkube.schemas.conversionmemo import ConversionMemo, NeededError
-from inkube.schemas.conversionreview import ConversionError
+from inkube.schemas import status
+from inkube.schemas.webhooks import conversionreview
+from inkube.schemas.webhooks.conversionmemo import ConversionMemo, NeededError
+from inkube.schemas.webhooks.conversionreview import ConversionError
 from inkube.schemas.webhooks.replies import ReplyError
 from inkube.storage.entry import Entry
 

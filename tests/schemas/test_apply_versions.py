@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from inkube.schemas.conversionmemo import ConversionMemo, NeededError
 from inkube.schemas.ownership import apply as rules
 from inkube.schemas.ownership import managedfields
 from inkube.schemas.ownership.managedfields import Writer
 from inkube.schemas.ownership.typed import TypedSchema, Versions
 from inkube.schemas.status import StatusError
+from inkube.schemas.webhooks.conversionmemo import ConversionMemo, NeededError
 
 Object = dict[str, Any]
 V1, V2 = "example.com/v1", "example.com/v2"
