@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks import figures
 from benchmarks.figures import Figure
 from inkube.schemas import cel
-from inkube.schemas.cel import schema_decls
+from inkube.schemas.cel.declarations import schema_decls
 
 RULES = (
     "self.replicas <= self.maxReplicas",

@@ -8,8 +8,8 @@ whole value.
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from inkube.schemas.cel.decls import Decl
-from inkube.schemas.cel.values import contains, equal
+from inkube.schemas.cel.declarations.decls import Decl
+from inkube.schemas.cel.declarations.values import contains, equal
 
 Adapter = Callable[[Any], Any]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from dataclasses import field as attribute
 from typing import Any
 
-from inkube.schemas.cel.functions import Overload
-from inkube.schemas.cel.types import DYN, Type
+from inkube.schemas.cel.declarations.functions import Overload
+from inkube.schemas.cel.declarations.types import DYN, Type
 
 
 @dataclass(slots=True, eq=False)

@@ -6,9 +6,9 @@ supplies a value with the methods of `Authorizer`; what its methods return carri
 
 from typing import Any, Final, Protocol
 
-from inkube.schemas.cel.estimates import CallEstimate, Range
-from inkube.schemas.cel.functions import Impl, Overload
-from inkube.schemas.cel.types import BOOL, STRING, Kind, Type
+from inkube.schemas.cel.declarations.estimates import CallEstimate, Range
+from inkube.schemas.cel.declarations.functions import Impl, Overload
+from inkube.schemas.cel.declarations.types import BOOL, STRING, Kind, Type
 
 AUTHORIZER: Final = Type(Kind.OPAQUE, "kubernetes.authorization.Authorizer")
 PATH_CHECK: Final = Type(Kind.OPAQUE, "kubernetes.authorization.PathCheck")

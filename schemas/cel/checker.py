@@ -4,7 +4,7 @@ The checker sets `type` on nodes, `overloads` on calls, and settles what dotted 
 stops at the first error; error texts are cel-go's.
 """
 
-from inkube.schemas.cel import types, validators
+from inkube.schemas.cel import validators
 from inkube.schemas.cel.ast import (
     Call,
     Const,
@@ -16,13 +16,14 @@ from inkube.schemas.cel.ast import (
     Select,
     StructNode,
 )
-from inkube.schemas.cel.decls import Decl
-from inkube.schemas.cel.env import Environment, named_type
-from inkube.schemas.cel.functions import Overload
+from inkube.schemas.cel.declarations import types
+from inkube.schemas.cel.declarations.decls import Decl
+from inkube.schemas.cel.declarations.env import Environment, named_type
+from inkube.schemas.cel.declarations.functions import Overload
+from inkube.schemas.cel.declarations.types import BOOL, DYN, ERROR, INT, Kind, Type
+from inkube.schemas.cel.declarations.unify import Bindings, most_general
+from inkube.schemas.cel.declarations.values import type_of
 from inkube.schemas.cel.source import CompileError, Issue, Source
-from inkube.schemas.cel.types import BOOL, DYN, ERROR, INT, Kind, Type
-from inkube.schemas.cel.unify import Bindings, most_general
-from inkube.schemas.cel.values import type_of
 
 _LOGICAL = frozenset({"_&&_", "_||_"})
 

@@ -21,10 +21,10 @@ from inkube.schemas.cel.ast import (
     StructNode,
 )
 from inkube.schemas.cel.constants import MISSING, fold
-from inkube.schemas.cel.decls import Decl, Field
-from inkube.schemas.cel.functions import EvalError
-from inkube.schemas.cel.types import Kind
-from inkube.schemas.cel.values import NONE, Optional
+from inkube.schemas.cel.declarations.decls import Decl, Field
+from inkube.schemas.cel.declarations.functions import EvalError
+from inkube.schemas.cel.declarations.types import Kind
+from inkube.schemas.cel.declarations.values import NONE, Optional
 from inkube.schemas.cel.writer import DEEPEST, Code, Variable, Writer
 
 LIST_COST = 10

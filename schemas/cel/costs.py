@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from inkube.schemas import fielderrors
-from inkube.schemas.cel.estimates import TOP
+from inkube.schemas.cel.declarations.estimates import TOP
 from inkube.schemas.fielderrors import FieldError
 
 CRD_LIMIT: Final = 100_000_000

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from inkube.schemas.cel.functions import EvalError, Overload
+from inkube.schemas.cel.declarations.functions import EvalError, Overload
+from inkube.schemas.cel.declarations.types import Kind, Type
+from inkube.schemas.cel.declarations.values import Duration, Optional, Timestamp, Uint
 from inkube.schemas.cel.operators import NO_OVERLOAD
-from inkube.schemas.cel.types import Kind, Type
-from inkube.schemas.cel.values import Duration, Optional, Timestamp, Uint
 
 _CLASSES: dict[Kind, tuple[type, ...]] = {
     Kind.BOOL: (bool,),

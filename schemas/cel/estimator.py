@@ -18,11 +18,18 @@ from inkube.schemas.cel.ast import (
     Node,
     Select,
 )
-from inkube.schemas.cel.decls import Decl
-from inkube.schemas.cel.env import Environment
-from inkube.schemas.cel.estimates import ONE, UNKNOWN, ZERO, Argument, CallEstimate, Range
-from inkube.schemas.cel.functions import Overload
-from inkube.schemas.cel.types import Kind, Type, is_optional
+from inkube.schemas.cel.declarations.decls import Decl
+from inkube.schemas.cel.declarations.env import Environment
+from inkube.schemas.cel.declarations.estimates import (
+    ONE,
+    UNKNOWN,
+    ZERO,
+    Argument,
+    CallEstimate,
+    Range,
+)
+from inkube.schemas.cel.declarations.functions import Overload
+from inkube.schemas.cel.declarations.types import Kind, Type, is_optional
 
 _LIST = Range(10, 10)
 _MAP = Range(30, 30)

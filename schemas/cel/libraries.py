@@ -4,7 +4,7 @@ Upstream: apiserver pkg/cel/environment/base.go.
 """
 
 from inkube.schemas.cel import authorizer, library, operator_overloads, optionals
-from inkube.schemas.cel.env import functions
+from inkube.schemas.cel.declarations.env import functions
 
 FUNCTIONS = functions(
     operator_overloads.OVERLOADS, optionals.OVERLOADS, library.OVERLOADS, authorizer.OVERLOADS

@@ -2,7 +2,7 @@
 
 import re
 
-from inkube.schemas.cel.values import INT_MAX, INT_MIN, UINT_MAX, Uint
+from inkube.schemas.cel.declarations.values import INT_MAX, INT_MIN, UINT_MAX, Uint
 
 _ESCAPE = re.compile(
     r"\\(?:([abfnrtv\"'`\\?])|([0-3][0-7][0-7])"

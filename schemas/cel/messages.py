@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from inkube.schemas.cel.functions import CostExceededError, EvalError
+from inkube.schemas.cel.declarations.functions import CostExceededError, EvalError
 from inkube.schemas.cel.operators import NO_OVERLOAD
 from inkube.schemas.cel.program import CALL_LIMIT
 from inkube.schemas.cel.rule import Rule, RuleError

@@ -6,7 +6,7 @@ type.go), but they are no strings for a rule. Looked for only when a rule came t
 
 from typing import Any
 
-from inkube.schemas.cel.functions import EvalError
+from inkube.schemas.cel.declarations.functions import EvalError
 
 ERROR = EvalError("invalid data, expected string, got []interface {}")
 

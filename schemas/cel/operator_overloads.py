@@ -6,18 +6,18 @@ Compiled code evaluates most of them itself (`compile_calls`); named functions a
 from collections.abc import Iterator
 from typing import Any
 
-from inkube.schemas.cel import operators, values
-from inkube.schemas.cel.estimates import (
+from inkube.schemas.cel import operators
+from inkube.schemas.cel.declarations import values
+from inkube.schemas.cel.declarations.estimates import (  # fmt: skip
     ONE,
     STRING_FACTOR,
     Argument,
     CallEstimate,
     Range,
     scale,
-)  # fmt: skip
-from inkube.schemas.cel.functions import EvalError, Impl, Overload
-from inkube.schemas.cel.library.costs import size_of
-from inkube.schemas.cel.types import (
+)
+from inkube.schemas.cel.declarations.functions import EvalError, Impl, Overload
+from inkube.schemas.cel.declarations.types import (  # fmt: skip
     BOOL,
     BYTES,
     DOUBLE,
@@ -33,7 +33,8 @@ from inkube.schemas.cel.types import (
     T,
     Type,
     V,
-)  # fmt: skip
+)
+from inkube.schemas.cel.library.costs import size_of
 
 
 def traversal(size: int) -> int:

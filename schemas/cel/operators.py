@@ -8,8 +8,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from inkube.schemas.cel.functions import EvalError
-from inkube.schemas.cel.values import (
+from inkube.schemas.cel.declarations.functions import EvalError
+from inkube.schemas.cel.declarations.values import (
     INT_MAX,
     INT_MIN,
     NONE,

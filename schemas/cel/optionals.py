@@ -3,8 +3,8 @@
 from typing import Any
 
 from inkube.schemas.cel import operators
-from inkube.schemas.cel.functions import EvalError, Overload
-from inkube.schemas.cel.types import (
+from inkube.schemas.cel.declarations.functions import EvalError, Overload
+from inkube.schemas.cel.declarations.types import (  # fmt: skip
     BOOL,
     INT,
     LIST_T,
@@ -16,8 +16,8 @@ from inkube.schemas.cel.types import (
     list_of,
     map_of,
     optional_of,
-)  # fmt: skip
-from inkube.schemas.cel.values import NONE, Duration, Optional, Timestamp
+)
+from inkube.schemas.cel.declarations.values import NONE, Duration, Optional, Timestamp
 
 
 def _of_non_zero(value: Any) -> Optional:

@@ -7,11 +7,11 @@ from typing import Any
 from inkube.schemas.cel import ast, compile_flow, compiler
 from inkube.schemas.cel.ast import Ident, Node
 from inkube.schemas.cel.checker import check
-from inkube.schemas.cel.env import Environment
-from inkube.schemas.cel.functions import CelError, CostExceededError, EvalError
+from inkube.schemas.cel.declarations.env import Environment
+from inkube.schemas.cel.declarations.functions import CelError, CostExceededError, EvalError
+from inkube.schemas.cel.declarations.types import Type
 from inkube.schemas.cel.parser import parse
 from inkube.schemas.cel.source import Source
-from inkube.schemas.cel.types import Type
 from inkube.schemas.cel.writer import Module, Writer
 
 CALL_LIMIT = 1_000_000

@@ -12,14 +12,14 @@ from typing import Any, Final
 
 from inkube.schemas.cel import messages, misfits
 from inkube.schemas.cel.adapting import Adapter, adapter
-from inkube.schemas.cel.decls import Decl
-from inkube.schemas.cel.functions import CostExceededError, EvalError
+from inkube.schemas.cel.declarations.decls import Decl
+from inkube.schemas.cel.declarations.functions import CostExceededError, EvalError
+from inkube.schemas.cel.declarations.schema_decls import declare
+from inkube.schemas.cel.declarations.values import NONE, Optional
 from inkube.schemas.cel.maplists import MapList
 from inkube.schemas.cel.program import CALL_LIMIT
 from inkube.schemas.cel.ratcheting import Correlation, Ratchet
 from inkube.schemas.cel.rule import Rule, RuleError
-from inkube.schemas.cel.schema_decls import declare
-from inkube.schemas.cel.values import NONE, Optional
 from inkube.schemas.crds import fieldpaths
 from inkube.schemas.fielderrors import FieldError, Type
 

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from inkube.schemas.cel.functions import CelError
+from inkube.schemas.cel.declarations.functions import CelError
 
 _MAX_REPORTED = 100
 

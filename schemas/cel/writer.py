@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from inkube.schemas.cel.decls import Decl
+from inkube.schemas.cel.declarations.decls import Decl
 
 _LONGEST = 400
 """Characters of an inlined expression; longer ones go to a temporary (Python bounds nesting)."""

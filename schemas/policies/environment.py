@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from inkube.schemas.cel import types
 from inkube.schemas.cel.authorizer import AUTHORIZER, RESOURCE_CHECK
-from inkube.schemas.cel.decls import Decl, Field, Fields
-from inkube.schemas.cel.env import Environment, functions
-from inkube.schemas.cel.formats import FORMATS
-from inkube.schemas.cel.functions import Overload
+from inkube.schemas.cel.declarations import types
+from inkube.schemas.cel.declarations.decls import Decl, Field, Fields
+from inkube.schemas.cel.declarations.env import Environment, functions
+from inkube.schemas.cel.declarations.formats import FORMATS
+from inkube.schemas.cel.declarations.functions import Overload
+from inkube.schemas.cel.declarations.types import Kind, Type
 from inkube.schemas.cel.libraries import FUNCTIONS
-from inkube.schemas.cel.types import Kind, Type
 
 _STRING: Final = Decl.of(types.STRING)
 _STRINGS: Final = Decl.of(types.LIST_STRING)

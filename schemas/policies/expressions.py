@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from inkube.schemas.cel import types
-from inkube.schemas.cel.env import Environment
-from inkube.schemas.cel.functions import CelError, EvalError
+from inkube.schemas.cel.declarations import types
+from inkube.schemas.cel.declarations.env import Environment
+from inkube.schemas.cel.declarations.functions import CelError, EvalError
+from inkube.schemas.cel.declarations.types import Type
 from inkube.schemas.cel.program import CALL_LIMIT, Checked, Program, ProgramError, checked
 from inkube.schemas.cel.source import CompileError
-from inkube.schemas.cel.types import Type
 
 CONDITION: Final = (types.BOOL,)
 MESSAGE: Final = (types.STRING,)

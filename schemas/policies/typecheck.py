@@ -6,10 +6,10 @@ Follows apiserver/pkg/admission/plugin/policy/validating/typechecking.go.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from inkube.schemas.cel import types
-from inkube.schemas.cel.decls import Decl
+from inkube.schemas.cel.declarations import types
+from inkube.schemas.cel.declarations.decls import Decl
+from inkube.schemas.cel.declarations.schema_decls import declare
 from inkube.schemas.cel.program import checked
-from inkube.schemas.cel.schema_decls import declare
 from inkube.schemas.cel.source import CompileError
 from inkube.schemas.policies.environment import Scope, any_params
 

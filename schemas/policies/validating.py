@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from inkube.schemas.cel.functions import CelError, EvalError
+from inkube.schemas.cel.declarations.functions import CelError, EvalError
 from inkube.schemas.policies.environment import Scope, any_params
 from inkube.schemas.policies.expressions import (
     ANNOTATION,

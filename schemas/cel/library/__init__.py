@@ -6,7 +6,7 @@ no encoders, no cel.bind, as in the reference. Upstream: apiserver pkg/cel/envir
 
 from typing import Final
 
-from inkube.schemas.cel.functions import Overload
+from inkube.schemas.cel.declarations.functions import Overload
 from inkube.schemas.cel.library import (
     cidr,
     conversions,

@@ -7,13 +7,19 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from inkube.schemas.cel import types
-from inkube.schemas.cel.estimates import ONE, STRING_FACTOR, Argument, CallEstimate, Range
-from inkube.schemas.cel.functions import EvalError, Impl, Overload
+from inkube.schemas.cel.declarations import types
+from inkube.schemas.cel.declarations.estimates import (
+    ONE,
+    STRING_FACTOR,
+    Argument,
+    CallEstimate,
+    Range,
+)
+from inkube.schemas.cel.declarations.functions import EvalError, Impl, Overload
+from inkube.schemas.cel.declarations.types import BOOL, INT, STRING, Type
 from inkube.schemas.cel.library import costs, ip
 from inkube.schemas.cel.library.ip import IpValue
 from inkube.schemas.cel.library.overloads import folded
-from inkube.schemas.cel.types import BOOL, INT, STRING, Type
 from inkube.schemas.golang import gotext, netip
 
 _ADDRESS: Final = Range(4, 16)

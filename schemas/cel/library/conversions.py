@@ -7,12 +7,22 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from inkube.schemas.cel import values
-from inkube.schemas.cel.estimates import STRING_FACTOR, TOP, Argument, CallEstimate, Range
-from inkube.schemas.cel.functions import CostFunction, EstimateFunction, EvalError, Impl, Overload
-from inkube.schemas.cel.library import costs
-from inkube.schemas.cel.library.overloads import folded
-from inkube.schemas.cel.types import (
+from inkube.schemas.cel.declarations import values
+from inkube.schemas.cel.declarations.estimates import (
+    STRING_FACTOR,
+    TOP,
+    Argument,
+    CallEstimate,
+    Range,
+)
+from inkube.schemas.cel.declarations.functions import (
+    CostFunction,
+    EstimateFunction,
+    EvalError,
+    Impl,
+    Overload,
+)
+from inkube.schemas.cel.declarations.types import (
     BOOL,
     BYTES,
     DOUBLE,
@@ -26,7 +36,9 @@ from inkube.schemas.cel.types import (
     Type,
     type_of,
 )
-from inkube.schemas.cel.values import Duration, Timestamp, Uint
+from inkube.schemas.cel.declarations.values import Duration, Timestamp, Uint
+from inkube.schemas.cel.library import costs
+from inkube.schemas.cel.library.overloads import folded
 from inkube.schemas.golang import gofloats, gotime, strconv
 
 INT_OVERFLOW: Final = "integer overflow"

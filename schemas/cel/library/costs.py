@@ -7,7 +7,7 @@ pkg/cel/library/cost.go. A cost is in units of a simple call.
 import math
 from typing import Any, Final
 
-from inkube.schemas.cel.estimates import (
+from inkube.schemas.cel.declarations.estimates import (
     ONE,
     REGEX_FACTOR,
     STRING_FACTOR,
@@ -17,8 +17,8 @@ from inkube.schemas.cel.estimates import (
     CallEstimate,
     Range,
 )
-from inkube.schemas.cel.functions import CostFunction, EstimateFunction
-from inkube.schemas.cel.types import Kind
+from inkube.schemas.cel.declarations.functions import CostFunction, EstimateFunction
+from inkube.schemas.cel.declarations.types import Kind
 
 LIST_CREATION: Final = 10
 """What making a list costs (common.ListCreateBaseCost)."""

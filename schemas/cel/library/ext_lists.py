@@ -6,12 +6,31 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from inkube.schemas.cel import values
-from inkube.schemas.cel.estimates import STRING_FACTOR, TOP, Argument, CallEstimate, Range
-from inkube.schemas.cel.functions import CostExceededError, EstimateFunction, EvalError, Overload
+from inkube.schemas.cel.declarations import values
+from inkube.schemas.cel.declarations.estimates import (
+    STRING_FACTOR,
+    TOP,
+    Argument,
+    CallEstimate,
+    Range,
+)
+from inkube.schemas.cel.declarations.functions import (
+    CostExceededError,
+    EstimateFunction,
+    EvalError,
+    Overload,
+)
+from inkube.schemas.cel.declarations.types import (
+    BYTES,
+    INT,
+    LIST_DYN,
+    LIST_T,
+    STRING,
+    Type,
+    list_of,
+)
 from inkube.schemas.cel.library import costs
 from inkube.schemas.cel.library.lists import COMPARABLE
-from inkube.schemas.cel.types import BYTES, INT, LIST_DYN, LIST_T, STRING, Type, list_of
 
 RANGE_MAX: Final = 1_000_000
 """A longer range costs more than one evaluation may (PerCallLimit); it is not even made."""

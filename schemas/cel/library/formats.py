@@ -9,11 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from inkube.schemas.cel import types, values
-from inkube.schemas.cel.estimates import REGEX_FACTOR, STRING_FACTOR, Argument, CallEstimate
-from inkube.schemas.cel.functions import Impl, Overload
+from inkube.schemas.cel.declarations import types, values
+from inkube.schemas.cel.declarations.estimates import (
+    REGEX_FACTOR,
+    STRING_FACTOR,
+    Argument,
+    CallEstimate,
+)
+from inkube.schemas.cel.declarations.functions import Impl, Overload
+from inkube.schemas.cel.declarations.types import LIST_STRING, STRING, Type, optional_of
 from inkube.schemas.cel.library import costs
-from inkube.schemas.cel.types import LIST_STRING, STRING, Type, optional_of
 from inkube.schemas.golang import gourl
 from inkube.schemas.structural import formats
 

@@ -9,11 +9,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from inkube.schemas.cel import values
-from inkube.schemas.cel.functions import EvalError
+from inkube.schemas.cel.declarations import values
+from inkube.schemas.cel.declarations.functions import EvalError
+from inkube.schemas.cel.declarations.types import Kind, Type
+from inkube.schemas.cel.declarations.values import Uint
 from inkube.schemas.cel.library import conversions
-from inkube.schemas.cel.types import Kind, Type
-from inkube.schemas.cel.values import Uint
 from inkube.schemas.golang import gofloats, gotext, strconv
 
 _PRECISION: Final = 6

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from inkube.schemas.cel import types
-from inkube.schemas.cel.estimates import STRING_FACTOR
-from inkube.schemas.cel.functions import EvalError, Overload
+from inkube.schemas.cel.declarations import types
+from inkube.schemas.cel.declarations.estimates import STRING_FACTOR
+from inkube.schemas.cel.declarations.functions import EvalError, Overload
+from inkube.schemas.cel.declarations.types import BOOL, INT, STRING, Type
 from inkube.schemas.cel.library import costs
 from inkube.schemas.cel.library.overloads import folded
-from inkube.schemas.cel.types import BOOL, INT, STRING, Type
 from inkube.schemas.golang import gotext, netip
 
 

@@ -8,10 +8,9 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from inkube.schemas.cel import values
-from inkube.schemas.cel.functions import EvalError, Impl, Overload
-from inkube.schemas.cel.library import costs
-from inkube.schemas.cel.types import (
+from inkube.schemas.cel.declarations import values
+from inkube.schemas.cel.declarations.functions import EvalError, Impl, Overload
+from inkube.schemas.cel.declarations.types import (
     BOOL,
     BYTES,
     DOUBLE,
@@ -24,7 +23,8 @@ from inkube.schemas.cel.types import (
     Type,
     list_of,
 )
-from inkube.schemas.cel.values import Duration, Uint
+from inkube.schemas.cel.declarations.values import Duration, Uint
+from inkube.schemas.cel.library import costs
 
 COMPARABLE: Final[tuple[tuple[str, Type], ...]] = (
     ("int", INT),

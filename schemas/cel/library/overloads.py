@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from inkube.schemas.cel.functions import EvalError, Impl, Specialise
+from inkube.schemas.cel.declarations.functions import EvalError, Impl, Specialise
 
 _R = TypeVar("_R")
 

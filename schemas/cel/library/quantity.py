@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 from inkube.schemas import quantity
-from inkube.schemas.cel import types
-from inkube.schemas.cel.functions import EvalError, Impl, Overload
+from inkube.schemas.cel.declarations import types
+from inkube.schemas.cel.declarations.functions import EvalError, Impl, Overload
+from inkube.schemas.cel.declarations.types import BOOL, DOUBLE, INT, STRING, Type
 from inkube.schemas.cel.library import costs
 from inkube.schemas.cel.library.overloads import checked, folded
-from inkube.schemas.cel.types import BOOL, DOUBLE, INT, STRING, Type
 
 
 class QuantityValue:

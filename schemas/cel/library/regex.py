@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from inkube.schemas.cel.estimates import Argument, CallEstimate, Range
-from inkube.schemas.cel.functions import EvalError, Impl, Overload, Specialise
+from inkube.schemas.cel.declarations.estimates import Argument, CallEstimate, Range
+from inkube.schemas.cel.declarations.functions import EvalError, Impl, Overload, Specialise
+from inkube.schemas.cel.declarations.types import INT, LIST_STRING, STRING
 from inkube.schemas.cel.library import costs
-from inkube.schemas.cel.types import INT, LIST_STRING, STRING
 from inkube.schemas.golang import regexp
 
 

@@ -6,10 +6,10 @@ Upstream: cel-go ext/sets.go.
 from collections.abc import Sequence
 from typing import Any, Final
 
-from inkube.schemas.cel import values
-from inkube.schemas.cel.estimates import ONE, Argument, CallEstimate
-from inkube.schemas.cel.functions import CostFunction, EstimateFunction, Impl, Overload
-from inkube.schemas.cel.types import BOOL, LIST_T
+from inkube.schemas.cel.declarations import values
+from inkube.schemas.cel.declarations.estimates import ONE, Argument, CallEstimate
+from inkube.schemas.cel.declarations.functions import CostFunction, EstimateFunction, Impl, Overload
+from inkube.schemas.cel.declarations.types import BOOL, LIST_T
 
 
 def contains(items: Sequence[Any], part: Sequence[Any]) -> bool:

@@ -6,9 +6,9 @@ Operators belong to the engine. Upstream: cel-go common/stdlib/standard.go.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from inkube.schemas.cel.functions import EvalError, Impl, Overload
+from inkube.schemas.cel.declarations.functions import EvalError, Impl, Overload
+from inkube.schemas.cel.declarations.types import BOOL, BYTES, INT, LIST_T, MAP_KV, STRING, Type
 from inkube.schemas.cel.library import costs
-from inkube.schemas.cel.types import BOOL, BYTES, INT, LIST_T, MAP_KV, STRING, Type
 from inkube.schemas.golang import patterns
 
 

@@ -7,7 +7,7 @@ apiserver pkg/cel/library/cost.go.
 import math
 from typing import Final
 
-from inkube.schemas.cel.estimates import (
+from inkube.schemas.cel.declarations.estimates import (
     STRING_FACTOR,
     TOP,
     ZERO,
@@ -15,9 +15,9 @@ from inkube.schemas.cel.estimates import (
     CallEstimate,
     Range,
 )
-from inkube.schemas.cel.functions import EvalError, Overload
+from inkube.schemas.cel.declarations.functions import EvalError, Overload
+from inkube.schemas.cel.declarations.types import INT, LIST_DYN, LIST_STRING, STRING
 from inkube.schemas.cel.library import costs, formatting
-from inkube.schemas.cel.types import INT, LIST_DYN, LIST_STRING, STRING
 
 _SPACES: Final = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from inkube.schemas.cel.functions import EvalError, Overload
-from inkube.schemas.cel.types import DURATION, INT, STRING, TIMESTAMP
-from inkube.schemas.cel.values import Duration, Timestamp
+from inkube.schemas.cel.declarations.functions import EvalError, Overload
+from inkube.schemas.cel.declarations.types import DURATION, INT, STRING, TIMESTAMP
+from inkube.schemas.cel.declarations.values import Duration, Timestamp
 from inkube.schemas.golang import gotext, gotime, strconv
 
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - a wall clock

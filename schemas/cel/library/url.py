@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from inkube.schemas.cel import types
-from inkube.schemas.cel.functions import EvalError, Overload
+from inkube.schemas.cel.declarations import types
+from inkube.schemas.cel.declarations.functions import EvalError, Overload
+from inkube.schemas.cel.declarations.types import BOOL, LIST_STRING, STRING, Type, map_of
 from inkube.schemas.cel.library import costs
 from inkube.schemas.cel.library.overloads import folded
-from inkube.schemas.cel.types import BOOL, LIST_STRING, STRING, Type, map_of
 from inkube.schemas.golang import gourl
 
 

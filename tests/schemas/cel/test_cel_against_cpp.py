@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from inkube.schemas import cel
-from inkube.schemas.cel import types
-from inkube.schemas.cel.values import Duration, Timestamp, Uint
+from inkube.schemas.cel.declarations import types
+from inkube.schemas.cel.declarations.values import Duration, Timestamp, Uint
 
 cpp = pytest.importorskip("cel_expr_python.cel")
 ext_optional = pytest.importorskip("cel_expr_python.ext.ext_optional")

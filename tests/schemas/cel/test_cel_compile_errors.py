@@ -3,7 +3,7 @@
 import pytest
 
 from inkube.schemas import cel
-from inkube.schemas.cel import types
+from inkube.schemas.cel.declarations import types
 
 EXPRESSION = (
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT,"

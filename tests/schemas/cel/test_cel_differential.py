@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from inkube.schemas import cel
-from inkube.schemas.cel import types, values
+from inkube.schemas.cel.declarations import types, values
 
 oracle = pytest.importorskip("cel_expr_python.cel")
 ext_strings = pytest.importorskip("cel_expr_python.ext.ext_strings")

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from inkube.schemas import cel
-from inkube.schemas.cel import types
+from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.libraries import FUNCTIONS
 
 EXAMPLES = int(os.environ.get("INKUBE_CEL_FUZZ", "300"))

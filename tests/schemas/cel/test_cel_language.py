@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from inkube.schemas import cel
-from inkube.schemas.cel import types
-from inkube.schemas.cel.values import Duration, Optional, Timestamp, Uint
+from inkube.schemas.cel.declarations import types
+from inkube.schemas.cel.declarations.values import Duration, Optional, Timestamp, Uint
 
 SELF: dict[str, Any] = {
     "n": 3, "s": "häus", "l": [1, 2, 3], "m": {"a": 1, "b": None}, "e": [], "t": True,

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from inkube.schemas.cel import library, types, values
-from inkube.schemas.cel.estimates import TOP, UNKNOWN, Argument, CallEstimate, Range
-from inkube.schemas.cel.functions import CostExceededError, EvalError, Overload
+from inkube.schemas.cel import library
+from inkube.schemas.cel.declarations import types, values
+from inkube.schemas.cel.declarations.estimates import TOP, UNKNOWN, Argument, CallEstimate, Range
+from inkube.schemas.cel.declarations.functions import CostExceededError, EvalError, Overload
+from inkube.schemas.cel.declarations.types import Kind, Type
+from inkube.schemas.cel.declarations.values import Duration, Optional, Timestamp, Uint
 from inkube.schemas.cel.library import cidr, formats, ip, quantity, semver, url
-from inkube.schemas.cel.types import Kind, Type
-from inkube.schemas.cel.values import Duration, Optional, Timestamp, Uint
 
 INTS = [0, 1, -1, 2, 5, 100, 2**63 - 1, -(2**63)]
 TEXTS = [

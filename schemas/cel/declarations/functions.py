@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from inkube.schemas.cel.estimates import Argument, CallEstimate
-from inkube.schemas.cel.types import Type
+from inkube.schemas.cel.declarations.estimates import Argument, CallEstimate
+from inkube.schemas.cel.declarations.types import Type
 
 Impl = Callable[..., Any]
 CostFunction = Callable[[tuple[Any, ...], Any], int]

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from inkube.schemas.cel import types
-from inkube.schemas.cel.types import Type
+from inkube.schemas.cel.declarations import types
+from inkube.schemas.cel.declarations.types import Type
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,10 +9,10 @@ names it: rules look at little of what large schemas have.
 from collections.abc import Iterator
 from typing import Any, Final
 
-from inkube.schemas.cel import types
-from inkube.schemas.cel.decls import Decl, Field, Fields
-from inkube.schemas.cel.escaping import escape
-from inkube.schemas.cel.formats import FORMATS
+from inkube.schemas.cel.declarations import types
+from inkube.schemas.cel.declarations.decls import Decl, Field, Fields
+from inkube.schemas.cel.declarations.escaping import escape
+from inkube.schemas.cel.declarations.formats import FORMATS
 
 MAX_REQUEST: Final = 3 * 1024 * 1024
 """Bytes of a request: no value is larger."""

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from inkube.schemas.cel.decls import Fields
+    from inkube.schemas.cel.declarations.decls import Fields
 
 
 class Kind(Enum):

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from inkube.schemas.cel import types
-from inkube.schemas.cel.decls import Decl
-from inkube.schemas.cel.functions import Overload
-from inkube.schemas.cel.types import Type
+from inkube.schemas.cel.declarations import types
+from inkube.schemas.cel.declarations.decls import Decl
+from inkube.schemas.cel.declarations.functions import Overload
+from inkube.schemas.cel.declarations.types import Type
 
 Functions = Mapping[str, tuple[Overload, ...]]
 

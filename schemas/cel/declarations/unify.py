@@ -3,7 +3,7 @@
 Follows cel-go checker/types.go and checker/mapping.go.
 """
 
-from inkube.schemas.cel.types import DYN, Kind, Type
+from inkube.schemas.cel.declarations.types import DYN, Kind, Type
 
 _NULLABLE = frozenset({Kind.OPAQUE, Kind.DURATION, Kind.TIMESTAMP, Kind.OBJECT, Kind.NULL})
 _COMPOSED = frozenset({Kind.OPAQUE, Kind.LIST, Kind.MAP})

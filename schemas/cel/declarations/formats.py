@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from inkube.schemas.cel import types
-from inkube.schemas.cel.functions import EvalError
-from inkube.schemas.cel.types import Type
-from inkube.schemas.cel.values import Duration, Timestamp
+from inkube.schemas.cel.declarations import types
+from inkube.schemas.cel.declarations.functions import EvalError
+from inkube.schemas.cel.declarations.types import Type
+from inkube.schemas.cel.declarations.values import Duration, Timestamp
 from inkube.schemas.golang import gotime
 
 _UNITS: Final = (

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from inkube.schemas.cel.types import Type
+from inkube.schemas.cel.declarations.types import Type
 
 TOP: Final = 2**64 - 1
 STRING_FACTOR: Final = 0.1

@@ -17,8 +17,8 @@ both types are known.
 from collections.abc import Iterable
 from typing import Any, Final
 
-from inkube.schemas.cel import types
-from inkube.schemas.cel.types import Type
+from inkube.schemas.cel.declarations import types
+from inkube.schemas.cel.declarations.types import Type
 
 INT_MIN: Final = -(2**63)
 INT_MAX: Final = 2**63 - 1
