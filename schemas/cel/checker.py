@@ -5,7 +5,14 @@ stops at the first error; error texts are cel-go's.
 """
 
 from inkube.schemas.cel import validators
-from inkube.schemas.cel.ast import (
+from inkube.schemas.cel.declarations import types
+from inkube.schemas.cel.declarations.decls import Decl
+from inkube.schemas.cel.declarations.env import Environment, named_type
+from inkube.schemas.cel.declarations.functions import Overload
+from inkube.schemas.cel.declarations.types import BOOL, DYN, ERROR, INT, Kind, Type
+from inkube.schemas.cel.declarations.unify import Bindings, most_general
+from inkube.schemas.cel.declarations.values import type_of
+from inkube.schemas.cel.language.ast import (
     Call,
     Const,
     Fold,
@@ -16,14 +23,7 @@ from inkube.schemas.cel.ast import (
     Select,
     StructNode,
 )
-from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.decls import Decl
-from inkube.schemas.cel.declarations.env import Environment, named_type
-from inkube.schemas.cel.declarations.functions import Overload
-from inkube.schemas.cel.declarations.types import BOOL, DYN, ERROR, INT, Kind, Type
-from inkube.schemas.cel.declarations.unify import Bindings, most_general
-from inkube.schemas.cel.declarations.values import type_of
-from inkube.schemas.cel.source import CompileError, Issue, Source
+from inkube.schemas.cel.language.source import CompileError, Issue, Source
 
 _LOGICAL = frozenset({"_&&_", "_||_"})
 

@@ -5,9 +5,9 @@
 """
 
 from inkube.schemas.cel import compiler, operators
-from inkube.schemas.cel.ast import Call, Fold, Node
 from inkube.schemas.cel.declarations.decls import Decl
 from inkube.schemas.cel.declarations.types import Kind
+from inkube.schemas.cel.language.ast import Call, Fold, Node
 from inkube.schemas.cel.writer import Code, Variable, Writer
 
 _CHECK = "if c > limit: raise exceeded()"

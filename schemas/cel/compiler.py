@@ -10,7 +10,12 @@ from typing import Any
 
 from inkube.schemas.cel import compile_calls, compile_flow, operators
 from inkube.schemas.cel.adapting import adapter
-from inkube.schemas.cel.ast import (
+from inkube.schemas.cel.constants import MISSING, fold
+from inkube.schemas.cel.declarations.decls import Decl, Field
+from inkube.schemas.cel.declarations.functions import EvalError
+from inkube.schemas.cel.declarations.types import Kind
+from inkube.schemas.cel.declarations.values import NONE, Optional
+from inkube.schemas.cel.language.ast import (
     Call,
     Fold,
     Ident,
@@ -20,11 +25,6 @@ from inkube.schemas.cel.ast import (
     Select,
     StructNode,
 )
-from inkube.schemas.cel.constants import MISSING, fold
-from inkube.schemas.cel.declarations.decls import Decl, Field
-from inkube.schemas.cel.declarations.functions import EvalError
-from inkube.schemas.cel.declarations.types import Kind
-from inkube.schemas.cel.declarations.values import NONE, Optional
 from inkube.schemas.cel.writer import DEEPEST, Code, Variable, Writer
 
 LIST_COST = 10

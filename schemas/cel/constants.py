@@ -6,8 +6,8 @@ succeed refuses the program. So does a call that its overload prepares for const
 
 from typing import Any, Final
 
-from inkube.schemas.cel.ast import Call, Const, ListNode, MapNode, Node, children
 from inkube.schemas.cel.declarations.functions import EvalError
+from inkube.schemas.cel.language.ast import Call, Const, ListNode, MapNode, Node, children
 
 
 class _Missing:

@@ -8,16 +8,6 @@ tell, or none. Kubernetes looks every path up in `self` without regard to its fi
 
 from dataclasses import dataclass, replace
 
-from inkube.schemas.cel.ast import (
-    Call,
-    Const,
-    Fold,
-    Ident,
-    ListNode,
-    MapNode,
-    Node,
-    Select,
-)
 from inkube.schemas.cel.declarations.decls import Decl
 from inkube.schemas.cel.declarations.env import Environment
 from inkube.schemas.cel.declarations.estimates import (
@@ -30,6 +20,16 @@ from inkube.schemas.cel.declarations.estimates import (
 )
 from inkube.schemas.cel.declarations.functions import Overload
 from inkube.schemas.cel.declarations.types import Kind, Type, is_optional
+from inkube.schemas.cel.language.ast import (
+    Call,
+    Const,
+    Fold,
+    Ident,
+    ListNode,
+    MapNode,
+    Node,
+    Select,
+)
 
 _LIST = Range(10, 10)
 _MAP = Range(30, 30)

@@ -4,14 +4,15 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
-from inkube.schemas.cel import ast, compile_flow, compiler
-from inkube.schemas.cel.ast import Ident, Node
+from inkube.schemas.cel import compile_flow, compiler
 from inkube.schemas.cel.checker import check
 from inkube.schemas.cel.declarations.env import Environment
 from inkube.schemas.cel.declarations.functions import CelError, CostExceededError, EvalError
 from inkube.schemas.cel.declarations.types import Type
-from inkube.schemas.cel.parser import parse
-from inkube.schemas.cel.source import Source
+from inkube.schemas.cel.language import ast
+from inkube.schemas.cel.language.ast import Ident, Node
+from inkube.schemas.cel.language.parser import parse
+from inkube.schemas.cel.language.source import Source
 from inkube.schemas.cel.writer import Module, Writer
 
 CALL_LIMIT = 1_000_000

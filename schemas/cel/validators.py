@@ -8,12 +8,12 @@ ext/formatting.go (stringFormatValidator).
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from inkube.schemas.cel.ast import Call, Const, ListNode, MapNode, Node, children, walk
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.functions import EvalError
 from inkube.schemas.cel.declarations.types import Type
+from inkube.schemas.cel.language.ast import Call, Const, ListNode, MapNode, Node, children, walk
+from inkube.schemas.cel.language.source import Issue
 from inkube.schemas.cel.library import conversions, formatting
-from inkube.schemas.cel.source import Issue
 from inkube.schemas.golang import regexp
 
 _FORMAT: Final = "format"

@@ -8,8 +8,8 @@ from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.env import Environment
 from inkube.schemas.cel.declarations.functions import CelError, EvalError
 from inkube.schemas.cel.declarations.types import Type
+from inkube.schemas.cel.language.source import CompileError
 from inkube.schemas.cel.program import CALL_LIMIT, Checked, Program, ProgramError, checked
-from inkube.schemas.cel.source import CompileError
 
 CONDITION: Final = (types.BOOL,)
 MESSAGE: Final = (types.STRING,)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from inkube.schemas.cel.lexer import EOF
+from inkube.schemas.cel.language.lexer import EOF
 
 TOKENS: Final = (
     EOF, "==", "!=", "in", "<", "<=", ">=", ">", "&&", "||", "[", "]", "{", "}", "(", ")", ".",

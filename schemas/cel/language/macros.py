@@ -7,7 +7,7 @@ than a macro does is left alone: it is an ordinary call.
 
 from collections.abc import Callable
 
-from inkube.schemas.cel.ast import (
+from inkube.schemas.cel.language.ast import (
     Call,
     Const,
     Fold,
@@ -18,7 +18,7 @@ from inkube.schemas.cel.ast import (
     Select,
     StructNode,
 )
-from inkube.schemas.cel.source import Issue
+from inkube.schemas.cel.language.source import Issue
 
 _ACCUMULATOR = "@result"
 _LEGACY_ACCUMULATOR = "__result__"

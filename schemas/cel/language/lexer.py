@@ -7,7 +7,7 @@ covers what was read up to and including the character that could not follow.
 import re
 from typing import NamedTuple
 
-from inkube.schemas.cel.source import Issue
+from inkube.schemas.cel.language.source import Issue
 
 _ESCAPE = (
     r"\\(?:[abfnrtv\"'`\\?]|[0-3][0-7][0-7]"

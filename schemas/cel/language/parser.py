@@ -5,8 +5,8 @@ one node, positions are those cel-go reports. Texts of syntax errors come from `
 asked only once parsing failed.
 """
 
-from inkube.schemas.cel import lexer, literals, macros, syntax
-from inkube.schemas.cel.ast import (
+from inkube.schemas.cel.language import lexer, literals, macros, syntax
+from inkube.schemas.cel.language.ast import (  # fmt: skip
     Call,
     Const,
     Entry,
@@ -16,9 +16,9 @@ from inkube.schemas.cel.ast import (
     Node,
     Select,
     StructNode,
-)  # fmt: skip
-from inkube.schemas.cel.lexer import Token
-from inkube.schemas.cel.source import CompileError, Issue, Source
+)
+from inkube.schemas.cel.language.lexer import Token
+from inkube.schemas.cel.language.source import CompileError, Issue, Source
 
 MAX_SIZE = 100_000
 """Code points of an expression (cel-go's expressionSizeCodePointLimit)."""

@@ -8,7 +8,7 @@ code does, with its prediction, its repair of single tokens and its recovery
 from collections.abc import Iterator
 from functools import cache, cached_property, lru_cache
 
-from inkube.schemas.cel.grammar import (
+from inkube.schemas.cel.language.grammar import (  # fmt: skip
     END,
     RULES,
     TOKENS,
@@ -21,9 +21,9 @@ from inkube.schemas.cel.grammar import (
     Maybe,
     Sequence,
     State,
-)  # fmt: skip
-from inkube.schemas.cel.lexer import EOF, Token
-from inkube.schemas.cel.source import Issue
+)
+from inkube.schemas.cel.language.lexer import EOF, Token
+from inkube.schemas.cel.language.source import Issue
 
 _MOST_REPAIRS = 30
 """cel-go's errorRecoveryLimit."""
