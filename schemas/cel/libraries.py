@@ -3,8 +3,9 @@
 Upstream: apiserver pkg/cel/environment/base.go.
 """
 
-from inkube.schemas.cel import authorizer, library, operator_overloads, optionals
+from inkube.schemas.cel import library, operator_overloads, optionals
 from inkube.schemas.cel.declarations.env import functions
+from inkube.schemas.cel.library import authorizer
 
 FUNCTIONS = functions(
     operator_overloads.OVERLOADS, optionals.OVERLOADS, library.OVERLOADS, authorizer.OVERLOADS

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from inkube.schemas.cel.authorizer import AUTHORIZER, RESOURCE_CHECK
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.decls import Decl, Field, Fields
 from inkube.schemas.cel.declarations.env import Environment, functions
@@ -12,6 +11,7 @@ from inkube.schemas.cel.declarations.formats import FORMATS
 from inkube.schemas.cel.declarations.functions import Overload
 from inkube.schemas.cel.declarations.types import Kind, Type
 from inkube.schemas.cel.libraries import FUNCTIONS
+from inkube.schemas.cel.library.authorizer import AUTHORIZER, RESOURCE_CHECK
 
 _STRING: Final = Decl.of(types.STRING)
 _STRINGS: Final = Decl.of(types.LIST_STRING)

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from inkube.schemas import cel, fielderrors
-from inkube.schemas.cel.authorizer import AUTHORIZER, RESOURCE_CHECK
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.decls import Decl
+from inkube.schemas.cel.library.authorizer import AUTHORIZER, RESOURCE_CHECK
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.policies.environment import NAMESPACE, REQUEST
