@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from inkube.schemas.cel import compile_flow, compiler
-from inkube.schemas.cel.checker import check
+from inkube.schemas.cel.checking.checker import check
 from inkube.schemas.cel.declarations.env import Environment
 from inkube.schemas.cel.declarations.functions import CelError, CostExceededError, EvalError
 from inkube.schemas.cel.declarations.types import Type

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inkube.schemas import cel
+from inkube.schemas.cel.checking.estimator import estimate
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.env import Environment
 from inkube.schemas.cel.declarations.schema_decls import declare
-from inkube.schemas.cel.estimator import estimate
 from inkube.schemas.cel.libraries import FUNCTIONS
 from inkube.schemas.cel.program import CALL_LIMIT, Program, checked
 

@@ -3,9 +3,9 @@
 import pytest
 
 from inkube.schemas import cel
+from inkube.schemas.cel.checking.estimator import estimate
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.env import Environment
-from inkube.schemas.cel.estimator import estimate
 from inkube.schemas.cel.libraries import FUNCTIONS
 from inkube.schemas.cel.program import checked
 

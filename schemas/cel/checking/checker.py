@@ -4,7 +4,7 @@ The checker sets `type` on nodes, `overloads` on calls, and settles what dotted 
 stops at the first error; error texts are cel-go's.
 """
 
-from inkube.schemas.cel import validators
+from inkube.schemas.cel.checking import validators
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.decls import Decl
 from inkube.schemas.cel.declarations.env import Environment, named_type
