@@ -17,8 +17,8 @@ from inkube.schemas.cel.declarations.env import Environment
 from inkube.schemas.cel.declarations.functions import CelError, CostExceededError, EvalError
 from inkube.schemas.cel.declarations.types import DYN, Type
 from inkube.schemas.cel.language.source import CompileError, Issue
-from inkube.schemas.cel.libraries import FUNCTIONS
-from inkube.schemas.cel.program import CALL_LIMIT, Program, ProgramError, checked
+from inkube.schemas.cel.running.libraries import FUNCTIONS
+from inkube.schemas.cel.running.program import CALL_LIMIT, Program, ProgramError, checked
 
 __all__ = [
     "CALL_LIMIT", "CelError", "CompileError", "CostExceededError", "EvalError", "Issue", "Program",

@@ -3,9 +3,9 @@
 from typing import Any, Final
 
 from inkube.schemas.cel.declarations.functions import CostExceededError, EvalError
-from inkube.schemas.cel.operators import NO_OVERLOAD
-from inkube.schemas.cel.program import CALL_LIMIT
 from inkube.schemas.cel.rule import Rule, RuleError
+from inkube.schemas.cel.running.operators import NO_OVERLOAD
+from inkube.schemas.cel.running.program import CALL_LIMIT
 from inkube.schemas.fielderrors import OMITTED, FieldError, Type
 from inkube.schemas.golang import gotext
 

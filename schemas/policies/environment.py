@@ -10,8 +10,8 @@ from inkube.schemas.cel.declarations.env import Environment, functions
 from inkube.schemas.cel.declarations.formats import FORMATS
 from inkube.schemas.cel.declarations.functions import Overload
 from inkube.schemas.cel.declarations.types import Kind, Type
-from inkube.schemas.cel.libraries import FUNCTIONS
 from inkube.schemas.cel.library.authorizer import AUTHORIZER, RESOURCE_CHECK
+from inkube.schemas.cel.running.libraries import FUNCTIONS
 
 _STRING: Final = Decl.of(types.STRING)
 _STRINGS: Final = Decl.of(types.LIST_STRING)

@@ -9,7 +9,7 @@ from inkube.schemas.cel.declarations.env import Environment
 from inkube.schemas.cel.declarations.functions import CelError, EvalError
 from inkube.schemas.cel.declarations.types import Type
 from inkube.schemas.cel.language.source import CompileError
-from inkube.schemas.cel.program import CALL_LIMIT, Checked, Program, ProgramError, checked
+from inkube.schemas.cel.running.program import CALL_LIMIT, Checked, Program, ProgramError, checked
 
 CONDITION: Final = (types.BOOL,)
 MESSAGE: Final = (types.STRING,)

@@ -11,8 +11,8 @@ from inkube.schemas.cel.checking.estimator import estimate
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.env import Environment
 from inkube.schemas.cel.declarations.schema_decls import declare
-from inkube.schemas.cel.libraries import FUNCTIONS
-from inkube.schemas.cel.program import CALL_LIMIT, Program, checked
+from inkube.schemas.cel.running.libraries import FUNCTIONS
+from inkube.schemas.cel.running.program import CALL_LIMIT, Program, checked
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from inkube.schemas import cel
 from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.libraries import FUNCTIONS
+from inkube.schemas.cel.running.libraries import FUNCTIONS
 
 EXAMPLES = int(os.environ.get("INKUBE_CEL_FUZZ", "300"))
 VALUES: list[Any] = [

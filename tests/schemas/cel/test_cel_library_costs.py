@@ -6,8 +6,8 @@ from inkube.schemas import cel
 from inkube.schemas.cel.checking.estimator import estimate
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.env import Environment
-from inkube.schemas.cel.libraries import FUNCTIONS
-from inkube.schemas.cel.program import checked
+from inkube.schemas.cel.running.libraries import FUNCTIONS
+from inkube.schemas.cel.running.program import checked
 
 VARIABLES = {
     "ints": types.list_of(types.INT),

@@ -7,15 +7,15 @@ that finds it by the arguments.
 from collections.abc import Callable
 from typing import Any
 
-from inkube.schemas.cel import compiler, operator_overloads, operators
-from inkube.schemas.cel.constants import MISSING, fold
 from inkube.schemas.cel.declarations.estimates import REGEX_FACTOR, STRING_FACTOR, scale
 from inkube.schemas.cel.declarations.functions import Overload
 from inkube.schemas.cel.declarations.types import Kind, Type
 from inkube.schemas.cel.declarations.values import INT_MAX, INT_MIN, equal
-from inkube.schemas.cel.dispatch import dispatcher
 from inkube.schemas.cel.language.ast import Call, Const, Node, Select
-from inkube.schemas.cel.writer import Code, Writer
+from inkube.schemas.cel.running import compiler, operator_overloads, operators
+from inkube.schemas.cel.running.constants import MISSING, fold
+from inkube.schemas.cel.running.dispatch import dispatcher
+from inkube.schemas.cel.running.writer import Code, Writer
 
 _COMPARISONS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
     "_<_": ("<", operators.less),

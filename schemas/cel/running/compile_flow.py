@@ -4,11 +4,11 @@
 `c` is the cost so far, `limit` its bound, checked in every turn of a loop and at the end.
 """
 
-from inkube.schemas.cel import compiler, operators
 from inkube.schemas.cel.declarations.decls import Decl
 from inkube.schemas.cel.declarations.types import Kind
 from inkube.schemas.cel.language.ast import Call, Fold, Node
-from inkube.schemas.cel.writer import Code, Variable, Writer
+from inkube.schemas.cel.running import compiler, operators
+from inkube.schemas.cel.running.writer import Code, Variable, Writer
 
 _CHECK = "if c > limit: raise exceeded()"
 

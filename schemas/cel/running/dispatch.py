@@ -6,7 +6,7 @@ from typing import Any
 from inkube.schemas.cel.declarations.functions import EvalError, Overload
 from inkube.schemas.cel.declarations.types import Kind, Type
 from inkube.schemas.cel.declarations.values import Duration, Optional, Timestamp, Uint
-from inkube.schemas.cel.operators import NO_OVERLOAD
+from inkube.schemas.cel.running.operators import NO_OVERLOAD
 
 _CLASSES: dict[Kind, tuple[type, ...]] = {
     Kind.BOOL: (bool,),

@@ -6,7 +6,6 @@ Compiled code evaluates most of them itself (`compile_calls`); named functions a
 from collections.abc import Iterator
 from typing import Any
 
-from inkube.schemas.cel import operators
 from inkube.schemas.cel.declarations import values
 from inkube.schemas.cel.declarations.estimates import (  # fmt: skip
     ONE,
@@ -35,6 +34,7 @@ from inkube.schemas.cel.declarations.types import (  # fmt: skip
     V,
 )
 from inkube.schemas.cel.library.costs import size_of
+from inkube.schemas.cel.running import operators
 
 
 def traversal(size: int) -> int:

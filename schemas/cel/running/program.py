@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
-from inkube.schemas.cel import compile_flow, compiler
 from inkube.schemas.cel.checking.checker import check
 from inkube.schemas.cel.declarations.env import Environment
 from inkube.schemas.cel.declarations.functions import CelError, CostExceededError, EvalError
@@ -13,7 +12,8 @@ from inkube.schemas.cel.language import ast
 from inkube.schemas.cel.language.ast import Ident, Node
 from inkube.schemas.cel.language.parser import parse
 from inkube.schemas.cel.language.source import Source
-from inkube.schemas.cel.writer import Module, Writer
+from inkube.schemas.cel.running import compile_flow, compiler
+from inkube.schemas.cel.running.writer import Module, Writer
 
 CALL_LIMIT = 1_000_000
 """What one evaluation may cost (Kubernetes' PerCallLimit)."""

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from inkube.schemas.cel import operators
 from inkube.schemas.cel.declarations.functions import EvalError, Overload
 from inkube.schemas.cel.declarations.types import (  # fmt: skip
     BOOL,
@@ -18,6 +17,7 @@ from inkube.schemas.cel.declarations.types import (  # fmt: skip
     optional_of,
 )
 from inkube.schemas.cel.declarations.values import NONE, Duration, Optional, Timestamp
+from inkube.schemas.cel.running import operators
 
 
 def _of_non_zero(value: Any) -> Optional:

@@ -8,9 +8,6 @@ and per selection, 10 per list and 30 per map literal, nothing for constants.
 from collections.abc import Sequence
 from typing import Any
 
-from inkube.schemas.cel import compile_calls, compile_flow, operators
-from inkube.schemas.cel.adapting import adapter
-from inkube.schemas.cel.constants import MISSING, fold
 from inkube.schemas.cel.declarations.decls import Decl, Field
 from inkube.schemas.cel.declarations.functions import EvalError
 from inkube.schemas.cel.declarations.types import Kind
@@ -25,7 +22,10 @@ from inkube.schemas.cel.language.ast import (
     Select,
     StructNode,
 )
-from inkube.schemas.cel.writer import DEEPEST, Code, Variable, Writer
+from inkube.schemas.cel.running import compile_calls, compile_flow, operators
+from inkube.schemas.cel.running.adapting import adapter
+from inkube.schemas.cel.running.constants import MISSING, fold
+from inkube.schemas.cel.running.writer import DEEPEST, Code, Variable, Writer
 
 LIST_COST = 10
 MAP_COST = 30
