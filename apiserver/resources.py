@@ -17,7 +17,7 @@ from inkube.storage.entry import Entry
 if TYPE_CHECKING:
     from inkube.apiserver.admission import Plugin
     from inkube.apiserver.strategy import Strategy
-    from inkube.schemas.cel.rules import RuleSet
+    from inkube.schemas.cel.rules.evaluation import RuleSet
     from inkube.schemas.structural.compiled import CompiledSchema
 
 Object = dict[str, Any]
@@ -47,7 +47,7 @@ class Served:
         """The schema's CEL rules, None without any; the engine is loaded when one is needed."""
         if not self.schema.node.holds("x-kubernetes-validations"):
             return None
-        from inkube.schemas.cel.rules import RuleSet
+        from inkube.schemas.cel.rules.evaluation import RuleSet
 
         return RuleSet(self.version.schema)
 

@@ -13,7 +13,7 @@ from typing import Any
 from inkube.schemas import builtin, crds
 from inkube.schemas.builtin import behaviours
 from inkube.schemas.builtin import decoding as builtin_decoding
-from inkube.schemas.cel.rules import NOT_CHECKED, RuleSet, blocks_rules
+from inkube.schemas.cel.rules.evaluation import NOT_CHECKED, RuleSet, blocks_rules
 from inkube.schemas.definitions import Definition, Origin
 from inkube.schemas.documents import Document
 from inkube.schemas.fielderrors import FieldError

@@ -33,6 +33,6 @@ class RuleCheck:
 
 def cel_rules() -> RuleCheck:
     """The check itself."""
-    from inkube.schemas.cel.check import RULE_CHECK
+    from inkube.schemas.cel.rules.validation import RULE_CHECK
 
     return RULE_CHECK

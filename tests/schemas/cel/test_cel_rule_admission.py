@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from inkube.schemas.cel.check import RULE_CHECK, validate_rules
+from inkube.schemas.cel.rules.validation import RULE_CHECK, validate_rules
 from inkube.schemas.crds.rulechecks import Context
 from inkube.schemas.fielderrors import invalid
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from inkube.schemas.cel.rules import NOT_CHECKED, RuleSet
+from inkube.schemas.cel.rules.evaluation import NOT_CHECKED, RuleSet
 from inkube.schemas.fielderrors import required
 
 Object = dict[str, Any]

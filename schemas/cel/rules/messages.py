@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from inkube.schemas.cel.declarations.functions import CostExceededError, EvalError
-from inkube.schemas.cel.rule import Rule, RuleError
+from inkube.schemas.cel.rules.rule import Rule, RuleError
 from inkube.schemas.cel.running.operators import NO_OVERLOAD
 from inkube.schemas.cel.running.program import CALL_LIMIT
 from inkube.schemas.fielderrors import OMITTED, FieldError, Type

@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Final
 
-from inkube.schemas.cel import messages, misfits
 from inkube.schemas.cel.declarations.decls import Decl
 from inkube.schemas.cel.declarations.functions import CostExceededError, EvalError
 from inkube.schemas.cel.declarations.schema_decls import declare
 from inkube.schemas.cel.declarations.values import NONE, Optional
-from inkube.schemas.cel.ratcheting import Correlation, Ratchet
-from inkube.schemas.cel.rule import Rule, RuleError
+from inkube.schemas.cel.rules import messages, misfits
+from inkube.schemas.cel.rules.ratcheting import Correlation, Ratchet
+from inkube.schemas.cel.rules.rule import Rule, RuleError
 from inkube.schemas.cel.running.adapting import Adapter, adapter
 from inkube.schemas.cel.running.maplists import MapList
 from inkube.schemas.cel.running.program import CALL_LIMIT
