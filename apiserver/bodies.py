@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from aiohttp import web
 
-from inkube.apiserver.calls import Call
+from inkube.apiserver.registry.calls import Call
 from inkube.schemas import status
 from inkube.schemas.builtin import protobuf
 from inkube.schemas.golang import bodies

@@ -5,10 +5,10 @@ from functools import partial
 from typing import Any
 
 from inkube.apiserver.client import InProcessClient
-from inkube.apiserver.crds import GROUP, PLURAL, CRDStrategy
-from inkube.apiserver.identity import Identity
-from inkube.apiserver.resources import Resource, Resources
-from inkube.apiserver.strategy import BuiltinStrategy, Strategy
+from inkube.apiserver.registry.crds import GROUP, PLURAL, CRDStrategy
+from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.registry.resources import Resource, Resources
+from inkube.apiserver.registry.strategy import BuiltinStrategy, Strategy
 from inkube.schemas import builtin, status
 from inkube.schemas.builtin import behaviours
 from inkube.schemas.definitions import Definition

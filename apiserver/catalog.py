@@ -6,7 +6,7 @@ Most objects are bound to nothing: their bytes show it, and they are not even de
 import logging
 from collections.abc import Callable, Sequence
 
-from inkube.apiserver.resources import Resource, Resources
+from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.controllers.catalog import Follower, Item, Kind, Step
 from inkube.schemas.meta import split_api_version
 from inkube.storage.entry import Change, Entry

@@ -5,14 +5,14 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver import changes, conversions, intake, listing
 from inkube.apiserver.bodies import Patch
-from inkube.apiserver.calls import Call, User, WriteOptions
-from inkube.apiserver.listing import ListOptions
 from inkube.apiserver.options import DeleteOptions, read_delete_options
-from inkube.apiserver.registry import Outcome, Registry
+from inkube.apiserver.registry import changes, conversions, intake, listing
+from inkube.apiserver.registry.calls import Call, User, WriteOptions
+from inkube.apiserver.registry.listing import ListOptions
+from inkube.apiserver.registry.registry import Outcome, Registry
+from inkube.apiserver.registry.resources import Resources
 from inkube.apiserver.rendering import data_of
-from inkube.apiserver.resources import Resources
 from inkube.apiserver.watch import SLOW, Watcher, bookmark, copy_of, last_state, too_old
 from inkube.controllers.client import Event, Object, ObjectList, PatchType, Selection
 from inkube.schemas import status

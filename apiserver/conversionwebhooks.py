@@ -10,9 +10,9 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver.identity import Identity
-from inkube.apiserver.resources import Resource
-from inkube.apiserver.strategy import Strategy
+from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.strategy import Strategy
 from inkube.apiserver.webhookcalls import WebhookCaller
 from inkube.schemas import status
 from inkube.schemas.webhooks import conversionreview

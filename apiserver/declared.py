@@ -12,8 +12,8 @@ from typing import Any
 
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.modules import ModuleAdmission, ModuleStrategy
-from inkube.apiserver.resources import Resource, Resources
+from inkube.apiserver.registry.modules import ModuleAdmission, ModuleStrategy
+from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.apiserver.secrets import StoredSecrets
 from inkube.controllers.environment import Environment, Recheck
 from inkube.controllers.events import Recorder

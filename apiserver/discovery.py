@@ -12,9 +12,9 @@ import orjson
 from aiohttp import web
 
 from inkube.apiserver import negotiation, responses
-from inkube.apiserver.calls import User
+from inkube.apiserver.registry.calls import User
+from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.apiserver.requests import RequestInfo
-from inkube.apiserver.resources import Resource, Resources
 from inkube.schemas import status
 from inkube.schemas.builtin import resources as builtin
 from inkube.schemas.definitions import Origin

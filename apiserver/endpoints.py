@@ -9,10 +9,10 @@ from aiohttp import web
 
 from inkube.apiserver import issuer, negotiation, responses
 from inkube.apiserver.app import Endpoint
-from inkube.apiserver.calls import User
 from inkube.apiserver.metrics import Metrics
+from inkube.apiserver.registry.calls import User
+from inkube.apiserver.registry.resources import Resources
 from inkube.apiserver.requests import RequestInfo
-from inkube.apiserver.resources import Resources
 from inkube.schemas import status
 
 Object = dict[str, Any]

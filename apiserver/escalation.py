@@ -9,14 +9,14 @@ pkg/registry/rbac/validation/rule.go.
 from collections.abc import Sequence
 from typing import Any
 
-from inkube.apiserver.admission import Attributes, Operation, Plugin
 from inkube.apiserver.auth import rules
 from inkube.apiserver.auth.attributes import MASTERS
 from inkube.apiserver.auth.attributes import Attributes as Wanted
 from inkube.apiserver.auth.rbac import GROUP, RBAC
 from inkube.apiserver.auth.rules import EVERY_PATH, EVERYTHING, Rule
-from inkube.apiserver.calls import Call, User
-from inkube.apiserver.resources import Resource
+from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
+from inkube.apiserver.registry.calls import Call, User
+from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import status
 from inkube.schemas.golang.gotext import quote
 

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from aiohttp import web
 
-from inkube.apiserver import bodies, changes, intake, listing, responses
-from inkube.apiserver.calls import Call, WriteOptions
+from inkube.apiserver import bodies, responses
 from inkube.apiserver.negotiation import Form
 from inkube.apiserver.options import (
     Query,
@@ -19,7 +18,9 @@ from inkube.apiserver.options import (
     read_timeout,
     read_write_options,
 )
-from inkube.apiserver.registry import Outcome, Registry
+from inkube.apiserver.registry import changes, intake, listing
+from inkube.apiserver.registry.calls import Call, WriteOptions
+from inkube.apiserver.registry.registry import Outcome, Registry
 from inkube.apiserver.rendering import Renderer
 from inkube.schemas import status
 from inkube.schemas.definitions import Origin

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from inkube.apiserver import responses
 from inkube.apiserver.auth.serviceaccounts import ALGORITHM, ISSUER, ServiceAccountTokens
-from inkube.apiserver.calls import User
+from inkube.apiserver.registry.calls import User
 from inkube.apiserver.requests import RequestInfo
 
 CONFIGURATION = "/.well-known/openid-configuration"

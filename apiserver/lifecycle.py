@@ -3,8 +3,8 @@
 Follows apiserver/pkg/admission/plugin/namespace/lifecycle.
 """
 
-from inkube.apiserver.admission import Attributes, Operation, Plugin
-from inkube.apiserver.resources import Resource
+from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
+from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import status
 from inkube.storage.store import Store
 

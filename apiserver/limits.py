@@ -6,8 +6,8 @@ Follows plugin/pkg/admission/limitranger; what a range means is in `schemas.buil
 from collections.abc import Iterator
 from typing import Any
 
-from inkube.apiserver.admission import Attributes, Operation, Plugin
-from inkube.apiserver.resources import Resource
+from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
+from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import status
 from inkube.schemas.builtin import limitranges
 from inkube.storage.store import Store

@@ -13,9 +13,9 @@ import orjson
 from aiohttp import web
 
 from inkube.apiserver import negotiation
-from inkube.apiserver.calls import User
+from inkube.apiserver.registry.calls import User
+from inkube.apiserver.registry.resources import Resources
 from inkube.apiserver.requests import RequestInfo
-from inkube.apiserver.resources import Resources
 from inkube.schemas import status
 from inkube.schemas.definitions import Definition, Origin
 from inkube.schemas.openapi import proto, v3

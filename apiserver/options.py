@@ -11,7 +11,7 @@ from typing import Any
 
 from multidict import MultiMapping
 
-from inkube.apiserver.calls import WriteOptions
+from inkube.apiserver.registry.calls import WriteOptions
 from inkube.schemas import fielderrors, status
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import strconv, unmarshal

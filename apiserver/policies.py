@@ -6,10 +6,10 @@ Until the first binding is made a write costs one look at a flag, and what judge
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from inkube.apiserver import conversions
-from inkube.apiserver.admission import Attributes, Operation, Plugin
 from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.resources import Resource, Resources
+from inkube.apiserver.registry import conversions
+from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
+from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.controllers.policies import Known
 from inkube.schemas.meta import GVK
 from inkube.storage.store import BaseStore

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from inkube.apiserver.auth import attributes as wants
 from inkube.apiserver.auth import serviceaccounts
 from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.calls import User
+from inkube.apiserver.registry.calls import User
 from inkube.schemas.cel.declarations.functions import EvalError
 from inkube.schemas.cel.declarations.types import Type
 from inkube.schemas.cel.library import authorizer as cel

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from inkube.apiserver.admission import Attributes
 from inkube.apiserver.auth.attributes import Attributes as Wanted
 from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.calls import Call
 from inkube.apiserver.policychecks import ResourceCheck, UserAuthorizer
-from inkube.apiserver.resources import Resource, Resources, Served
+from inkube.apiserver.registry.admission import Attributes
+from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.resources import Resource, Resources, Served
 from inkube.schemas import status
 from inkube.schemas.builtin.behaviours.checks import selects
 from inkube.schemas.meta import split_api_version

@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver.admission import Attributes
 from inkube.apiserver.policyjudge import Bound, ConfigError
+from inkube.apiserver.registry.admission import Attributes
 from inkube.schemas import status
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.policies.mutating import MutatingPolicy, MutationError

@@ -8,9 +8,9 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver.admission import Attributes, Operation, Plugin
-from inkube.apiserver.calls import Call
-from inkube.apiserver.resources import Resource
+from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
+from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import status
 from inkube.schemas.builtin import quotas
 from inkube.storage import errors

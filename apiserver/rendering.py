@@ -7,10 +7,10 @@ import orjson
 
 from inkube.apiserver import responses, tables
 from inkube.apiserver.answers import Answer
-from inkube.apiserver.calls import Call
-from inkube.apiserver.identity import Identity
-from inkube.apiserver.listing import Page
 from inkube.apiserver.negotiation import Form
+from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.registry.listing import Page
 from inkube.storage.entry import Entry
 
 Object = dict[str, Any]

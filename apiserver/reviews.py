@@ -9,15 +9,16 @@ from typing import Any
 
 from aiohttp import web
 
-from inkube.apiserver import bodies, intake, ownership, responses, reviewchecks
+from inkube.apiserver import bodies, responses, reviewchecks
 from inkube.apiserver.auth.attributes import Attributes
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.auth.serviceaccounts import AUDIENCES, TokenRefused
-from inkube.apiserver.calls import Call, User
 from inkube.apiserver.handlers import Exchange
-from inkube.apiserver.identity import Identity
 from inkube.apiserver.options import manager_name, read_write_options
+from inkube.apiserver.registry import intake, ownership
+from inkube.apiserver.registry.calls import Call, User
+from inkube.apiserver.registry.identity import Identity
 from inkube.schemas import status
 
 Object = dict[str, Any]

@@ -12,13 +12,14 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from inkube.apiserver import bodies, changes, intake, ownership, responses, tables
-from inkube.apiserver.calls import Call
+from inkube.apiserver import bodies, responses, tables
 from inkube.apiserver.handlers import Exchange
-from inkube.apiserver.identity import Identity
 from inkube.apiserver.options import manager_name, read_write_options
-from inkube.apiserver.registry import Change, Outcome, Registry
-from inkube.apiserver.resources import Resource
+from inkube.apiserver.registry import changes, intake, ownership
+from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.registry.registry import Change, Outcome, Registry
+from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import fielderrors, status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin import types

@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from inkube.apiserver import keyfiles, tls
-from inkube.apiserver.admission import Plugin
 from inkube.apiserver.auth import authenticators, serviceaccounts
 from inkube.apiserver.auth.access import Access, Guarded, Open
 from inkube.apiserver.auth.attributes import ANONYMOUS
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import AlwaysAllow, Authorizer
 from inkube.apiserver.auth.serviceaccounts import ServiceAccountTokens
-from inkube.apiserver.calls import ADMIN, User
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.guards import is_loopback
-from inkube.apiserver.identity import Identity
+from inkube.apiserver.registry.admission import Plugin
+from inkube.apiserver.registry.calls import ADMIN, User
+from inkube.apiserver.registry.identity import Identity
 from inkube.storage.store import BaseStore
 
 MODES = ("AlwaysAllow", "RBAC")

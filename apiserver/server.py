@@ -25,28 +25,28 @@ from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
 from inkube.apiserver import bodies, bootstrap, issuer, logs, security
-from inkube.apiserver.admission import Chain, Plugin
 from inkube.apiserver.app import App, Endpoint, Parts, SubresourceHandlers
 from inkube.apiserver.catalog import LiveCatalog
 from inkube.apiserver.client import InProcessClient
-from inkube.apiserver.codec import JSONCodec
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.cors import OriginRequest, Origins
-from inkube.apiserver.crds import Installer
 from inkube.apiserver.endpoints import Endpoints, later
 from inkube.apiserver.guards import Guard
 from inkube.apiserver.handlers import Handlers
-from inkube.apiserver.identity import Identity
 from inkube.apiserver.lifecycle import NamespaceLifecycle
 from inkube.apiserver.limits import LimitRanger
 from inkube.apiserver.metrics import Metrics
-from inkube.apiserver.modules import ModuleAdmission
 from inkube.apiserver.policies import LiveSchemas, PolicyAdmission
 from inkube.apiserver.quotas import QuotaAdmission
-from inkube.apiserver.registry import Registry
+from inkube.apiserver.registry.admission import Chain, Plugin
+from inkube.apiserver.registry.codec import JSONCodec
+from inkube.apiserver.registry.crds import Installer
+from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.registry.modules import ModuleAdmission
+from inkube.apiserver.registry.registry import Registry
+from inkube.apiserver.registry.resources import Resources
+from inkube.apiserver.registry.strategy import Strategy
 from inkube.apiserver.rendering import Renderer
-from inkube.apiserver.resources import Resources
-from inkube.apiserver.strategy import Strategy
 from inkube.apiserver.streams import Streams
 from inkube.apiserver.webhooks import MutatingWebhooks, ValidatingWebhooks
 from inkube.controllers import aggregation, crds, expiry, garbage, namespaces, policies, quotas

@@ -14,12 +14,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from aiohttp import HttpVersion11, web
 
-from inkube.apiserver import conversions, listing, negotiation, responses
+from inkube.apiserver import negotiation, responses
 from inkube.apiserver.bursts import Bursts
 from inkube.apiserver.frames import Framer, Told, chunked
 from inkube.apiserver.handlers import Exchange
-from inkube.apiserver.identity import Identity
-from inkube.apiserver.registry import Registry
+from inkube.apiserver.registry import conversions, listing
+from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.watch import Watcher, too_old
 from inkube.schemas import status
 from inkube.storage import errors as storage_errors

@@ -5,9 +5,9 @@ A part of the composition root that `server` imports at the first request for on
 
 from inkube.apiserver.app import SubresourceHandler
 from inkube.apiserver.handlers import Handlers
-from inkube.apiserver.identity import Identity
 from inkube.apiserver.namespaces import FinalizeHandler
-from inkube.apiserver.registry import Registry
+from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.reviews import Reviews
 from inkube.apiserver.scale import ScaleHandler
 from inkube.apiserver.security import Security

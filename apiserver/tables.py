@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from inkube.apiserver.calls import Call
 from inkube.apiserver.negotiation import Form
+from inkube.apiserver.registry.calls import Call
 from inkube.schemas import durations, jsonpath, status
 from inkube.schemas.builtin import columns as builtin_columns
 from inkube.schemas.definitions import Column

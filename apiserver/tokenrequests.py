@@ -9,13 +9,13 @@ from typing import Any
 from aiohttp import web
 
 from inkube.apiserver import bodies, responses
-from inkube.apiserver.admission import Attributes
 from inkube.apiserver.auth.serviceaccounts import AUDIENCES, ISSUER, ServiceAccountTokens
-from inkube.apiserver.calls import Call
 from inkube.apiserver.handlers import Exchange
-from inkube.apiserver.identity import Identity
 from inkube.apiserver.options import read_write_options
-from inkube.apiserver.registry import Registry
+from inkube.apiserver.registry.admission import Attributes
+from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.registry.registry import Registry
 from inkube.schemas import fielderrors, meta, status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.fielderrors import FieldError

@@ -9,10 +9,10 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver import listing
-from inkube.apiserver.calls import Call
-from inkube.apiserver.listing import ListOptions
-from inkube.apiserver.registry import Registry
+from inkube.apiserver.registry import listing
+from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.listing import ListOptions
+from inkube.apiserver.registry.registry import Registry
 from inkube.schemas import status
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Change, Entry

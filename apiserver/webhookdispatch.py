@@ -9,9 +9,9 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from inkube.apiserver import conversions, intake
-from inkube.apiserver.admission import Attributes
 from inkube.apiserver.auth.authorizer import Authorizer
+from inkube.apiserver.registry import conversions, intake
+from inkube.apiserver.registry.admission import Attributes
 from inkube.apiserver.webhookcalls import WebhookCaller
 from inkube.apiserver.webhookviews import Asking, internal
 from inkube.schemas import status

@@ -7,8 +7,8 @@ behind it, is loaded when there is one to ask.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from inkube.apiserver.admission import Attributes, Operation, Plugin
-from inkube.apiserver.resources import Resource
+from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
+from inkube.apiserver.registry.resources import Resource
 from inkube.storage.store import Store
 
 if TYPE_CHECKING:

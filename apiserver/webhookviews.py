@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from inkube.apiserver.admission import Attributes
 from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.calls import Call, User
 from inkube.apiserver.options import DeleteOptions
-from inkube.apiserver.resources import Served
+from inkube.apiserver.registry.admission import Attributes
+from inkube.apiserver.registry.calls import Call, User
+from inkube.apiserver.registry.resources import Served
 from inkube.schemas import status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.golang.unmarshal import DecodeError

@@ -7,7 +7,7 @@ from aiohttp import web
 from inkube.apiserver.auth import attributes, impersonation
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.calls import ADMIN, User
+from inkube.apiserver.registry.calls import ADMIN, User
 from inkube.apiserver.requests import RequestInfo
 
 

@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 from inkube.apiserver.auth.attributes import Attributes, Decision
 from inkube.apiserver.auth.rules import EVERY_PATH, EVERYTHING
-from inkube.apiserver.calls import User
+from inkube.apiserver.registry.calls import User
 
 YES = Decision(True)
 

@@ -21,7 +21,7 @@ from inkube.apiserver.auth.attributes import (
     refusal,
 )
 from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.calls import User
+from inkube.apiserver.registry.calls import User
 from inkube.schemas import status
 from inkube.schemas.golang.gotext import quote
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from inkube.apiserver.auth import rules
 from inkube.apiserver.auth.attributes import MASTERS, Attributes, Decision
 from inkube.apiserver.auth.rules import EVERY_PATH, EVERYTHING, Rule
-from inkube.apiserver.calls import User
+from inkube.apiserver.registry.calls import User
 from inkube.schemas import status
 from inkube.schemas.golang.gotext import quote
 from inkube.storage.entry import Entry

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from inkube.apiserver.calls import User
+from inkube.apiserver.registry.calls import User
 from inkube.schemas.golang.gotext import quote
 from inkube.storage.store import BaseStore
 

@@ -3,7 +3,7 @@
 import uuid
 from datetime import timedelta
 
-from inkube.apiserver.identity import Identity
+from inkube.apiserver.registry.identity import Identity
 from inkube.controllers.clock import EPOCH, FakeClock
 from inkube.schemas.meta import format_time
 

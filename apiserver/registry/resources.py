@@ -15,8 +15,8 @@ from inkube.schemas.ownership.typed import TypedSchema, Versions
 from inkube.storage.entry import Entry
 
 if TYPE_CHECKING:
-    from inkube.apiserver.admission import Plugin
-    from inkube.apiserver.strategy import Strategy
+    from inkube.apiserver.registry.admission import Plugin
+    from inkube.apiserver.registry.strategy import Strategy
     from inkube.schemas.cel.rules.evaluation import RuleSet
     from inkube.schemas.structural.compiled import CompiledSchema
 

@@ -5,8 +5,8 @@ A thin bridge between calls and the pure `schemas.ownership.managedfields`; appl
 
 from typing import Any
 
-from inkube.apiserver.calls import Call
-from inkube.apiserver.resources import Resource
+from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.resources import Resource
 from inkube.schemas.ownership import managedfields, resetfields
 from inkube.schemas.ownership.typed import TypedSchema, Versions
 

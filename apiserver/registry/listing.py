@@ -7,10 +7,10 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from inkube.apiserver import continuation
-from inkube.apiserver.calls import Call
 from inkube.apiserver.options import Query, parse_int, truthy
-from inkube.apiserver.registry import Registry
+from inkube.apiserver.registry import continuation
+from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.registry import Registry
 from inkube.schemas import fielderrors, selectors, status
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import strconv

@@ -5,7 +5,7 @@ Follows apiserver/pkg/endpoints/handlers/create.go (dedupOwnerReferencesAndAddWa
 
 from typing import Any
 
-from inkube.apiserver.calls import Call
+from inkube.apiserver.registry.calls import Call
 
 Object = dict[str, Any]
 _AFTER = "after mutating admission happens"

@@ -6,10 +6,10 @@ What a CRD must look like is `schemas.crds`; when its kind is served is `control
 from collections.abc import Callable
 from typing import Any
 
-from inkube.apiserver.calls import Call
-from inkube.apiserver.identity import Identity
-from inkube.apiserver.resources import Resource, Resources, Served
-from inkube.apiserver.strategy import Strategy
+from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.registry.resources import Resource, Resources, Served
+from inkube.apiserver.registry.strategy import Strategy
 from inkube.schemas import crds
 from inkube.schemas.definitions import Definition, Origin
 from inkube.schemas.fielderrors import FieldError

@@ -7,10 +7,11 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver import bodies, intake, ownership
-from inkube.apiserver.calls import Call
-from inkube.apiserver.identity import Identity
-from inkube.apiserver.registry import Change
+from inkube.apiserver import bodies
+from inkube.apiserver.registry import intake, ownership
+from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.registry.registry import Change
 from inkube.schemas import status
 from inkube.schemas.golang import bodies as decoding
 from inkube.schemas.golang.unmarshal import cannot_unmarshal

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from inkube.apiserver.calls import Call
 from inkube.apiserver.options import DeleteOptions
-from inkube.apiserver.resources import Resource
+from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.resources import Resource
 
 Object = dict[str, Any]
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]

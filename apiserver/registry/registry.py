@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from inkube.apiserver import conversions, deletion, owners, ownership
-from inkube.apiserver.admission import Attributes, Chain
-from inkube.apiserver.calls import Call
-from inkube.apiserver.identity import Identity
 from inkube.apiserver.options import DeleteOptions
-from inkube.apiserver.strategy import same
+from inkube.apiserver.registry import conversions, deletion, owners, ownership
+from inkube.apiserver.registry.admission import Attributes, Chain
+from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.registry.strategy import same
 from inkube.schemas import fielderrors, status
 from inkube.schemas.golang import gojson, strconv
 from inkube.schemas.ownership import managedfields

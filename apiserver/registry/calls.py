@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from inkube.apiserver.resources import Resource, Served
+from inkube.apiserver.registry.resources import Resource, Served
 
 
 class User(NamedTuple):

@@ -6,10 +6,10 @@ The modules themselves are `controllers.kinds.KindModule`s; this file sees only 
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from inkube.apiserver.admission import Attributes, Operation, Plugin
-from inkube.apiserver.calls import Call
-from inkube.apiserver.resources import Resource
-from inkube.apiserver.strategy import Strategy
+from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
+from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.strategy import Strategy
 from inkube.schemas import status
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError

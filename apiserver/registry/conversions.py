@@ -9,7 +9,7 @@ strategy (`conversionwebhooks`) is loaded with the first kind that has one.
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
-from inkube.apiserver.resources import Resource, Served
+from inkube.apiserver.registry.resources import Resource, Served
 from inkube.schemas import status
 from inkube.schemas.webhooks.conversionmemo import NeededError
 from inkube.storage.entry import Change, Entry

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import orjson
 
-from inkube.apiserver.calls import Call
-from inkube.apiserver.identity import Identity
-from inkube.apiserver.resources import Resource, Served
+from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.registry.resources import Resource, Served
 from inkube.schemas.builtin import conversion
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin.behaviours import Behaviour

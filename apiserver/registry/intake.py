@@ -9,7 +9,7 @@ apiextensions-apiserver's schemaCoercingDecoder.
 from typing import Any
 
 from inkube.apiserver import bodies
-from inkube.apiserver.calls import Call
+from inkube.apiserver.registry.calls import Call
 from inkube.schemas import fielderrors, status
 from inkube.schemas.builtin import resources as builtin_resources
 from inkube.schemas.builtin import unstructured

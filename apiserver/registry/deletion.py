@@ -8,9 +8,9 @@ updateForGracefulDeletionAndFinalizers of generic/registry/store.go.
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from inkube.apiserver.calls import Call
-from inkube.apiserver.identity import Identity
 from inkube.apiserver.options import DeleteOptions
+from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.identity import Identity
 from inkube.schemas import meta as metadata
 from inkube.schemas import status
 from inkube.storage.entry import Entry

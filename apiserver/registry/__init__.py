@@ -1,0 +1,6 @@
+"""The generic registry: the one pipeline of every write, and reads of one store.
+
+In comes a `calls.Call` with an object, a patch or options; out comes an `Outcome` or a StatusError.
+HTTP's verbs, subresources and the in-process client call it. It knows nothing of HTTP, rights or of
+particular kinds: behaviours say what a kind does, admission plugins what may pass.
+"""
