@@ -16,19 +16,20 @@ from typing import Any, NamedTuple
 
 from aiohttp import web
 
-from inkube.apiserver import negotiation, requests, responses, tables
-from inkube.apiserver.answers import Answer
+from inkube.apiserver import tables
 from inkube.apiserver.auth.access import Access
-from inkube.apiserver.cors import Origins
-from inkube.apiserver.deadlines import Deadlines
-from inkube.apiserver.guards import Guard
 from inkube.apiserver.handlers import Exchange, Handlers
-from inkube.apiserver.metrics import Metrics
-from inkube.apiserver.records import RequestRecord
+from inkube.apiserver.http import negotiation, requests, responses
+from inkube.apiserver.http.answers import Answer
+from inkube.apiserver.http.cors import Origins
+from inkube.apiserver.http.deadlines import Deadlines
+from inkube.apiserver.http.guards import Guard
+from inkube.apiserver.http.metrics import Metrics
+from inkube.apiserver.http.records import RequestRecord
+from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import Call, User
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resource, Resources
-from inkube.apiserver.requests import RequestInfo
 from inkube.apiserver.streams import Streams
 from inkube.schemas import status
 from inkube.schemas.golang.gotext import quote

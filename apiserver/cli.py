@@ -60,7 +60,7 @@ main.add_command(definitions)
 @click.option("-v", "--verbose", is_flag=True, help="Log what controllers do, too.")
 def serve(**arguments: Any) -> None:
     """Serve until interrupted."""
-    from inkube.apiserver import logs
+    from inkube.apiserver.http import logs
 
     level = logging.DEBUG if arguments.pop("verbose") else logging.INFO
     level = logging.WARNING if arguments.pop("quiet") else level

@@ -5,8 +5,8 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver.bodies import Patch
-from inkube.apiserver.options import DeleteOptions, read_delete_options
+from inkube.apiserver.http.bodies import Patch
+from inkube.apiserver.http.options import DeleteOptions, read_delete_options
 from inkube.apiserver.registry import changes, conversions, intake, listing
 from inkube.apiserver.registry.calls import Call, User, WriteOptions
 from inkube.apiserver.registry.listing import ListOptions

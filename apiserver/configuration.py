@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from inkube.apiserver.records import RequestRecord
+from inkube.apiserver.http.records import RequestRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

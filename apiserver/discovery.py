@@ -11,10 +11,10 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from inkube.apiserver import negotiation, responses
+from inkube.apiserver.http import negotiation, responses
+from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
 from inkube.apiserver.registry.resources import Resource, Resources
-from inkube.apiserver.requests import RequestInfo
 from inkube.schemas import status
 from inkube.schemas.builtin import resources as builtin
 from inkube.schemas.definitions import Origin

@@ -7,12 +7,13 @@ from typing import Any
 
 from aiohttp import web
 
-from inkube.apiserver import issuer, negotiation, responses
+from inkube.apiserver import issuer
 from inkube.apiserver.app import Endpoint
-from inkube.apiserver.metrics import Metrics
+from inkube.apiserver.http import negotiation, responses
+from inkube.apiserver.http.metrics import Metrics
+from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
 from inkube.apiserver.registry.resources import Resources
-from inkube.apiserver.requests import RequestInfo
 from inkube.schemas import status
 
 Object = dict[str, Any]

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from inkube.apiserver import tables
-from inkube.apiserver.negotiation import Form
+from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.rendering import data_of, value_of
 from inkube.apiserver.watch import Watcher, bookmark, last_state

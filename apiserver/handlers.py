@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from aiohttp import web
 
-from inkube.apiserver import bodies, responses
-from inkube.apiserver.negotiation import Form
-from inkube.apiserver.options import (
+from inkube.apiserver.http import bodies, responses
+from inkube.apiserver.http.negotiation import Form
+from inkube.apiserver.http.options import (
     Query,
     manager_name,
     read_delete_options,

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-from inkube.apiserver import responses
 from inkube.apiserver.auth.serviceaccounts import ALGORITHM, ISSUER, ServiceAccountTokens
+from inkube.apiserver.http import responses
+from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
-from inkube.apiserver.requests import RequestInfo
 
 CONFIGURATION = "/.well-known/openid-configuration"
 KEYS = "/openid/v1/jwks"

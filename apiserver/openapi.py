@@ -12,10 +12,10 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from inkube.apiserver import negotiation
+from inkube.apiserver.http import negotiation
+from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
 from inkube.apiserver.registry.resources import Resources
-from inkube.apiserver.requests import RequestInfo
 from inkube.schemas import status
 from inkube.schemas.definitions import Definition, Origin
 from inkube.schemas.openapi import proto, v3

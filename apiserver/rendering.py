@@ -5,9 +5,10 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver import responses, tables
-from inkube.apiserver.answers import Answer
-from inkube.apiserver.negotiation import Form
+from inkube.apiserver import tables
+from inkube.apiserver.http import responses
+from inkube.apiserver.http.answers import Answer
+from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.listing import Page

@@ -9,13 +9,14 @@ from typing import Any
 
 from aiohttp import web
 
-from inkube.apiserver import bodies, responses, reviewchecks
+from inkube.apiserver import reviewchecks
 from inkube.apiserver.auth.attributes import Attributes
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.auth.serviceaccounts import AUDIENCES, TokenRefused
 from inkube.apiserver.handlers import Exchange
-from inkube.apiserver.options import manager_name, read_write_options
+from inkube.apiserver.http import bodies, responses
+from inkube.apiserver.http.options import manager_name, read_write_options
 from inkube.apiserver.registry import intake, ownership
 from inkube.apiserver.registry.calls import Call, User
 from inkube.apiserver.registry.identity import Identity

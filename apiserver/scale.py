@@ -12,9 +12,10 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from inkube.apiserver import bodies, responses, tables
+from inkube.apiserver import tables
 from inkube.apiserver.handlers import Exchange
-from inkube.apiserver.options import manager_name, read_write_options
+from inkube.apiserver.http import bodies, responses
+from inkube.apiserver.http.options import manager_name, read_write_options
 from inkube.apiserver.registry import changes, intake, ownership
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.identity import Identity

@@ -17,7 +17,7 @@ from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import AlwaysAllow, Authorizer
 from inkube.apiserver.auth.serviceaccounts import ServiceAccountTokens
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.guards import is_loopback
+from inkube.apiserver.http.guards import is_loopback
 from inkube.apiserver.registry.admission import Plugin
 from inkube.apiserver.registry.calls import ADMIN, User
 from inkube.apiserver.registry.identity import Identity

@@ -24,18 +24,19 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
-from inkube.apiserver import bodies, bootstrap, issuer, logs, security
+from inkube.apiserver import bootstrap, issuer, security
 from inkube.apiserver.app import App, Endpoint, Parts, SubresourceHandlers
 from inkube.apiserver.catalog import LiveCatalog
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.cors import OriginRequest, Origins
 from inkube.apiserver.endpoints import Endpoints, later
-from inkube.apiserver.guards import Guard
 from inkube.apiserver.handlers import Handlers
+from inkube.apiserver.http import bodies, logs
+from inkube.apiserver.http.cors import OriginRequest, Origins
+from inkube.apiserver.http.guards import Guard
+from inkube.apiserver.http.metrics import Metrics
 from inkube.apiserver.lifecycle import NamespaceLifecycle
 from inkube.apiserver.limits import LimitRanger
-from inkube.apiserver.metrics import Metrics
 from inkube.apiserver.policies import LiveSchemas, PolicyAdmission
 from inkube.apiserver.quotas import QuotaAdmission
 from inkube.apiserver.registry.admission import Chain, Plugin

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from aiohttp import HttpVersion11, web
 
-from inkube.apiserver import negotiation, responses
 from inkube.apiserver.bursts import Bursts
 from inkube.apiserver.frames import Framer, Told, chunked
 from inkube.apiserver.handlers import Exchange
+from inkube.apiserver.http import negotiation, responses
 from inkube.apiserver.registry import conversions, listing
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.registry import Registry

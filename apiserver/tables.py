@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from inkube.apiserver.negotiation import Form
+from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.registry.calls import Call
 from inkube.schemas import durations, jsonpath, status
 from inkube.schemas.builtin import columns as builtin_columns

@@ -8,10 +8,10 @@ from typing import Any
 
 from aiohttp import web
 
-from inkube.apiserver import bodies, responses
 from inkube.apiserver.auth.serviceaccounts import AUDIENCES, ISSUER, ServiceAccountTokens
 from inkube.apiserver.handlers import Exchange
-from inkube.apiserver.options import read_write_options
+from inkube.apiserver.http import bodies, responses
+from inkube.apiserver.http.options import read_write_options
 from inkube.apiserver.registry.admission import Attributes
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.identity import Identity

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.options import DeleteOptions
+from inkube.apiserver.http.options import DeleteOptions
 from inkube.apiserver.registry.admission import Attributes
 from inkube.apiserver.registry.calls import Call, User
 from inkube.apiserver.registry.resources import Served

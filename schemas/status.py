@@ -3,7 +3,7 @@
     StatusError                     anything answered with a Status body
       made by not_found, conflict, invalid, …     one constructor per reason
 
-Only constructors in this module decide code and reason together. `apiserver.responses` turns a
+Only constructors in this module decide code and reason together. `apiserver.http.responses` turns a
 StatusError into HTTP; nobody else builds a Status. Texts follow
 apimachinery/pkg/api/errors/errors.go.
 """

@@ -7,8 +7,8 @@ from aiohttp import web
 from inkube.apiserver.auth import attributes, impersonation
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import Authorizer
+from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import ADMIN, User
-from inkube.apiserver.requests import RequestInfo
 
 
 class Access(Protocol):

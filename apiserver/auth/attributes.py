@@ -7,8 +7,8 @@ apiserver/pkg/endpoints/handlers/responsewriters/errors.go.
 from typing import NamedTuple
 from urllib.parse import parse_qs
 
+from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
-from inkube.apiserver.requests import RequestInfo
 from inkube.schemas import selectors, status
 from inkube.schemas.golang.gotext import quote
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver import bodies
+from inkube.apiserver.http import bodies
 from inkube.apiserver.registry import intake, ownership
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.identity import Identity

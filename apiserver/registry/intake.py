@@ -8,7 +8,7 @@ apiextensions-apiserver's schemaCoercingDecoder.
 
 from typing import Any
 
-from inkube.apiserver import bodies
+from inkube.apiserver.http import bodies
 from inkube.apiserver.registry.calls import Call
 from inkube.schemas import fielderrors, status
 from inkube.schemas.builtin import resources as builtin_resources

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from inkube.apiserver.options import Query, parse_int, truthy
+from inkube.apiserver.http.options import Query, parse_int, truthy
 from inkube.apiserver.registry import continuation
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.registry import Registry

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from inkube.apiserver.options import DeleteOptions
+from inkube.apiserver.http.options import DeleteOptions
 from inkube.apiserver.registry import conversions, deletion, owners, ownership
 from inkube.apiserver.registry.admission import Attributes, Chain
 from inkube.apiserver.registry.calls import Call

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver.records import RequestRecord
+from inkube.apiserver.http.records import RequestRecord
 from inkube.storage.entry import Change
 
 Object = dict[str, Any]

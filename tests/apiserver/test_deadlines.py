@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from inkube.apiserver.deadlines import Deadlines
+from inkube.apiserver.http.deadlines import Deadlines
 
 
 def this_task() -> "asyncio.Task[None]":

@@ -2,7 +2,7 @@
 
 import pytest
 
-from inkube.apiserver import requests
+from inkube.apiserver.http import requests
 
 CASES = [
     ("GET", "/api/v1/pods", "list", "", "pods", "", ""),

@@ -7,7 +7,7 @@ import pytest
 import trustme
 import yaml
 
-from inkube.apiserver.guards import is_loopback
+from inkube.apiserver.http.guards import is_loopback
 from inkube.apiserver.server import APIServer
 
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"

@@ -7,7 +7,7 @@ import pytest
 
 from inkube.apiserver import app
 from inkube.apiserver import server as server_parts
-from inkube.apiserver.guards import Guard
+from inkube.apiserver.http.guards import Guard
 from inkube.apiserver.server import APIServer
 
 HEAD = (

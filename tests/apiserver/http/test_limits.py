@@ -7,7 +7,7 @@ import gzip
 import pytest
 
 from inkube import APIServer
-from inkube.apiserver import bodies, guards, metrics, requests
+from inkube.apiserver.http import bodies, guards, metrics, requests
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 MAPS = "/api/v1/namespaces/default/configmaps"

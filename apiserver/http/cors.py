@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from aiohttp import web
 from aiohttp.web_request import BaseRequest
 
-from inkube.apiserver.guards import is_loopback
+from inkube.apiserver.http.guards import is_loopback
 from inkube.schemas import status
 
 _METHODS = "POST, GET, OPTIONS, PUT, DELETE, PATCH"

@@ -5,7 +5,7 @@ Plain dictionaries on the hot path; `exposition` formats them when asked.
 
 from bisect import bisect_left
 
-from inkube.apiserver.requests import RequestInfo
+from inkube.apiserver.http.requests import RequestInfo
 
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0)
 LABELS = ("verb", "group", "version", "resource", "subresource")
@@ -49,6 +49,6 @@ class Metrics:
 
     def text(self) -> bytes:
         """The exposition format."""
-        from inkube.apiserver import exposition
+        from inkube.apiserver.http import exposition
 
         return exposition.text(self)

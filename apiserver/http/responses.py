@@ -9,8 +9,8 @@ import orjson
 from aiohttp import web
 from multidict import CIMultiDict
 
-from inkube.apiserver.answers import Answer
-from inkube.apiserver.negotiation import JSON, Form
+from inkube.apiserver.http.answers import Answer
+from inkube.apiserver.http.negotiation import JSON, Form
 from inkube.schemas import warningtexts
 from inkube.schemas.status import StatusError
 
@@ -45,7 +45,7 @@ def render(value: Any, form: Form, *, code: int = 200, warnings: Collection[str]
     """A JSON value in the form the client asked for."""
     if form.media == JSON:
         return data(encode(value, pretty=form.pretty), code=code, warnings=warnings)
-    from inkube.apiserver import yamls  # with libyaml, at the first answer in YAML
+    from inkube.apiserver.http import yamls
 
     response = data(yamls.write(value), code=code, warnings=warnings)
     response.headers["Content-Type"] = form.media

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 
-from inkube.apiserver.metrics import BUCKETS, LABELS, Metrics
+from inkube.apiserver.http.metrics import BUCKETS, LABELS, Metrics
 
 
 def text(metrics: Metrics) -> bytes:
