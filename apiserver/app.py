@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from aiohttp import web
 
-from inkube.apiserver import tables
 from inkube.apiserver.auth.access import Access
-from inkube.apiserver.handlers import Exchange, Handlers
+from inkube.apiserver.handlers import tables
+from inkube.apiserver.handlers.verbs import Exchange, Handlers
 from inkube.apiserver.http import negotiation, requests, responses
 from inkube.apiserver.http.answers import Answer
 from inkube.apiserver.http.cors import Origins

@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 
+from inkube.apiserver.handlers.rendering import data_of
 from inkube.apiserver.http.bodies import Patch
 from inkube.apiserver.http.options import DeleteOptions, read_delete_options
 from inkube.apiserver.registry import changes, conversions, intake, listing
@@ -12,7 +13,6 @@ from inkube.apiserver.registry.calls import Call, User, WriteOptions
 from inkube.apiserver.registry.listing import ListOptions
 from inkube.apiserver.registry.registry import Outcome, Registry
 from inkube.apiserver.registry.resources import Resources
-from inkube.apiserver.rendering import data_of
 from inkube.apiserver.watch import SLOW, Watcher, bookmark, copy_of, last_state, too_old
 from inkube.controllers.client import Event, Object, ObjectList, PatchType, Selection
 from inkube.schemas import status

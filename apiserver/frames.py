@@ -7,10 +7,10 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver import tables
+from inkube.apiserver.handlers import tables
+from inkube.apiserver.handlers.rendering import data_of, value_of
 from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.registry.identity import Identity
-from inkube.apiserver.rendering import data_of, value_of
 from inkube.apiserver.watch import Watcher, bookmark, last_state
 from inkube.schemas.status import StatusError
 from inkube.storage.entry import Change, Entry

@@ -5,7 +5,7 @@ Follows pkg/registry/core/namespace/storage (FinalizeREST).
 
 from aiohttp import web
 
-from inkube.apiserver.handlers import Exchange, Handlers
+from inkube.apiserver.handlers.verbs import Exchange, Handlers
 from inkube.schemas import status
 
 

@@ -14,7 +14,7 @@ from inkube.apiserver.auth.attributes import Attributes
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.auth.serviceaccounts import AUDIENCES, TokenRefused
-from inkube.apiserver.handlers import Exchange
+from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http import bodies, responses
 from inkube.apiserver.http.options import manager_name, read_write_options
 from inkube.apiserver.registry import intake, ownership

@@ -12,8 +12,8 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from inkube.apiserver import tables
-from inkube.apiserver.handlers import Exchange
+from inkube.apiserver.handlers import tables
+from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http import bodies, responses
 from inkube.apiserver.http.options import manager_name, read_write_options
 from inkube.apiserver.registry import changes, intake, ownership

@@ -30,7 +30,8 @@ from inkube.apiserver.catalog import LiveCatalog
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.endpoints import Endpoints, later
-from inkube.apiserver.handlers import Handlers
+from inkube.apiserver.handlers.rendering import Renderer
+from inkube.apiserver.handlers.verbs import Handlers
 from inkube.apiserver.http import bodies, logs
 from inkube.apiserver.http.cors import OriginRequest, Origins
 from inkube.apiserver.http.guards import Guard
@@ -47,7 +48,6 @@ from inkube.apiserver.registry.modules import ModuleAdmission
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resources
 from inkube.apiserver.registry.strategy import Strategy
-from inkube.apiserver.rendering import Renderer
 from inkube.apiserver.streams import Streams
 from inkube.apiserver.webhooks import MutatingWebhooks, ValidatingWebhooks
 from inkube.controllers import aggregation, crds, expiry, garbage, namespaces, policies, quotas

@@ -16,7 +16,7 @@ from aiohttp import HttpVersion11, web
 
 from inkube.apiserver.bursts import Bursts
 from inkube.apiserver.frames import Framer, Told, chunked
-from inkube.apiserver.handlers import Exchange
+from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http import negotiation, responses
 from inkube.apiserver.registry import conversions, listing
 from inkube.apiserver.registry.identity import Identity

@@ -4,7 +4,7 @@ A part of the composition root that `server` imports at the first request for on
 """
 
 from inkube.apiserver.app import SubresourceHandler
-from inkube.apiserver.handlers import Handlers
+from inkube.apiserver.handlers.verbs import Handlers
 from inkube.apiserver.namespaces import FinalizeHandler
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.registry import Registry

@@ -9,7 +9,7 @@ from typing import Any
 from aiohttp import web
 
 from inkube.apiserver.auth.serviceaccounts import AUDIENCES, ISSUER, ServiceAccountTokens
-from inkube.apiserver.handlers import Exchange
+from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http import bodies, responses
 from inkube.apiserver.http.options import read_write_options
 from inkube.apiserver.registry.admission import Attributes

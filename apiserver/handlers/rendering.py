@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver import tables
+from inkube.apiserver.handlers import tables
 from inkube.apiserver.http import responses
 from inkube.apiserver.http.answers import Answer
 from inkube.apiserver.http.negotiation import Form

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from aiohttp import web
 
+from inkube.apiserver.handlers.rendering import Renderer
 from inkube.apiserver.http import bodies, responses
 from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.http.options import (
@@ -21,7 +22,6 @@ from inkube.apiserver.http.options import (
 from inkube.apiserver.registry import changes, intake, listing
 from inkube.apiserver.registry.calls import Call, WriteOptions
 from inkube.apiserver.registry.registry import Outcome, Registry
-from inkube.apiserver.rendering import Renderer
 from inkube.schemas import status
 from inkube.schemas.definitions import Origin
 
