@@ -30,7 +30,7 @@ from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import Call, User
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resource, Resources
-from inkube.apiserver.streams import Streams
+from inkube.apiserver.watching.streams import Streams
 from inkube.schemas import status
 from inkube.schemas.golang.gotext import quote
 from inkube.storage import errors as storage_errors

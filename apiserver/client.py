@@ -13,7 +13,7 @@ from inkube.apiserver.registry.calls import Call, User, WriteOptions
 from inkube.apiserver.registry.listing import ListOptions
 from inkube.apiserver.registry.registry import Outcome, Registry
 from inkube.apiserver.registry.resources import Resources
-from inkube.apiserver.watch import SLOW, Watcher, bookmark, copy_of, last_state, too_old
+from inkube.apiserver.watching.watch import SLOW, Watcher, bookmark, copy_of, last_state, too_old
 from inkube.controllers.client import Event, Object, ObjectList, PatchType, Selection
 from inkube.schemas import status
 from inkube.schemas.meta import GVR, split_api_version

@@ -48,7 +48,7 @@ from inkube.apiserver.registry.modules import ModuleAdmission
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resources
 from inkube.apiserver.registry.strategy import Strategy
-from inkube.apiserver.streams import Streams
+from inkube.apiserver.watching.streams import Streams
 from inkube.apiserver.webhooks import MutatingWebhooks, ValidatingWebhooks
 from inkube.controllers import aggregation, crds, expiry, garbage, namespaces, policies, quotas
 from inkube.controllers.clock import SystemClock

@@ -7,10 +7,10 @@ import aiohttp
 import pytest
 
 from inkube import APIServer
-from inkube.apiserver import bursts as bursts_module
-from inkube.apiserver import frames
-from inkube.apiserver.bursts import Bursts
 from inkube.apiserver.handlers import tables
+from inkube.apiserver.watching import bursts as bursts_module
+from inkube.apiserver.watching import frames
+from inkube.apiserver.watching.bursts import Bursts
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 TABLE = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}

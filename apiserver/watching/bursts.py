@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from inkube.apiserver.frames import Told
+from inkube.apiserver.watching.frames import Told
 
 PER_READER = 50e-6  # some eight times what a write takes
 LONGEST = 0.01  # nobody is kept waiting longer, however many read

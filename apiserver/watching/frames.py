@@ -11,7 +11,7 @@ from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.rendering import data_of, value_of
 from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.registry.identity import Identity
-from inkube.apiserver.watch import Watcher, bookmark, last_state
+from inkube.apiserver.watching.watch import Watcher, bookmark, last_state
 from inkube.schemas.status import StatusError
 from inkube.storage.entry import Change, Entry
 

@@ -14,14 +14,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from aiohttp import HttpVersion11, web
 
-from inkube.apiserver.bursts import Bursts
-from inkube.apiserver.frames import Framer, Told, chunked
 from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http import negotiation, responses
 from inkube.apiserver.registry import conversions, listing
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.registry import Registry
-from inkube.apiserver.watch import Watcher, too_old
+from inkube.apiserver.watching.bursts import Bursts
+from inkube.apiserver.watching.frames import Framer, Told, chunked
+from inkube.apiserver.watching.watch import Watcher, too_old
 from inkube.schemas import status
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Change
