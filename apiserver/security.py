@@ -85,9 +85,9 @@ def _authority(
     """The authorizer and its admission; RBAC is loaded where it is wanted."""
     if options.authorization_mode != "RBAC":
         return AlwaysAllow(), (), ()
+    from inkube.apiserver.admission.createrights import CreateRights
+    from inkube.apiserver.admission.escalation import Escalation
     from inkube.apiserver.auth.rbac import RBAC
-    from inkube.apiserver.createrights import CreateRights
-    from inkube.apiserver.escalation import Escalation
 
     authorizer = RBAC(store)
     return authorizer, (CreateRights(authorizer),), (Escalation(authorizer),)

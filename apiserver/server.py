@@ -25,6 +25,9 @@ from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
 from inkube.apiserver import bootstrap, issuer, security
+from inkube.apiserver.admission.lifecycle import NamespaceLifecycle
+from inkube.apiserver.admission.limits import LimitRanger
+from inkube.apiserver.admission.quotas import QuotaAdmission
 from inkube.apiserver.app import App, Endpoint, Parts, SubresourceHandlers
 from inkube.apiserver.catalog import LiveCatalog
 from inkube.apiserver.client import InProcessClient
@@ -36,10 +39,7 @@ from inkube.apiserver.http import bodies, logs
 from inkube.apiserver.http.cors import OriginRequest, Origins
 from inkube.apiserver.http.guards import Guard
 from inkube.apiserver.http.metrics import Metrics
-from inkube.apiserver.lifecycle import NamespaceLifecycle
-from inkube.apiserver.limits import LimitRanger
 from inkube.apiserver.policies import LiveSchemas, PolicyAdmission
-from inkube.apiserver.quotas import QuotaAdmission
 from inkube.apiserver.registry.admission import Chain, Plugin
 from inkube.apiserver.registry.codec import JSONCodec
 from inkube.apiserver.registry.crds import Installer

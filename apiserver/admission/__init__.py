@@ -1,0 +1,4 @@
+"""Admission plugins that every server has: namespaces' life, limits, quotas, rights.
+
+Each is a `registry.admission.Plugin`; the composition root puts them into the chain in their order.
+"""
