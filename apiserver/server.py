@@ -39,7 +39,7 @@ from inkube.apiserver.http import bodies, logs
 from inkube.apiserver.http.cors import OriginRequest, Origins
 from inkube.apiserver.http.guards import Guard
 from inkube.apiserver.http.metrics import Metrics
-from inkube.apiserver.policies import LiveSchemas, PolicyAdmission
+from inkube.apiserver.policies.plugin import LiveSchemas, PolicyAdmission
 from inkube.apiserver.registry.admission import Chain, Plugin
 from inkube.apiserver.registry.codec import JSONCodec
 from inkube.apiserver.registry.crds import Installer

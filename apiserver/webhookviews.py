@@ -23,7 +23,7 @@ from inkube.schemas.webhooks.review import Facts, Seen
 from inkube.storage.store import BaseStore
 
 if TYPE_CHECKING:
-    from inkube.apiserver.policychecks import ResourceCheck, UserAuthorizer
+    from inkube.apiserver.policies.authorizer import ResourceCheck, UserAuthorizer
 
 Object = dict[str, Any]
 _SCALE = GVK("autoscaling", "v1", "Scale")
@@ -72,7 +72,7 @@ class Asking:
     def _conditions_hold(self, hook: Hook, seen: Seen) -> bool:
         if not hook.conditions:
             return True
-        from inkube.apiserver.policychecks import UserAuthorizer  # with CEL, when it is needed
+        from inkube.apiserver.policies.authorizer import UserAuthorizer
 
         authorizer = UserAuthorizer(self._authorizer, self.call.user)
         variables = {

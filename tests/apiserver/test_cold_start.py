@@ -45,7 +45,7 @@ LATER = (
     "inkube.apiserver.conversionwebhooks",
     "inkube.apiserver.discovery",
     "inkube.apiserver.openapi",
-    "inkube.apiserver.policyjudge",
+    "inkube.apiserver.policies.judging",
     "inkube.apiserver.webhookdispatch",
     "inkube.schemas.cel",
     "inkube.schemas.structural.compiled",

@@ -9,7 +9,7 @@ from typing import Any
 
 from inkube.apiserver.auth.attributes import Attributes as Wanted
 from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.policychecks import ResourceCheck, UserAuthorizer
+from inkube.apiserver.policies.authorizer import ResourceCheck, UserAuthorizer
 from inkube.apiserver.registry.admission import Attributes
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.resources import Resource, Resources, Served

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver.policyjudge import Bound, ConfigError
+from inkube.apiserver.policies.judging import Bound, ConfigError
 from inkube.apiserver.registry.admission import Attributes
 from inkube.schemas import status
 from inkube.schemas.golang.unmarshal import DecodeError

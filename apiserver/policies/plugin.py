@@ -15,8 +15,8 @@ from inkube.schemas.meta import GVK
 from inkube.storage.store import BaseStore
 
 if TYPE_CHECKING:
-    from inkube.apiserver.policyjudge import Judge
-    from inkube.apiserver.policymutations import Mutator
+    from inkube.apiserver.policies.judging import Judge
+    from inkube.apiserver.policies.mutating import Mutator
 
 GROUP = "admissionregistration.k8s.io"
 _JUDGING = "validatingadmissionpolicybindings"
@@ -55,13 +55,13 @@ class PolicyAdmission(Plugin):
 
     @cached_property
     def _judge(self) -> "Judge":
-        from inkube.apiserver.policyjudge import Judge
+        from inkube.apiserver.policies.judging import Judge
 
         return Judge(self._store, self._resources, self._authorizer)
 
     @cached_property
     def _mutator(self) -> "Mutator":
-        from inkube.apiserver.policymutations import Mutator
+        from inkube.apiserver.policies.mutating import Mutator
 
         return Mutator(self._store, self._resources, self._authorizer)
 
