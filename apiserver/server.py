@@ -49,7 +49,7 @@ from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resources
 from inkube.apiserver.registry.strategy import Strategy
 from inkube.apiserver.watching.streams import Streams
-from inkube.apiserver.webhooks import MutatingWebhooks, ValidatingWebhooks
+from inkube.apiserver.webhooks.plugins import MutatingWebhooks, ValidatingWebhooks
 from inkube.controllers import aggregation, crds, expiry, garbage, namespaces, policies, quotas
 from inkube.controllers.clock import SystemClock
 from inkube.controllers.manager import Manager
@@ -58,8 +58,8 @@ from inkube.storage.log import Log, MemoryLog
 from inkube.storage.store import Store
 
 if TYPE_CHECKING:
-    from inkube.apiserver.webhookcalls import WebhookCaller
-    from inkube.apiserver.webhookdispatch import Dispatcher
+    from inkube.apiserver.webhooks.caller import WebhookCaller
+    from inkube.apiserver.webhooks.dispatcher import Dispatcher
     from inkube.controllers.environment import Environment
 
 __all__ = ["APIServer", "Options"]
@@ -155,7 +155,7 @@ class APIServer:
     @cached_property
     def _dispatcher(self) -> "Dispatcher":
         """Made when the first admission webhook is to be asked."""
-        from inkube.apiserver.webhookdispatch import Dispatcher
+        from inkube.apiserver.webhooks.dispatcher import Dispatcher
 
         identity, authorizer = self.identity, self.security.authorizer
         return Dispatcher(self.store, self._caller, authorizer=authorizer, uid=identity.uid)
@@ -163,14 +163,14 @@ class APIServer:
     @cached_property
     def _caller(self) -> "WebhookCaller":
         """Made when the first webhook of any kind is known; closed after the last request."""
-        from inkube.apiserver.webhookcalls import WebhookCaller
+        from inkube.apiserver.webhooks.caller import WebhookCaller
 
         caller = WebhookCaller(self.store)
         self._outside.push_async_callback(caller.close)
         return caller
 
     def _by_webhook(self, webhook: dict[str, Any]) -> Strategy:
-        from inkube.apiserver.conversionwebhooks import WebhookStrategy
+        from inkube.apiserver.webhooks.conversion import WebhookStrategy
 
         return WebhookStrategy(webhook, self._caller, self.identity)
 

@@ -15,7 +15,7 @@ from inkube.schemas.webhooks.conversionmemo import NeededError
 from inkube.storage.entry import Change, Entry
 
 if TYPE_CHECKING:
-    from inkube.apiserver.conversionwebhooks import WebhookStrategy
+    from inkube.apiserver.webhooks.conversion import WebhookStrategy
 
 T = TypeVar("T")
 MAX_ROUNDS = 100  # each brings what the one before missed; ownership asks for one at a time
@@ -25,7 +25,7 @@ def strategy_of(resource: Resource) -> "WebhookStrategy | None":
     """The strategy where a webhook converts, None for all other kinds."""
     if not resource.definition.by_webhook:
         return None
-    from inkube.apiserver.conversionwebhooks import WebhookStrategy
+    from inkube.apiserver.webhooks.conversion import WebhookStrategy
 
     strategy = resource.strategy
     return strategy if isinstance(strategy, WebhookStrategy) else None

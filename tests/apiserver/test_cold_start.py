@@ -42,11 +42,11 @@ OUTSIDE = (
 )  # fmt: skip
 LATER = (
     "inkube.apiserver.auth.rbac",
-    "inkube.apiserver.conversionwebhooks",
+    "inkube.apiserver.webhooks.conversion",
     "inkube.apiserver.discovery",
     "inkube.apiserver.openapi",
     "inkube.apiserver.policies.judging",
-    "inkube.apiserver.webhookdispatch",
+    "inkube.apiserver.webhooks.dispatcher",
     "inkube.schemas.cel",
     "inkube.schemas.structural.compiled",
     "inkube.schemas.crds.validation",

@@ -12,8 +12,8 @@ from typing import Any
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.registry import conversions, intake
 from inkube.apiserver.registry.admission import Attributes
-from inkube.apiserver.webhookcalls import WebhookCaller
-from inkube.apiserver.webhookviews import Asking, internal
+from inkube.apiserver.webhooks.caller import WebhookCaller
+from inkube.apiserver.webhooks.views import Asking, internal
 from inkube.schemas import status
 from inkube.schemas.webhooks import review
 from inkube.schemas.webhooks.matching import Hook

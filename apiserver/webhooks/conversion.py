@@ -13,7 +13,7 @@ import orjson
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.resources import Resource
 from inkube.apiserver.registry.strategy import Strategy
-from inkube.apiserver.webhookcalls import WebhookCaller
+from inkube.apiserver.webhooks.caller import WebhookCaller
 from inkube.schemas import status
 from inkube.schemas.webhooks import conversionreview
 from inkube.schemas.webhooks.conversionmemo import ConversionMemo, NeededError

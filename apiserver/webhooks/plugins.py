@@ -12,7 +12,7 @@ from inkube.apiserver.registry.resources import Resource
 from inkube.storage.store import Store
 
 if TYPE_CHECKING:
-    from inkube.apiserver.webhookdispatch import Dispatcher
+    from inkube.apiserver.webhooks.dispatcher import Dispatcher
     from inkube.schemas.webhooks.matching import Hook
 
 _EXEMPT = frozenset(
