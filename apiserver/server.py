@@ -279,9 +279,9 @@ class APIServer:
         return OpenAPI(self.resources)
 
     def _subresources(self, handlers: Handlers) -> SubresourceHandlers:
-        from inkube.apiserver import subresources
+        from inkube.apiserver.subresources import table
 
-        return subresources.table(self.registry, handlers, self.identity, self.security)
+        return table.table(self.registry, handlers, self.identity, self.security)
 
     def kubeconfig(self) -> str:
         """A kubeconfig for this server, as YAML text."""

@@ -106,7 +106,7 @@ class Asking:
         if obj is None:
             return None
         if self._is_scale:
-            from inkube.apiserver import scale
+            from inkube.apiserver.subresources import scale
 
             return scale.to_scale(self.call, obj, lenient=True, owned=True)
         if served is self.call.served:

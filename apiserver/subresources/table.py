@@ -5,13 +5,13 @@ A part of the composition root that `server` imports at the first request for on
 
 from inkube.apiserver.app import SubresourceHandler
 from inkube.apiserver.handlers.verbs import Handlers
-from inkube.apiserver.namespaces import FinalizeHandler
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.registry import Registry
-from inkube.apiserver.reviews import Reviews
-from inkube.apiserver.scale import ScaleHandler
 from inkube.apiserver.security import Security
-from inkube.apiserver.tokenrequests import TokenRequestHandler
+from inkube.apiserver.subresources.finalize import FinalizeHandler
+from inkube.apiserver.subresources.reviews import Reviews
+from inkube.apiserver.subresources.scale import ScaleHandler
+from inkube.apiserver.subresources.tokenrequests import TokenRequestHandler
 
 
 def table(

@@ -9,7 +9,6 @@ from typing import Any
 
 from aiohttp import web
 
-from inkube.apiserver import reviewchecks
 from inkube.apiserver.auth.attributes import Attributes
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import Authorizer
@@ -20,6 +19,7 @@ from inkube.apiserver.http.options import manager_name, read_write_options
 from inkube.apiserver.registry import intake, ownership
 from inkube.apiserver.registry.calls import Call, User
 from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.subresources import reviewchecks
 from inkube.schemas import status
 
 Object = dict[str, Any]
