@@ -24,7 +24,7 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
-from inkube.apiserver import bootstrap, issuer, security
+from inkube.apiserver import bootstrap, security
 from inkube.apiserver.admission.lifecycle import NamespaceLifecycle
 from inkube.apiserver.admission.limits import LimitRanger
 from inkube.apiserver.admission.quotas import QuotaAdmission
@@ -32,7 +32,8 @@ from inkube.apiserver.app import App, Endpoint, Parts, SubresourceHandlers
 from inkube.apiserver.catalog import LiveCatalog
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.endpoints import Endpoints, later
+from inkube.apiserver.discovery import issuer
+from inkube.apiserver.discovery.endpoints import Endpoints, later
 from inkube.apiserver.handlers.rendering import Renderer
 from inkube.apiserver.handlers.verbs import Handlers
 from inkube.apiserver.http import bodies, logs
@@ -269,12 +270,12 @@ class APIServer:
         )
 
     def _discovery(self) -> Endpoint:
-        from inkube.apiserver.discovery import Discovery
+        from inkube.apiserver.discovery.groups import Discovery
 
         return Discovery(self.resources)
 
     def _openapi(self) -> Endpoint:
-        from inkube.apiserver.openapi import OpenAPI
+        from inkube.apiserver.discovery.openapi import OpenAPI
 
         return OpenAPI(self.resources)
 

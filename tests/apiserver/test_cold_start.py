@@ -43,8 +43,8 @@ OUTSIDE = (
 LATER = (
     "inkube.apiserver.auth.rbac",
     "inkube.apiserver.webhooks.conversion",
-    "inkube.apiserver.discovery",
-    "inkube.apiserver.openapi",
+    "inkube.apiserver.discovery.groups",
+    "inkube.apiserver.discovery.openapi",
     "inkube.apiserver.policies.judging",
     "inkube.apiserver.webhooks.dispatcher",
     "inkube.schemas.cel",

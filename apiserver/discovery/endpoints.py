@@ -7,8 +7,8 @@ from typing import Any
 
 from aiohttp import web
 
-from inkube.apiserver import issuer
 from inkube.apiserver.app import Endpoint
+from inkube.apiserver.discovery import issuer
 from inkube.apiserver.http import negotiation, responses
 from inkube.apiserver.http.metrics import Metrics
 from inkube.apiserver.http.requests import RequestInfo
