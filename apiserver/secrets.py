@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inkube.apiserver import keyfiles
+from inkube.apiserver.auth import keyfiles
 from inkube.controllers.secure import Entry
 from inkube.storage import errors
 from inkube.storage.store import Store

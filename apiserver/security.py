@@ -9,8 +9,7 @@ import ssl
 from pathlib import Path
 from typing import NamedTuple
 
-from inkube.apiserver import keyfiles, tls
-from inkube.apiserver.auth import authenticators, serviceaccounts
+from inkube.apiserver.auth import authenticators, keyfiles, serviceaccounts, tls
 from inkube.apiserver.auth.access import Access, Guarded, Open
 from inkube.apiserver.auth.attributes import ANONYMOUS
 from inkube.apiserver.auth.authenticators import Authenticator

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from inkube.apiserver import tls
+from inkube.apiserver.auth import tls
 
 _CERTIFICATE = tls.make()
 BUNDLE = base64.b64encode(_CERTIFICATE.authority).decode()
