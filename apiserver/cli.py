@@ -97,7 +97,7 @@ def _runner() -> Callable[[Coroutine[Any, Any, None]], None]:
 
 
 async def _serve(options: Options, target: Path | None) -> None:
-    from inkube.apiserver import kubeconfig
+    from inkube.apiserver.root import kubeconfig
     from inkube.apiserver.server import APIServer
 
     stop = asyncio.Event()

@@ -24,13 +24,10 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
-from inkube.apiserver import bootstrap, security
 from inkube.apiserver.admission.lifecycle import NamespaceLifecycle
 from inkube.apiserver.admission.limits import LimitRanger
 from inkube.apiserver.admission.quotas import QuotaAdmission
 from inkube.apiserver.app import App, Endpoint, Parts, SubresourceHandlers
-from inkube.apiserver.catalog import LiveCatalog
-from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import issuer
 from inkube.apiserver.discovery.endpoints import Endpoints, later
@@ -49,6 +46,9 @@ from inkube.apiserver.registry.modules import ModuleAdmission
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resources
 from inkube.apiserver.registry.strategy import Strategy
+from inkube.apiserver.root import bootstrap, security
+from inkube.apiserver.root.catalog import LiveCatalog
+from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.watching.streams import Streams
 from inkube.apiserver.webhooks.plugins import MutatingWebhooks, ValidatingWebhooks
 from inkube.controllers import aggregation, crds, expiry, garbage, namespaces, policies, quotas
@@ -134,7 +134,7 @@ class APIServer:
         await self._serve()
         await self._stack.enter_async_context(self.manager)
         if self.options.definitions:
-            from inkube.apiserver import manifests
+            from inkube.apiserver.root import manifests
 
             found = manifests.read(self.options.definitions)
             await manifests.install(self.client, found, self.settled)
@@ -178,7 +178,7 @@ class APIServer:
     @cached_property
     def environment(self) -> "Environment":
         """What kinds declared in Python work with; they are served from when it is first read."""
-        from inkube.apiserver import declared
+        from inkube.apiserver.root import declared
 
         parts = declared.Parts(
             self.options,
@@ -286,7 +286,7 @@ class APIServer:
 
     def kubeconfig(self) -> str:
         """A kubeconfig for this server, as YAML text."""
-        from inkube.apiserver import kubeconfig
+        from inkube.apiserver.root import kubeconfig
 
         guards = self.security
         authority = guards.certificate.authority if guards.certificate else b""

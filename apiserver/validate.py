@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from inkube.apiserver import manifests
+from inkube.apiserver.root import manifests
 from inkube.schemas import documents, offline
 from inkube.schemas.documents import Document
 from inkube.schemas.offline import Finding

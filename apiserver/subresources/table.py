@@ -7,7 +7,7 @@ from inkube.apiserver.app import SubresourceHandler
 from inkube.apiserver.handlers.verbs import Handlers
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.registry import Registry
-from inkube.apiserver.security import Security
+from inkube.apiserver.root.security import Security
 from inkube.apiserver.subresources.finalize import FinalizeHandler
 from inkube.apiserver.subresources.reviews import Reviews
 from inkube.apiserver.subresources.scale import ScaleHandler

@@ -8,8 +8,8 @@ Every call raises `schemas.status.StatusError` where HTTP would answer a Status.
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any
 
-from inkube.apiserver import manifests
-from inkube.apiserver.client import InProcessClient
+from inkube.apiserver.root import manifests
+from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.testing.thread import LoopThread
 from inkube.controllers.client import Event, Object, ObjectList, PatchType, Selection
 from inkube.schemas import models

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from inkube.apiserver import manifests
-from inkube.apiserver.manifests import Source
+from inkube.apiserver.root import manifests
+from inkube.apiserver.root.manifests import Source
 from inkube.apiserver.server import APIServer, Options
 from inkube.apiserver.testing.clients import AsyncClient, BlockingClient
 from inkube.apiserver.testing.log import TestLog

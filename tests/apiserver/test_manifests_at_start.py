@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from inkube import APIServer
-from inkube.apiserver.manifests import ManifestError
+from inkube.apiserver.root.manifests import ManifestError
 
 CRD = """
 apiVersion: apiextensions.k8s.io/v1

@@ -6,7 +6,7 @@ from pathlib import Path
 import kubernetes
 import pytest
 
-from inkube.apiserver import kubeconfig
+from inkube.apiserver.root import kubeconfig
 from inkube.apiserver.server import APIServer
 
 

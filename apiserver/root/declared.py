@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.registry.modules import ModuleAdmission, ModuleStrategy
 from inkube.apiserver.registry.resources import Resource, Resources
-from inkube.apiserver.secrets import StoredSecrets
+from inkube.apiserver.root.client import InProcessClient
+from inkube.apiserver.root.secrets import StoredSecrets
 from inkube.controllers.environment import Environment, Recheck
 from inkube.controllers.events import Recorder
 from inkube.controllers.kinds import KindModule

@@ -4,11 +4,11 @@ import asyncio
 from functools import partial
 from typing import Any
 
-from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.registry.crds import GROUP, PLURAL, CRDStrategy
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.apiserver.registry.strategy import BuiltinStrategy, Strategy
+from inkube.apiserver.root.client import InProcessClient
 from inkube.schemas import builtin, status
 from inkube.schemas.builtin import behaviours
 from inkube.schemas.definitions import Definition

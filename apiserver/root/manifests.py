@@ -18,7 +18,7 @@ from inkube.schemas.meta import split_api_version
 from inkube.schemas.status import StatusError
 
 if TYPE_CHECKING:
-    from inkube.apiserver.client import InProcessClient
+    from inkube.apiserver.root.client import InProcessClient
 
 Object = dict[str, Any]
 Source = Path | str | Mapping[str, Any]

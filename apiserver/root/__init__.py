@@ -1,0 +1,4 @@
+"""The parts a server is put together from: objects it starts with, declared kinds, the client.
+
+Only here and in `server` does apiserver know `controllers`. `server.APIServer` calls it.
+"""
