@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
+from inkube.apiserver.commands.export import definitions
+from inkube.apiserver.commands.validate import validate
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.definitions import definitions
-from inkube.apiserver.validate import validate
 
 LOCAL = Path("inkube.db")
 # Young objects are looked at after so many allocations. What a server keeps is bytes, which are no

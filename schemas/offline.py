@@ -1,7 +1,7 @@
 """Validation without a server: the checks that a create, or an update, would meet.
 
 CRDs are checked as such and define the kinds of the other objects. Pure: files are read by the
-caller, `apiserver.validate`.
+caller, `apiserver.commands.validate`.
 """
 
 import copy

@@ -8,8 +8,8 @@ import yaml
 from click.testing import CliRunner
 
 from inkube import APIServer
-from inkube.apiserver import definitions
 from inkube.apiserver.cli import main
+from inkube.apiserver.commands import export
 
 DOCS = Path(__file__).parents[2] / "docs" / "fields"
 MODULE = """
@@ -83,8 +83,8 @@ def test_what_cannot_be_exported_is_said(exported, module, told):
 def test_what_is_checked_in_is_what_the_code_declares():
     expected = {
         path: text
-        for definition in definitions.kinds(definitions.HOMES)
-        for path, text in definitions.pages(definition, DOCS)
+        for definition in export.kinds(export.HOMES)
+        for path, text in export.pages(definition, DOCS)
     }
     stored = {path: path.read_text() for path in DOCS.iterdir()}
     assert stored == expected, "run `make docs`"

@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from inkube.apiserver.validate import validate
+from inkube.apiserver.commands.validate import validate
 
 CRD = """\
 apiVersion: apiextensions.k8s.io/v1
