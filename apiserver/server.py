@@ -51,8 +51,8 @@ from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.watching.streams import Streams
 from inkube.apiserver.webhooks.plugins import MutatingWebhooks, ValidatingWebhooks
-from inkube.controllers import aggregation, crds, expiry, garbage, namespaces, policies, quotas
 from inkube.controllers.clock import SystemClock
+from inkube.controllers.core import aggregation, crds, expiry, garbage, namespaces, policies, quotas
 from inkube.controllers.manager import Manager
 from inkube.controllers.provisioning import options as provisioning_options
 from inkube.storage.log import Log, MemoryLog

@@ -1,6 +1,6 @@
 """ResourceQuota admission: no object beyond the counts its namespace allows.
 
-What is allowed is charged to the quota's status at once; `controllers.quotas` counts anew when
+What is allowed is charged to the quota's status at once; `controllers.core.quotas` counts anew when
 objects go. Follows apiserver/pkg/admission/plugin/resourcequota (controller.go, checkRequest).
 """
 

@@ -10,7 +10,7 @@ from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.registry import conversions
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.resources import Resource, Resources
-from inkube.controllers.policies import Known
+from inkube.controllers.core.policies import Known
 from inkube.schemas.meta import GVK
 from inkube.storage.store import BaseStore
 

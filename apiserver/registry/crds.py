@@ -1,6 +1,6 @@
 """CustomResourceDefinitions in the registry: their strategy, and the table they fill.
 
-What a CRD must look like is `schemas.crds`; when its kind is served is `controllers.crds`.
+What a CRD must look like is `schemas.crds`; when its kind is served is `controllers.core.crds`.
 """
 
 from collections.abc import Callable
@@ -72,7 +72,7 @@ class CRDStrategy(Strategy):
 
 
 class Installer:
-    """What `controllers.crds` fills: the live table, with the strategy of custom resources."""
+    """What `controllers.core.crds` fills: the live table, with the strategy of custom resources."""
 
     def __init__(self, resources: Resources, by_webhook: Callable[[Object], Strategy]) -> None:
         self._resources = resources

@@ -1,4 +1,4 @@
-"""`controllers.catalog.Catalog` over the live table and one subscription to the store.
+"""`controllers.core.catalog.Catalog` over the live table and one subscription to the store.
 
 Most objects are bound to nothing: their bytes show it, and they are not even decoded.
 """
@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from inkube.apiserver.registry.resources import Resource, Resources
-from inkube.controllers.catalog import Follower, Item, Kind, Step
+from inkube.controllers.core.catalog import Follower, Item, Kind, Step
 from inkube.schemas.meta import split_api_version
 from inkube.storage.entry import Change, Entry
 from inkube.storage.store import Store

@@ -5,8 +5,8 @@ import copy
 
 import pytest
 
-from inkube.controllers import crds as controller
 from inkube.controllers.client import Event
+from inkube.controllers.core import crds as controller
 from inkube.controllers.manager import Manager
 from inkube.schemas import crds, meta
 

@@ -5,8 +5,8 @@ Growing usage is charged by admission. Follows pkg/controller/resourcequota.
 
 from collections.abc import Callable, Iterable
 
-from inkube.controllers.catalog import Catalog, Step
 from inkube.controllers.client import Client, Object, Selection
+from inkube.controllers.core.catalog import Catalog, Step
 from inkube.controllers.informer import Change, Informer, Key
 from inkube.controllers.manager import Controller, Manager, Result, Watch
 from inkube.schemas.builtin import quotas

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from inkube.controllers.catalog import Catalog, Kind, Step
 from inkube.controllers.client import Client, Object, Selection
+from inkube.controllers.core.catalog import Catalog, Kind, Step
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Manager, Result, Watch
 from inkube.schemas.clock import Clock

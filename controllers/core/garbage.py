@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from enum import Enum
 
-from inkube.controllers.catalog import Catalog, Item, Owner, Step
 from inkube.controllers.client import Client, Object
+from inkube.controllers.core.catalog import Catalog, Item, Owner, Step
 from inkube.controllers.informer import Key
 from inkube.controllers.manager import Controller, Manager, Result
 from inkube.schemas.status import StatusError
