@@ -106,10 +106,7 @@ class OpenAPI:
         media = _media_v2(request.headers.get("Accept") or "")
         if media not in self._merged:
             merged = v3.merged(each.value() for each in self._documents.values())
-            if media == negotiation.JSON:
-                body = orjson.dumps(merged)
-            else:
-                body = proto.encode(merged)
+            body = orjson.dumps(merged) if media == negotiation.JSON else proto.encode(merged)
             self._merged[media] = body, _digest(body)
         body, digest = self._merged[media]
         return _answer(request, body, digest, media=media)

@@ -1,5 +1,6 @@
-"""ValidatingAdmissionPolicy and MutatingAdmissionPolicy on a server: which are bound, what they say.
+"""ValidatingAdmissionPolicy and MutatingAdmissionPolicy: which are bound, and what they say.
 
-`plugin.PolicyAdmission` is the way in, an admission plugin; until the first binding is made the rest
-is not loaded. Expressions themselves are `schemas.policies`.
+In come writes as admission sees them, out come changes and refusals. `plugin.PolicyAdmission` is
+the way in; until the first binding is made the rest is not loaded. Expressions themselves are
+`schemas.policies`.
 """

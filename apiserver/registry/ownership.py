@@ -1,6 +1,7 @@
 """Who set which field: keeps metadata.managedFields true on every write.
 
-A thin bridge between calls and the pure `schemas.ownership.managedfields`; apply brings its own entries.
+A thin bridge between calls and the pure `schemas.ownership.managedfields`; apply brings its own
+entries.
 """
 
 from typing import Any

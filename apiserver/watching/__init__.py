@@ -1,5 +1,6 @@
 """Watches: from the store's changes to the frames that a client reads.
 
 `watch` decides what a watcher sees, `frames` makes bytes of it once for all, `streams` writes them
-under backpressure. `app` hands it exchanges with the verb watch; the in-process client uses `watch`.
+under backpressure. `app` hands it exchanges with the verb watch; the in-process client uses
+`watch`.
 """

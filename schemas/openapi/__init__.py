@@ -1,4 +1,5 @@
-"""OpenAPI documents of served kinds: version 3 per group and version, version 2 as JSON and protobuf.
+"""OpenAPI documents of served kinds: version 3 per group and version, version 2 merged of these.
 
-In come definitions, out come documents as plain JSON. `apiserver.discovery.groups` serves and keeps them.
+In come definitions, out come documents as plain JSON, or as the protocol buffer that kubectl asks
+for. `apiserver.discovery` serves and keeps them.
 """

@@ -1,4 +1,4 @@
-"""Names and keys of built-in kinds in the reference's words, beyond those of `schemas.metadata.names`.
+"""Names and keys of built-in kinds in the reference's words, beyond `schemas.metadata.names`.
 
 Follows apimachinery/pkg/util/validation/validation.go.
 """

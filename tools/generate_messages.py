@@ -3,7 +3,7 @@
 Every Go program that talks protobuf to a cluster carries the descriptors of its messages; they are
 read out of one. Run by hand when the Kubernetes version moves; never imported by the server:
 
-    python -m inkube.schemas.builtin.generate_messages PATH-OF-KUBECTL
+    python tools/generate_messages.py PATH-OF-KUBECTL
 
 A message is a list of `[number, member, kind, type, repeated]`. A member "" is a struct that Go
 embeds: its members are those of the outer one. Kinds are string, bytes, bool, int, double, map and
@@ -20,7 +20,7 @@ from typing import Any
 
 from inkube.schemas.builtin import types, wire
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1] / "schemas" / "builtin"
 _KINDS = {1: "double", 3: "int", 5: "int", 8: "bool", 9: "string", 11: "message", 12: "bytes"}
 _MAGIC = b"\x1f\x8b\x08"
 _PREFIXES = {
@@ -35,7 +35,7 @@ Message = list[list[Any]]
 
 
 def main(arguments: list[str]) -> None:
-    """Write the file beside this script."""
+    """Write the file beside the modules that read it."""
     found = dict(_messages(Path(arguments[0]).read_bytes()))
     known = types.table().types
     made = {name: [_member(name, row, known) for row in rows] for name, rows in found.items()}
@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> None:
     text = json.dumps({name: made[name] for name in sorted(kept)}, separators=(",", ":"))
     target = HERE / "messages.json.gz"
     target.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
-    print(f"{target}: {len(kept)} messages, {target.stat().st_size} bytes")  # noqa: T201
+    print(f"{target}: {len(kept)} messages, {target.stat().st_size} bytes")
 
 
 def _messages(program: bytes) -> Iterator[tuple[str, Message]]:

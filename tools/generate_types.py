@@ -3,7 +3,7 @@
 Run by hand when the Kubernetes version moves; never imported by the server:
 
     pip install kubernetes-validate
-    python -m inkube.schemas.builtin.generate [FOLDER-OF-JSON-SCHEMAS]
+    python tools/generate_types.py [FOLDER-OF-JSON-SCHEMAS]
 
 What the package's JSON schemas lost on their way (nullable for optional, which struct fields are
 values and which scalars pointers, the defaults of OpenAPI v3) is put back: the first by undoing it,
@@ -24,7 +24,7 @@ from inkube.schemas.builtin import resources
 RELEASE = "v1.36.0"
 PACKAGE = "kubernetes-validate"
 GENERATOR = 2
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1] / "schemas" / "builtin"
 PREFIX = "#/$defs/"
 APIEXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"
 ALWAYS = (
@@ -57,7 +57,7 @@ Facts = dict[str, dict[str, list[str]]]
 
 
 def main(arguments: list[str]) -> None:
-    """Write both files beside this script."""
+    """Write both files beside the modules that read them."""
     folder = Path(arguments[0]) if arguments else _package_folder()
     source = json.loads((folder / f"{RELEASE}-local" / "_definitions.json").read_text())["$defs"]
     names = _reachable(source)
