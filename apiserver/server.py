@@ -40,13 +40,13 @@ from inkube.apiserver.http.metrics import Metrics
 from inkube.apiserver.policies.plugin import PolicyAdmission
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Chain, Plugin
+from inkube.apiserver.registry.behaviours import Converter
 from inkube.apiserver.registry.codec import JSONCodec
 from inkube.apiserver.registry.crds import Installer
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.modules import ModuleAdmission
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resources
-from inkube.apiserver.registry.strategy import Strategy
 from inkube.apiserver.root import bootstrap, security
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.client import InProcessClient
@@ -124,7 +124,7 @@ class APIServer:
         self._outside = await self._stack.enter_async_context(contextlib.AsyncExitStack())
         self._defer_kinds()
         await bootstrap.first_objects(self.client, roles=self.options.authorization_mode == "RBAC")
-        crds.add(self.manager, Installer(self.resources, self._by_webhook))
+        crds.add(self.manager, Installer(self.resources, self._converter))
         if self.options.controllers:
             aggregation.add(self.manager, self.client)
             catalog = LiveCatalog(self.store, self.resources)
@@ -172,10 +172,10 @@ class APIServer:
         self._outside.push_async_callback(caller.close)
         return caller
 
-    def _by_webhook(self, webhook: dict[str, Any]) -> Strategy:
-        from inkube.apiserver.webhooks.conversion import WebhookStrategy
+    def _converter(self, webhook: dict[str, Any]) -> Converter:
+        from inkube.apiserver.webhooks.conversion import WebhookConverter
 
-        return WebhookStrategy(webhook, self._caller, self.identity)
+        return WebhookConverter(webhook, self._caller, self.identity)
 
     @cached_property
     def environment(self) -> "Environment":

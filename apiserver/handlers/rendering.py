@@ -60,7 +60,7 @@ def value_of(call: Call, entry: Entry) -> Object:
 
 def data_of(call: Call, entry: Entry) -> bytes:
     """The object's bytes in the call's version; the stored ones where they fit."""
-    if call.served is call.resource.storage and call.resource.is_current(entry):
+    if call.resource.shows(entry, call.served):
         return entry.data
     return orjson.dumps(value_of(call, entry))
 
@@ -84,7 +84,7 @@ def list_bytes(call: Call, page: Page) -> bytes:
 
 def _items(call: Call, entries: Sequence[Entry]) -> list[bytes]:
     since = call.resource.since
-    if call.resource.builtin:
+    if not call.resource.voice.items_have_type:
         return _bare(call, entries)
     if call.served is not call.resource.storage:
         return [data_of(call, entry) for entry in entries]

@@ -5,9 +5,10 @@ from typing import Any
 
 from aiohttp import web
 
-from inkube.apiserver.registry import intake
+from inkube.apiserver.registry import intake, voices
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.changes import Patch
+from inkube.apiserver.registry.voices import Voice
 from inkube.schemas import status
 from inkube.schemas.builtin import protobuf
 from inkube.schemas.golang import bodies
@@ -21,9 +22,6 @@ JSON = "application/json"
 _MEDIA = {JSON: "json", "application/yaml": "yaml"}
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
 PROTOBUF = "protobuf"
-_UNKNOWN_FORMAT = (
-    "the body of the request was in an unknown format - accepted media types include: "
-)
 _PATCHES = {
     "application/json-patch+json": "json",
     "application/merge-patch+json": "merge",
@@ -54,7 +52,7 @@ def media_type(request: web.BaseRequest) -> str:
     if media == _PROTOBUF:
         return PROTOBUF
     accepted = f"{JSON}, application/yaml, {_PROTOBUF}"
-    raise status.unsupported_media_type(_UNKNOWN_FORMAT + accepted)
+    raise status.unsupported_media_type(voices.UNKNOWN_FORMAT + accepted)
 
 
 def read_object(call: Call, body: bytes, media: str) -> Object:
@@ -65,36 +63,28 @@ def read_object(call: Call, body: bytes, media: str) -> Object:
     kind = call.served.kind
     if media == PROTOBUF:
         head, data = open_protobuf(body, kind)
-        intake.check_type(call, head)
+        call.resource.voice.check_type(call.served, head)
         return intake.admit(call, decode_protobuf(data, call.served.gvk), [])
     decoded = bodies.decode_object(
         body,
         "yaml" if media == "yaml" else "json",
         kind=kind,
         want_duplicates=call.options.validation != "Ignore",
-        needs_kind=not call.resource.builtin,
+        needs_kind=call.resource.voice.body_names_kind,
     )
     obj: Object = decoded.value
-    intake.check_type(call, obj)
+    call.resource.voice.check_type(call.served, obj)
     strict = call.options.validation == "Strict"
     return intake.admit(call, obj, decoded.strict_texts() if strict else decoded.duplicates)
 
 
-def patch_kind(request: web.BaseRequest, *, builtin: bool) -> str:
+def patch_kind(request: web.BaseRequest, voice: Voice) -> str:
     """Which patch the Content-Type names. Raises StatusError 415."""
     media = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     kind = _PATCHES.get(media, "")
-    if kind and (builtin or kind != "strategic"):
+    if kind in voice.patches:
         return kind
-    if builtin:
-        raise status.StatusError(
-            415,
-            status.Reason.UNSUPPORTED_MEDIA_TYPE,
-            "415: Unsupported Media Type",
-            details={},
-        )
-    accepted = ", ".join(name for name, kind in _PATCHES.items() if kind != "strategic")
-    raise status.unsupported_media_type(_UNKNOWN_FORMAT + accepted)
+    raise voice.unknown_patch(name for name, kind in _PATCHES.items() if kind in voice.patches)
 
 
 def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:

@@ -4,7 +4,8 @@ import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from inkube.apiserver.registry.resources import Resource, Served
+from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.served import Served
 
 
 class User(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from inkube.apiserver.registry import intake, ownership
+from inkube.apiserver.registry import conversions, intake, ownership
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.registry import Change
@@ -35,7 +35,7 @@ def put(call: Call, obj: Object) -> Change:
         return new
 
     unconditional = not obj["metadata"].get("resourceVersion")
-    create = call.resource.strategy.create_on_update
+    create = call.resource.behaviour.create_on_update
     return Change(transform, retry=unconditional, create=create, shares=True)
 
 
@@ -98,10 +98,7 @@ def _check_identity(call: Call, new: Object) -> None:
     """A patch may change neither apiVersion nor kind."""
     if not isinstance(new, dict):
         raise status.bad_request("a patch must leave an object")
-    if call.resource.builtin:
-        new["apiVersion"], new["kind"] = call.served.api_version, call.served.kind
-        return
-    intake.check_type(call, new)
+    call.resource.voice.check_patched_type(call.served, new)
 
 
 def apply(call: Call, body: Object, identity: Identity) -> Change:
@@ -121,8 +118,8 @@ def apply(call: Call, body: Object, identity: Identity) -> Change:
     intake.check_name(call, body)
     force = call.options.force
 
-    def transform(old: Object | None) -> Object:
-        merged = apply_rules.apply(
+    async def transform(old: Object | None) -> Object:
+        steps = apply_rules.steps(
             old,
             body,
             typed=call.served.typed,
@@ -130,7 +127,8 @@ def apply(call: Call, body: Object, identity: Identity) -> Change:
             force=force,
             versions=ownership.versions(call.resource),
         )
-        return call.resource.strategy.settle_applied(call.served, merged)
+        merged = await conversions.finish(call.resource, steps)
+        return call.resource.behaviour.decode_applied(call.served, merged)
 
     names_version = bool(body["metadata"].get("resourceVersion"))
     return Change(transform, retry=not names_version, create=not call.subresource, tracks=False)

@@ -12,9 +12,9 @@ import orjson
 
 from inkube.apiserver.registry import conversions, deletion, owners, ownership
 from inkube.apiserver.registry.admission import Attributes, Chain
+from inkube.apiserver.registry.behaviours import same
 from inkube.apiserver.registry.calls import Call, DeleteOptions
 from inkube.apiserver.registry.identity import Identity
-from inkube.apiserver.registry.strategy import same
 from inkube.schemas import fielderrors, status
 from inkube.schemas.golang import gojson, strconv
 from inkube.schemas.ownership import managedfields
@@ -128,7 +128,7 @@ class Registry:
 
     def _before_create(self, call: Call, obj: Object) -> None:
         """rest.BeforeCreate: system fields, the kind's preparation, every validation."""
-        strategy, meta = call.resource.strategy, obj["metadata"]
+        behaviour, meta = call.resource.behaviour, obj["metadata"]
         for member in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
             meta.pop(member, None)
         if call.resource.namespaced:
@@ -138,41 +138,31 @@ class Registry:
         meta["uid"] = self.identity.uid()
         meta["creationTimestamp"] = self.identity.timestamp()
         call.name = meta.get("name") or ""
-        strategy.prepare_create(call, obj)
-        found = strategy.validate(call, obj)
+        served = call.served
+        behaviour.prepare_create(served, obj)
+        found = behaviour.validate(served, obj, call.warn)
         if found:
-            raise status.invalid(strategy.error_group(call), call.resource.kind, call.name, found)
-        for warning in strategy.warnings(call, obj, None):
+            raise status.invalid(
+                behaviour.error_group(served), call.resource.kind, call.name, found
+            )
+        for warning in behaviour.warnings(obj, None, call.subresource):
             call.warn(warning)
 
     async def _track(self, call: Call, old: Object | None, obj: Object) -> None:
         """Record who set what; ownership changes nothing else of the object."""
-        if not call.resource.definition.by_webhook:
-            ownership.track(call, old, obj, self.identity.timestamp())
-            return
-        meta = dict(obj["metadata"])
+        await ownership.track(call, old, obj, self.identity.timestamp())
 
-        def track() -> None:
-            obj["metadata"] = dict(meta)
-            ownership.track(call, old, obj, self.identity.timestamp())
-
-        await conversions.settled(call.resource, track)
-
-    async def ready(self, call: Call, *entries: Entry) -> None:
-        """Fetch what a webhook has to convert before these can be viewed. Raises StatusError."""
-        if call.resource.definition.by_webhook:
-            await conversions.ready(call.resource, call.served, entries)
+    async def shown(self, call: Call, entries: list[Entry]) -> list[Entry]:
+        """The entries as the call's version shows them; to be viewed. Raises StatusError 500."""
+        if call.resource.converter is None:
+            return entries
+        return await conversions.shown(call.resource, call.served, entries)
 
     async def _stored(self, call: Call, obj: Object) -> Object:
         resource, data = call.resource, orjson.dumps(obj)
         if gojson.may_hold_floats(data):
             gojson.settle_numbers(obj)
-        if resource.definition.by_webhook:
-            stored = await conversions.settled(
-                resource, lambda: resource.strategy.to_storage(resource, obj)
-            )
-        else:
-            stored = resource.strategy.to_storage(resource, obj)
+        stored = await conversions.to_storage(resource, obj)
         size = len(data) if stored is obj else len(orjson.dumps(stored))
         if size > MAX_OBJECT:
             raise status.unknown("etcdserver: request is too large")
@@ -214,13 +204,9 @@ class Registry:
         return await self._create(call, obj, attributes)
 
     async def _update(self, call: Call, change: Change, entry: Entry) -> Outcome:
-        await self.ready(call, entry)
-        old = self.view(call, entry)
-
-        def made() -> Object | Awaitable[Object]:
-            return change.transform(old if change.shares else self.copy(call, entry))
-
-        obj = await _resolve(await conversions.settled(call.resource, made))
+        [shown] = await self.shown(call, [entry])
+        old = self.view(call, shown)
+        obj = await _resolve(change.transform(old if change.shares else self.copy(call, shown)))
         attributes = Attributes("UPDATE", call, obj, old, call.options.dry_run)
         owners.deduplicate(call, metadata(obj))
         if change.tracks:
@@ -269,7 +255,7 @@ class Registry:
         uid = meta.get("uid")
         current = entry.value["metadata"]["uid"]
         if version == 0:
-            if not resource.strategy.unconditional_update and call.subresource != "scale":
+            if not resource.behaviour.unconditional_update and call.subresource != "scale":
                 error = fielderrors.invalid(
                     "metadata.resourceVersion", 0, "must be specified for an update"
                 )
@@ -305,13 +291,15 @@ class Registry:
             meta["namespace"] = call.namespace
         else:
             meta.pop("namespace", None)
-        strategy = call.resource.strategy
-        strategy.prepare_update(call, obj, old)
-        found = strategy.validate_update(call, obj, old)
+        behaviour, served = call.resource.behaviour, call.served
+        behaviour.prepare_update(served, obj, old, call.subresource)
+        found = behaviour.validate_update(
+            served, obj, old, subresource=call.subresource, warn=call.warn
+        )
         if found:
             name = meta.get("name") or ""  # which a webhook may have changed
-            raise status.invalid(strategy.error_group(call), call.resource.kind, name, found)
-        for warning in strategy.warnings(call, obj, old):
+            raise status.invalid(behaviour.error_group(served), call.resource.kind, name, found)
+        for warning in behaviour.warnings(obj, old, call.subresource):
             call.warn(warning)
 
     def view(self, call: Call, entry: Entry) -> Object:
@@ -320,7 +308,7 @@ class Registry:
 
     def copy(self, call: Call, entry: Entry) -> Object:
         """The same as `view`, to be changed freely."""
-        if call.served is call.resource.storage and call.resource.is_current(entry):
+        if call.resource.shows(entry, call.served):
             obj: Object = orjson.loads(entry.data)
             return obj
         copied: Object = orjson.loads(orjson.dumps(call.resource.view(entry, call.served)))
@@ -331,13 +319,12 @@ class Registry:
         for _ in range(MAX_RETRIES):
             entry = self.get(call)
             deletion.check_preconditions(call, entry, options)
-            await self.ready(call, entry)
-            old = self.view(call, entry)
+            [shown] = await self.shown(call, [entry])
+            old = self.view(call, shown)
             attributes = Attributes("DELETE", call, None, old, options.dry_run, options)
             await self.chain.mutate(attributes)
             await self.chain.validate(attributes)
-            await self.ready(call, entry)
-            plan = deletion.plan(call, self.copy(call, entry), options, self.identity)
+            plan = deletion.plan(call, self.copy(call, shown), options, self.identity)
             try:
                 return await self._carry_out(call, plan, entry, dry_run=options.dry_run)
             except (storage_errors.Conflict, storage_errors.NotFound):

@@ -44,8 +44,8 @@ class InProcessClient:
     ) -> Object:
         call = self._call("get", resource, namespace, name, subresource)
         entry = self._registry.get(call)
-        await self._registry.ready(call, entry)
-        return self._registry.copy(call, entry)
+        [shown] = await self._registry.shown(call, [entry])
+        return self._registry.copy(call, shown)
 
     async def list(self, resource: GVR | str, selection: Selection = ALL) -> ObjectList:
         call = self._call("list", resource, selection.namespace)
@@ -71,17 +71,15 @@ class InProcessClient:
         """Events as they are published; every object is a copy of its own."""
         call = watcher.call
         resource, served = call.resource, call.served
-        subscription, found = await conversions.settled(resource, watcher.begin)
+        subscription, found = await watcher.begin()
         with subscription:
-            await conversions.ready(resource, served, found)
             for entry in found:
-                await self._registry.ready(call, entry)
                 yield Event("ADDED", self._copy(call, entry))
             if watcher.tells_end:
                 yield Event("BOOKMARK", bookmark(call, watcher.start, end=True))
             try:
                 async for change in subscription:
-                    await conversions.ready_changes(resource, served, [change])
+                    [change] = await conversions.shown_changes(resource, served, [change])
                     kind = watcher.type_of(change)
                     if kind == "DELETED":
                         yield Event(kind, copy_of(last_state(call, change)))
@@ -165,7 +163,7 @@ class InProcessClient:
         if found is None or served is None:
             raise status.resource_not_found()
         where = namespace if found.namespaced else ""
-        if found.plural == "namespaces" and found.builtin:
+        if found.is_namespaces:
             where = ""
         return Call(
             verb, found, served, where, name, subresource, user=CONTROLLER, manager=self._manager
@@ -175,5 +173,5 @@ class InProcessClient:
         return orjson.loads(data_of(call, entry))  # type: ignore[no-any-return]
 
     async def _result(self, call: Call, outcome: Outcome) -> Object:
-        await self._registry.ready(call, outcome.entry)
-        return self._copy(call, outcome.entry)
+        [shown] = await self._registry.shown(call, [outcome.entry])
+        return self._copy(call, shown)

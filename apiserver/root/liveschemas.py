@@ -27,9 +27,8 @@ def _known(resource: Resource | None, version: str) -> Known | None:
     if resource is None or served is None:
         return None
     schema: dict[str, Any] = served.version.schema
-    if not resource.builtin:
-        schema = {**schema, "properties": {**schema.get("properties", {}), **_envelope()}}
-    return Known(served.gvk, schema)
+    properties = {**schema.get("properties", {}), **_envelope()}
+    return Known(served.gvk, {**schema, "properties": properties})
 
 
 def _envelope() -> dict[str, Any]:

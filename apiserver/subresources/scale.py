@@ -21,13 +21,14 @@ from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.registry import Change, Outcome, Registry
 from inkube.apiserver.registry.scales import SCALE
-from inkube.schemas import fielderrors, status
+from inkube.schemas import status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin import types
 from inkube.schemas.golang import gotext
 from inkube.schemas.ownership import apply as apply_rules
 from inkube.schemas.ownership import managedfields, scalefields
 from inkube.schemas.ownership.typed import TypedSchema
+from inkube.storage.entry import Entry
 
 Object = dict[str, Any]
 _UNREGISTERED = (
@@ -53,13 +54,10 @@ class ScaleHandler:
         """Answer one request. Raises StatusError 404 where the kind has no scale."""
         call = exchange.call
         if call.served.version.scale is None:
-            if call.resource.builtin:
-                raise status.resource_not_found()
-            raise status.not_found(call.resource.group, call.resource.plural, call.name)
+            raise call.resource.voice.no_subresource(call.served.gvr, call.name)
         if call.verb == "get":
             entry = self._registry.get(call)
-            await self._registry.ready(call, entry)
-            return self._answer(exchange, self._registry.view(call, entry))
+            return await self._shown(exchange, entry)
         if call.verb == "update":
             return await self._put(exchange)
         if call.verb == "patch":
@@ -84,7 +82,7 @@ class ScaleHandler:
 
     async def _patch(self, exchange: Exchange) -> web.StreamResponse:
         call = exchange.call
-        kind = bodies.patch_kind(exchange.request, builtin=call.resource.builtin)
+        kind = bodies.patch_kind(exchange.request, call.resource.voice)
         self._options(exchange, "PatchOptions", apply=kind == "apply")
         document = bodies.decode_patch(kind, await bodies.read(exchange.request)).value
         if kind == "apply":
@@ -127,8 +125,11 @@ class ScaleHandler:
         call.manager = manager_name(call.options, exchange.request.headers.get("User-Agent", ""))
 
     async def _result(self, exchange: Exchange, outcome: Outcome) -> web.StreamResponse:
-        await self._registry.ready(exchange.call, outcome.entry)
-        return self._answer(exchange, self._registry.view(exchange.call, outcome.entry))
+        return await self._shown(exchange, outcome.entry)
+
+    async def _shown(self, exchange: Exchange, entry: Entry) -> web.StreamResponse:
+        [shown] = await self._registry.shown(exchange.call, [entry])
+        return self._answer(exchange, self._registry.view(exchange.call, shown))
 
     def _answer(self, exchange: Exchange, obj: Object) -> web.StreamResponse:
         call = exchange.call
@@ -160,13 +161,7 @@ def _check(call: Call, scale: Object) -> None:
     replicas = (scale.get("spec") or {}).get("replicas", 0)
     if replicas >= 0:
         return
-    if call.resource.builtin:
-        detail = "must be greater than or equal to 0"
-        error = fielderrors.invalid("spec.replicas", replicas, detail)
-        raise status.invalid(SCALE.group, SCALE.kind, call.name, [error])
-    path = scales.paths_of(call).spec_replicas
-    error = fielderrors.invalid(path, replicas, "should be a non-negative integer")
-    raise status.invalid(call.resource.group, call.resource.kind, call.name, [error])
+    raise call.resource.voice.negative_replicas(call.served, call.name, replicas)
 
 
 def _carried_back(call: Call, old: Object, scale: Object) -> Object:

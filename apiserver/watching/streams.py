@@ -130,12 +130,8 @@ class _Stream:
 
     async def begin(self) -> None:
         """Subscribe. Raises StatusError as `Watcher.begin`."""
-        call, begin = self._watcher.call, self._watcher.begin
-        self._subscription, found = await conversions.settled(call.resource, begin)
-        await conversions.ready(call.resource, call.served, found)
+        self._subscription, found = await self._watcher.begin()
         self._initial = self._framer.added(found)
-        if call.resource.definition.by_webhook:
-            self._initial = list(self._initial)  # conversions are kept for a moment only
 
     async def fail(self, error: status.StatusError) -> None:
         """Tell why there is nothing to tell."""
@@ -192,11 +188,11 @@ class _Stream:
 
     async def _tell(self, changes: Sequence[Change]) -> None:
         call = self._watcher.call
-        await conversions.ready_changes(call.resource, call.served, changes)
-        await self._write(self._framer.changes(changes))
+        shown = await conversions.shown_changes(call.resource, call.served, changes)
+        await self._write(self._framer.changes(shown))
 
     async def _hold(self, subscription: Subscription) -> None:
-        """Wait for changes that a webhook has to convert before they can be written."""
+        """Wait for changes that have to be converted before they can be written."""
         held: list[Change] = []
 
         def hold(changes: Sequence[Change]) -> None:
@@ -211,7 +207,7 @@ class _Stream:
     async def _follow(self, subscription: Subscription) -> None:
         """Let changes come by themselves, until the reader is slow or all is over."""
         self._woken = self._loop.create_future()
-        if self._watcher.call.resource.definition.by_webhook:
+        if self._watcher.call.resource.converter is not None:
             await self._hold(subscription)
             return
         subscription.attach(self._gather)
