@@ -1,6 +1,7 @@
-"""The HTTP application: one entry for every request, in the order of `stages`.
+"""The HTTP application: one entry for every request.
 
-    guard (Host, load) → identify → route → authorise → handle → errors become Status → log, count
+    path → guard (Host, load) → writes: origin, time → who asks, and may they → which kind
+      → which form of answer → the verb's handler; errors become a Status → count, log
 
 aiohttp's low-level server is used without its router: one path split of our own serves kinds that
 come and go. Unhandled errors answer 500 and are logged with the request id; never with a trace
@@ -12,7 +13,8 @@ import itertools
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from aiohttp import web
 
@@ -21,13 +23,13 @@ from inkube.apiserver.discovery.endpoints import Endpoint
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
 from inkube.apiserver.http import negotiation, requests, responses
-from inkube.apiserver.http.answers import Answer
 from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.deadlines import Deadlines
 from inkube.apiserver.http.guards import Guard
 from inkube.apiserver.http.metrics import Metrics
 from inkube.apiserver.http.records import RequestRecord
 from inkube.apiserver.http.requests import RequestInfo
+from inkube.apiserver.http.responses import Answer
 from inkube.apiserver.registry.calls import Call, User
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resource, Resources
@@ -44,7 +46,8 @@ _READS = frozenset({"GET", "HEAD"})
 WRITE_SECONDS = 60.0  # --request-timeout
 
 
-class Parts(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Parts:
     """What the application is made of; put together by `server`."""
 
     registry: Registry

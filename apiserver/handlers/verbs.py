@@ -11,7 +11,6 @@ from aiohttp import web
 
 from inkube.apiserver.handlers.rendering import Renderer
 from inkube.apiserver.http import bodies, responses
-from inkube.apiserver.http.answers import Answer
 from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.http.options import (
     Query,
@@ -21,6 +20,7 @@ from inkube.apiserver.http.options import (
     read_timeout,
     read_write_options,
 )
+from inkube.apiserver.http.responses import Answer
 from inkube.apiserver.registry import changes, intake, listing
 from inkube.apiserver.registry.calls import Call, WriteOptions
 from inkube.apiserver.registry.registry import Outcome, Registry
@@ -160,7 +160,7 @@ class Handlers:
         return self._renderer.page(call, page, exchange.form.without_transform())
 
     async def _delete_options(self, exchange: Exchange) -> Any:
-        body = await bodies.read_delete_options(exchange.request, exchange.call)
+        body = await bodies.read_delete_options(exchange.request)
         options, warnings = read_delete_options(exchange.query, body, lenient=exchange.lenient)
         exchange.call.timeout = read_timeout(exchange.query)
         exchange.call.options = WriteOptions(dry_run=options.dry_run)

@@ -1,6 +1,5 @@
 """Reading request bodies: size, media type, patches, DeleteOptions."""
 
-import re
 from typing import Any
 
 from aiohttp import web
@@ -108,13 +107,7 @@ def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:
     return Patch(value, decoded.duplicates)
 
 
-_UNRECOGNIZED = re.compile(
-    r"the object provided is unrecognized \(must be of type DeleteOptions\): (.*) \(.*\)", re.DOTALL
-)
-"""Where other bodies get a preface, deletions answer the decoder's own words."""
-
-
-async def read_delete_options(request: web.BaseRequest, call: Call) -> Object | None:
+async def read_delete_options(request: web.BaseRequest) -> Object | None:
     """The DeleteOptions of a body, None without one. Raises StatusError 400 or 415."""
     if not request.can_read_body:
         return None
@@ -125,10 +118,10 @@ async def read_delete_options(request: web.BaseRequest, call: Call) -> Object | 
     try:
         value = decode_kind(body, media, "DeleteOptions")
     except status.StatusError as error:
-        found = _UNRECOGNIZED.fullmatch(error.message)
-        if found is None:
+        if not error.why:
             raise
-        raise status.bad_request(found[1]) from error
+        # where other bodies get a preface, deletions answer the decoder's own words
+        raise status.bad_request(error.why) from error
     kind, version = value.get("kind"), value.get("apiVersion", "")
     if kind and kind != "DeleteOptions":
         raise status.bad_request(

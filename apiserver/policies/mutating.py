@@ -10,6 +10,7 @@ import orjson
 from inkube.apiserver.policies.judging import Bound, ConfigError
 from inkube.apiserver.registry import conversions, keys
 from inkube.apiserver.registry.admission import Attributes
+from inkube.apiserver.registry.calls import Call
 from inkube.schemas import status
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.policies.mutating import MutatingPolicy, MutationError
@@ -35,7 +36,7 @@ class Mutator(Bound):
                 await self._change(policy, binding, attributes, version)
             except (ConfigError, MutationError, DecodeError) as error:
                 if not policy.ignores_failures:
-                    raise _refusal(attributes, (policy, binding), error) from error
+                    raise _refusal(attributes.call, policy, binding, error) from error
 
     async def _change(
         self, policy: MutatingPolicy, binding: Object, attributes: Attributes, version: str
@@ -58,10 +59,9 @@ class Mutator(Bound):
 
 
 def _refusal(
-    attributes: Attributes, source: tuple[CompiledPolicy, Object], error: Exception
+    call: Call, policy: CompiledPolicy, binding: Object, error: Exception
 ) -> status.StatusError:
     """403 with the reason Invalid, as the reference has it."""
-    call, (policy, binding) = attributes.call, source
     name = binding["metadata"]["name"]
     text = f"policy '{policy.name}' with binding '{name}' denied request: {error}"
     refusal = status.forbidden(call.resource.group, call.resource.plural, call.name, text)

@@ -1,6 +1,6 @@
 """How each kind of update makes the new object: PUT, the three patches, apply.
 
-Each function returns a `registry.Change`; HTTP and the in-process client use the same ones.
+Each function returns an `Update` of the registry; HTTP and the in-process client use the same ones.
 """
 
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ import orjson
 from inkube.apiserver.registry import conversions, intake, ownership
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.identity import Identity
-from inkube.apiserver.registry.registry import Change
+from inkube.apiserver.registry.registry import Update
 from inkube.schemas import status
 from inkube.schemas.golang import bodies as decoding
 from inkube.schemas.golang.unmarshal import cannot_unmarshal
@@ -26,7 +26,7 @@ class Patch(NamedTuple):
     duplicates: list[str]
 
 
-def put(call: Call, obj: Object) -> Change:
+def put(call: Call, obj: Object) -> Update:
     """Replace by a body that passed `intake.admit`."""
     fresh = orjson.dumps(obj)
 
@@ -36,10 +36,10 @@ def put(call: Call, obj: Object) -> Change:
 
     unconditional = not obj["metadata"].get("resourceVersion")
     create = call.resource.behaviour.create_on_update
-    return Change(transform, retry=unconditional, create=create, shares=True)
+    return Update(transform, retry=unconditional, create=create, shares=True)
 
 
-def put_status(obj: Object) -> Change:
+def put_status(obj: Object) -> Update:
     """Replace metadata and status by those of an object; the rest stays the stored one's."""
     fresh = orjson.dumps({name: obj[name] for name in ("metadata", "status") if name in obj})
 
@@ -48,10 +48,10 @@ def put_status(obj: Object) -> Change:
         kept = {name: value for name, value in old.items() if name != "status"}
         return {**kept, **orjson.loads(fresh)}
 
-    return Change(transform, retry=not obj["metadata"].get("resourceVersion"), shares=True)
+    return Update(transform, retry=not obj["metadata"].get("resourceVersion"), shares=True)
 
 
-def patch(call: Call, kind: str, document: Patch) -> Change:
+def patch(call: Call, kind: str, document: Patch) -> Update:
     """A `json`, `merge` or `strategic` patch."""
     body = document.value
 
@@ -65,7 +65,7 @@ def patch(call: Call, kind: str, document: Patch) -> Change:
         intake.check_name(call, new)
         return new
 
-    return Change(transform, retry=not _names_version(kind, body))
+    return Update(transform, retry=not _names_version(kind, body))
 
 
 def patched(call: Call, kind: str, old: Object, body: Any) -> Object:
@@ -101,7 +101,7 @@ def _check_identity(call: Call, new: Object) -> None:
     call.resource.voice.check_patched_type(call.served, new)
 
 
-def apply(call: Call, body: Object, identity: Identity) -> Change:
+def apply(call: Call, body: Object, identity: Identity) -> Update:
     """Server-side apply of a decoded body. Raises StatusError 400 when it names another object."""
     if "apiVersion" not in body and "kind" not in body:
         raise status.bad_request("invalid object type: /, Kind=")
@@ -131,10 +131,10 @@ def apply(call: Call, body: Object, identity: Identity) -> Change:
         return call.resource.behaviour.decode_applied(call.served, merged)
 
     names_version = bool(body["metadata"].get("resourceVersion"))
-    return Change(transform, retry=not names_version, create=not call.subresource, tracks=False)
+    return Update(transform, retry=not names_version, create=not call.subresource, tracks=False)
 
 
-def from_patch(call: Call, kind: str, document: Patch, identity: Identity) -> Change:
+def from_patch(call: Call, kind: str, document: Patch, identity: Identity) -> Update:
     """The change a decoded PATCH asks for. Raises StatusError 400."""
     if kind == "apply":
         return apply(call, document.value, identity)

@@ -1,8 +1,10 @@
 """The generic registry: create, get, update, delete of any kind, over one store.
 
 Every write of every client passes here, in this order: transform (body, patch or apply) →
-admission.mutate → ownership of fields → prepare → validate → admission.validate → store. A dry run
-is another store, not another path. Follows apiserver/pkg/registry/generic/registry/store.go.
+ownership of fields → admission.mutate → the behaviour's prepare and validate → admission.validate →
+store. A dry run is another store, not another path. What has to be converted is awaited before the
+transform (what is stored) and before the store (what is to be). Follows
+apiserver/pkg/registry/generic/registry/store.go.
 """
 
 from collections.abc import Awaitable, Callable
@@ -10,7 +12,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from inkube.apiserver.registry import conversions, deletion, owners, ownership
+from inkube.apiserver.registry import conversions, deletion, ownerreferences, ownership
 from inkube.apiserver.registry.admission import Attributes, Chain
 from inkube.apiserver.registry.behaviours import same
 from inkube.apiserver.registry.calls import Call, DeleteOptions
@@ -40,7 +42,7 @@ class Outcome(NamedTuple):
     changed: bool = True
 
 
-class Change(NamedTuple):
+class Update(NamedTuple):
     """How an update makes the new object from the old one (None: there is none).
 
     `retry` says whether a lost race may be tried again with the newer object.
@@ -84,7 +86,7 @@ class Registry:
         if call.resource.definition.terminating:
             why = "create not allowed while custom resource definition is terminating"
             raise status.forbidden(call.resource.group, call.resource.plural, call.name, why)
-        owners.deduplicate(call, meta)
+        ownerreferences.deduplicate(call, meta)
         await self._track(call, None, obj)
         return await self._create(call, obj, attributes)
 
@@ -168,7 +170,7 @@ class Registry:
             raise status.unknown("etcdserver: request is too large")
         return stored
 
-    async def update(self, call: Call, change: Change) -> Outcome:
+    async def update(self, call: Call, change: Update) -> Outcome:
         """Replace what is stored by what `change` makes of it."""
         await self._turns.stage()
         for _ in range(MAX_RETRIES):
@@ -186,7 +188,7 @@ class Registry:
                     ) from error
         raise status.conflict(call.resource.group, call.resource.plural, call.name)
 
-    async def _update_missing(self, call: Call, change: Change) -> Outcome:
+    async def _update_missing(self, call: Call, change: Update) -> Outcome:
         if not change.create:
             raise status.not_found(call.resource.group, call.resource.plural, call.name)
         obj = await _resolve(change.transform(None))
@@ -203,12 +205,12 @@ class Registry:
             await self._track(call, None, obj)
         return await self._create(call, obj, attributes)
 
-    async def _update(self, call: Call, change: Change, entry: Entry) -> Outcome:
+    async def _update(self, call: Call, change: Update, entry: Entry) -> Outcome:
         [shown] = await self.shown(call, [entry])
         old = self.view(call, shown)
         obj = await _resolve(change.transform(old if change.shares else self.copy(call, shown)))
         attributes = Attributes("UPDATE", call, obj, old, call.options.dry_run)
-        owners.deduplicate(call, metadata(obj))
+        ownerreferences.deduplicate(call, metadata(obj))
         if change.tracks:
             await self._track(call, old, obj)
         await self._mutate(attributes)
@@ -227,7 +229,7 @@ class Registry:
         warning = managedfields.admitted(sent, obj)
         if warning:
             attributes.call.warn(warning)
-        owners.deduplicate(attributes.call, obj["metadata"], admitted=True)
+        ownerreferences.deduplicate(attributes.call, obj["metadata"], admitted=True)
 
     async def _store_changed(self, call: Call, obj: Object, entry: Entry) -> Outcome:
         store = self._dry if call.options.dry_run else self.store

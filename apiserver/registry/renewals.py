@@ -7,7 +7,7 @@ from inkube.storage.entry import Entry
 
 Object = dict[str, Any]
 VERDICTS = 65_536  # some 100 bytes each
-KEPT = 64  # decoded objects; who shows one asks for it a few times in a row
+KEPT = 16  # decoded objects; who shows one asks for it a few times in a row
 
 
 class Renewals:

@@ -19,7 +19,7 @@ from inkube.apiserver.http.options import manager_name, read_write_options
 from inkube.apiserver.registry import changes, intake, ownership, scales
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.identity import Identity
-from inkube.apiserver.registry.registry import Change, Outcome, Registry
+from inkube.apiserver.registry.registry import Outcome, Registry, Update
 from inkube.apiserver.registry.scales import SCALE
 from inkube.schemas import status
 from inkube.schemas.builtin import decoding as builtin_decoding
@@ -91,7 +91,7 @@ class ScaleHandler:
             change = self._change(call, lambda old: _patched(call, kind, old, document))
         return await self._result(exchange, await self._registry.update(call, change))
 
-    def _change(self, call: Call, make: Callable[[Object], Object], *, own: bool = True) -> Change:
+    def _change(self, call: Call, make: Callable[[Object], Object], *, own: bool = True) -> Update:
         """An update of the object's replicas by what `make` makes of the object.
 
         `own` says whether ownership still has to be tracked on the Scale.
@@ -105,7 +105,7 @@ class ScaleHandler:
                 self._track(call, old, scale)
             return _carried_back(call, old, scale)
 
-        return Change(transform, retry=True, tracks=False)
+        return Update(transform, retry=True, tracks=False)
 
     def _track(self, call: Call, old: Object, scale: Object) -> None:
         writer = ownership.writer(call, self._identity.timestamp(), api_version=SCALE.api_version)

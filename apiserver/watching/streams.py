@@ -21,7 +21,7 @@ from inkube.apiserver.registry import conversions
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.watching.bursts import Bursts
-from inkube.apiserver.watching.frames import Framer, Told, chunked
+from inkube.apiserver.watching.frames import Framer, SharedFrames, chunked
 from inkube.apiserver.watching.watch import Watcher, too_old
 from inkube.schemas import status
 from inkube.storage import errors as storage_errors
@@ -223,7 +223,7 @@ class _Stream:
         if self._gathered_bytes > FULL:
             self._flush({})
 
-    def _flush(self, told: Told) -> None:
+    def _flush(self, told: SharedFrames) -> None:
         """Write what was gathered; before anything else is written, and before the end."""
         if not self._gathered:
             return

@@ -124,10 +124,14 @@ class _Apply:
     def adopt(self, managed: Managed) -> Steps[None]:
         """Give what nobody owns yet to a manager of its own, before the first apply."""
         writer = self.writer._replace(manager=BEFORE_FIRST_APPLY)
-        objects = (_empty(self.live), self.live)
         with self._typed():
             yield from managedfields.update(
-                managed, objects, typed=self.typed, writer=writer, versions=self.versions
+                managed,
+                _empty(self.live),
+                self.live,
+                typed=self.typed,
+                writer=writer,
+                versions=self.versions,
             )
 
     def run(self, managed: Managed, *, force: bool) -> Steps[Object | None]:

@@ -217,7 +217,7 @@ def track(
     if managed.owners or live is None:
         before = bare(live) if live else {**typed.empty, "apiVersion": writer.api_version}
         try:
-            yield from update(managed, (before, new), typed=typed, writer=writer, versions=versions)
+            yield from update(managed, before, new, typed=typed, writer=writer, versions=versions)
         except UntypableError:
             if _breaks(typed, managed, before, new):
                 return
@@ -280,15 +280,16 @@ def bare(obj: Object) -> Object:
 
 def update(
     managed: Managed,
-    objects: tuple[Object, Object],
+    live: Object,
+    new: Object,
     *,
     typed: TypedSchema,
     writer: Writer,
     versions: Versions | None = None,
 ) -> Steps[None]:
-    """Work a write from `objects[0]` to `objects[1]` into the owners. Raises UntypableError."""
+    """Work a write from `live` to `new` into the owners. Raises UntypableError."""
     updater = Updater(typed, writer.api_version, writer.ignored, versions)
-    owners, taken = yield from updater.updated(*objects, managed.owners)
+    owners, taken = yield from updater.updated(live, new, managed.owners)
     managed.owners = owners
     taken = fieldsets.difference(taken, STRIPPED)
     if taken:

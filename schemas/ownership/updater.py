@@ -78,7 +78,7 @@ class Updater(NamedTuple):
         """The owners after a write that changed `live` into `new`, and the fields it took."""
         others = yield from self._reconciled(live, owners)
         change = self.typed.compare(live, new).without(self.ignored)
-        others = yield from self._yielded((live, new), change, others)
+        others = yield from self._yielded(live, new, change, others)
         taken = fieldsets.union(change.modified, change.added)
         if self.ignored:
             taken = fieldsets.recursive_difference(taken, self.ignored)
@@ -106,8 +106,8 @@ class Updater(NamedTuple):
         change = self.typed.compare(live, merged).without(self.ignored)
         others = {other: owned for other, owned in owners.items() if other != manager}
         if not force and change is not UNCHANGED:
-            yield from self._refuse_conflicts((live, merged), change, others)
-        result = yield from self._yielded((live, merged), change, others)
+            yield from self._refuse_conflicts(live, merged, change, others)
+        result = yield from self._yielded(live, merged, change, others)
         if fields:
             result[manager] = owners[manager]
         unchanged = merged is live or comparison.same(live, merged)
@@ -138,22 +138,22 @@ class Updater(NamedTuple):
         return typed, (yield Wanted(obj, api_version))
 
     def _changes(
-        self, objects: tuple[Object, Object], change: Comparison, owners: Owners
+        self, live: Object, new: Object, change: Comparison, owners: Owners
     ) -> Steps[dict[str, Comparison]]:
         """The change as each version that owners wrote in sees it."""
         seen = {self.api_version: change}
         for owned in owners.values():
             if owned.api_version not in seen:
-                typed, old = yield from self._at(objects[0], owned.api_version)
-                _, new = yield from self._at(objects[1], owned.api_version)
+                typed, old = yield from self._at(live, owned.api_version)
+                _, new = yield from self._at(new, owned.api_version)
                 found = typed.compare(old, new) if typed is not self.typed else change
                 seen[owned.api_version] = found
         return seen
 
     def _refuse_conflicts(
-        self, objects: tuple[Object, Object], change: Comparison, others: Owners
+        self, live: Object, new: Object, change: Comparison, others: Owners
     ) -> Steps[None]:
-        changes = yield from self._changes(objects, change, others)
+        changes = yield from self._changes(live, new, change, others)
         found = []
         for manager, owned in others.items():
             there = changes[owned.api_version]
@@ -165,12 +165,12 @@ class Updater(NamedTuple):
             raise ConflictsError(found)
 
     def _yielded(
-        self, objects: tuple[Object, Object], change: Comparison, others: Owners
+        self, live: Object, new: Object, change: Comparison, others: Owners
     ) -> Steps[Owners]:
         """The others without what the write changed or removed; the empty ones are gone."""
         if change is UNCHANGED:
             return {manager: owned for manager, owned in others.items() if owned.fields}
-        changes = yield from self._changes(objects, change, others)
+        changes = yield from self._changes(live, new, change, others)
         result: Owners = {}
         for manager, owned in others.items():
             there = changes[owned.api_version]
