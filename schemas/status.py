@@ -177,16 +177,18 @@ def bad_request(message: str) -> StatusError:
     return StatusError(400, Reason.BAD_REQUEST, message)
 
 
-def method_not_allowed(message: str, details: Object | None = None) -> StatusError:
+def method_not_allowed() -> StatusError:
     """405: the path exists, the verb does not."""
-    return StatusError(405, Reason.METHOD_NOT_ALLOWED, message, details=details)
+    message = "the server does not allow this method on the requested resource"
+    return StatusError(405, Reason.METHOD_NOT_ALLOWED, message, details={})
 
 
 def method_not_allowed_on(group: str, resource: str, verb: str) -> StatusError:
     """405 in the words of custom resources."""
     details: Object = {"group": group, "kind": resource}
     name = quote(qualified(group, resource))
-    return method_not_allowed(f"{verb} is not supported on resources of kind {name}", details)
+    message = f"{verb} is not supported on resources of kind {name}"
+    return StatusError(405, Reason.METHOD_NOT_ALLOWED, message, details=details)
 
 
 def not_acceptable(message: str) -> StatusError:

@@ -100,8 +100,7 @@ class Endpoints:
     ) -> web.StreamResponse:
         """`/version`."""
         if info.method not in ("GET", "HEAD"):
-            message = "the server does not allow this method on the requested resource"
-            raise status.method_not_allowed(message, {})
+            raise status.method_not_allowed()
         return responses.render(version_document(), negotiation.PLAIN)
 
     async def metrics(

@@ -47,6 +47,17 @@ class Exchange(NamedTuple):
         """Whether `dryRun=true` is read as All."""
         return self.call.resource.voice.reads_dry_run_true
 
+    def read_options(self, kind: str, *, apply: bool = False) -> None:
+        """Give the call the options of a create, update or patch. Raises StatusError 422."""
+        call = self.call
+        call.options, warnings = read_write_options(
+            self.query, kind, lenient=self.lenient, apply=apply
+        )
+        call.timeout = read_timeout(self.query)
+        call.manager = manager_name(call.options, self.request.headers.get("User-Agent", ""))
+        for warning in warnings:
+            call.warn(warning)
+
 
 Handler = Callable[[Exchange], Awaitable[web.StreamResponse]]
 
@@ -85,7 +96,7 @@ class Handlers:
     async def create(self, exchange: Exchange) -> web.StreamResponse:
         """POST."""
         call = exchange.call
-        self._options(exchange, "CreateOptions")
+        exchange.read_options("CreateOptions")
         body = await bodies.read(exchange.request)
         obj = bodies.read_object(call, body, bodies.media_type(exchange.request))
         intake.check_namespace(call, obj)
@@ -96,7 +107,7 @@ class Handlers:
     async def update(self, exchange: Exchange) -> web.StreamResponse:
         """PUT."""
         call = exchange.call
-        self._options(exchange, "UpdateOptions")
+        exchange.read_options("UpdateOptions")
         if not call.name:
             raise status.bad_request("name must be provided")
         body = await bodies.read(exchange.request)
@@ -113,11 +124,11 @@ class Handlers:
         kind = bodies.patch_kind(exchange.request, call.resource.voice)
         if not call.name:
             raise status.bad_request("name must be provided")
-        self._options(exchange, "PatchOptions", apply=kind == "apply")
+        exchange.read_options("PatchOptions", apply=kind == "apply")
         body = await bodies.read(exchange.request)
         strict = call.options.validation == "Strict"
         document = bodies.decode_patch(kind, body, strict=strict)
-        change = changes.from_patch(call, kind, document, self._registry.identity)
+        change = changes.from_patch(call, kind, document, self._registry.stamps)
         outcome = await self._registry.update(call, change)
         return await self._answer(exchange, outcome)
 
@@ -170,15 +181,6 @@ class Handlers:
         for warning in warnings:
             exchange.call.warn(warning)
         return options
-
-    def _options(self, exchange: Exchange, kind: str, *, apply: bool = False) -> None:
-        call = exchange.call
-        call.options, warnings = read_write_options(
-            exchange.query, kind, lenient=exchange.lenient, apply=apply
-        )
-        call.timeout = read_timeout(exchange.query)
-        call.manager = manager_name(call.options, exchange.request.headers.get("User-Agent", ""))
-        call.warnings.extend(warnings)
 
     async def _answer(self, exchange: Exchange, outcome: Outcome) -> web.StreamResponse:
         code = 201 if outcome.created else 200

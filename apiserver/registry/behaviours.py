@@ -15,8 +15,8 @@ from typing import Any, Literal, Protocol
 
 import orjson
 
-from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.served import Served
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.schemas.builtin import behaviours as builtin
 from inkube.schemas.builtin import conversion
 from inkube.schemas.builtin import decoding as builtin_decoding
@@ -150,9 +150,9 @@ class Behaviour:
 class Builtin(Behaviour):
     """A built-in kind: what the data cannot say is in its own part."""
 
-    def __init__(self, own: builtin.Behaviour, identity: Identity) -> None:
+    def __init__(self, own: builtin.Behaviour, stamps: Stamps) -> None:
         self._own = own
-        self._identity = identity
+        self._stamps = stamps
         self.create_on_update = own.create_on_update
         self.unconditional_update = own.unconditional_update
         self.returns_deleted = own.returns_deleted
@@ -202,7 +202,7 @@ class Builtin(Behaviour):
         return self._own.warnings(obj, old)
 
     def mark_deleted(self, obj: Object) -> bool:
-        return self._own.prepare_delete(obj, self._identity.timestamp())
+        return self._own.prepare_delete(obj, self._stamps.timestamp())
 
     def may_go(self, obj: Object) -> bool:
         return self._own.may_go(obj)

@@ -2,10 +2,13 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from inkube.apiserver.registry.resources import Resource
 from inkube.apiserver.registry.served import Served
+from inkube.storage.entry import Entry
+
+Object = dict[str, Any]
 
 
 class User(NamedTuple):
@@ -71,6 +74,10 @@ class Call:
     def key(self) -> str:
         """Where the object is stored."""
         return self.resource.key(self.namespace, self.name)
+
+    def view(self, entry: Entry) -> Object:
+        """The stored object in the version of the call; shared, not to be changed."""
+        return self.resource.view(entry, self.served)
 
     def warn(self, text: str) -> None:
         """Add a Warning header, once."""

@@ -159,8 +159,7 @@ class Builtin(Voice):
         return "watch" in verbs and method != "HEAD"
 
     def method_not_allowed(self, gvr: GVR, verb: str) -> StatusError:
-        message = "the server does not allow this method on the requested resource"
-        return status.method_not_allowed(message, {})
+        return status.method_not_allowed()
 
     def no_subresource(self, gvr: GVR, name: str) -> StatusError:
         return status.resource_not_found()

@@ -125,7 +125,7 @@ class InProcessClient:
         call.options = WriteOptions(field_manager=field_manager, validation="Ignore", force=force)
         call.manager = field_manager or self._manager
         if type == "apply":
-            change = changes.apply(call, patch, self._registry.identity)
+            change = changes.apply(call, patch, self._registry.stamps)
         else:
             change = changes.patch(call, type, changes.Patch(patch, []))
         return await self._result(call, await self._registry.update(call, change))

@@ -1,4 +1,4 @@
-"""Where uids, times and random names come from: injected once, at the root."""
+"""Uids, times and generated names, which a server stamps on objects: injected once, at the root."""
 
 import math
 import os
@@ -31,7 +31,7 @@ def _random_uids() -> Iterator[str]:
             yield f"{one[:8]}-{one[8:12]}-4{one[13:16]}-{variant}{one[17:20]}-{one[20:]}"
 
 
-class Identity:
+class Stamps:
     """Clock, uid factory and name generator of one server."""
 
     def __init__(
