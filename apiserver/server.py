@@ -24,6 +24,7 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
+from inkube.apiserver.admission.declaredkinds import DeclaredKinds
 from inkube.apiserver.admission.lifecycle import NamespaceLifecycle
 from inkube.apiserver.admission.limits import LimitRanger
 from inkube.apiserver.admission.quotas import QuotaAdmission
@@ -43,7 +44,6 @@ from inkube.apiserver.registry.admission import Chain, Plugin
 from inkube.apiserver.registry.behaviours import Converter
 from inkube.apiserver.registry.codec import JSONCodec
 from inkube.apiserver.registry.crds import Installer
-from inkube.apiserver.registry.modules import ModuleAdmission
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resources
 from inkube.apiserver.registry.stamps import Stamps
@@ -115,7 +115,7 @@ class APIServer:
         codec = JSONCodec()
         self.store = await self._stack.enter_async_context(Store(self._log(), codec))
         self.security = security.build(self.options, self.store, self.stamps)
-        self._modules = ModuleAdmission(lambda: self.environment)
+        self._declared = DeclaredKinds(lambda: self.environment)
         chain = Chain(self._plugins())
         self.registry = Registry(self.store, chain, self.stamps, codec)
         self.client = InProcessClient(self.registry, self.resources)
@@ -150,7 +150,7 @@ class APIServer:
             PolicyAdmission(self.store, self.resources, self.security.authorizer),
             MutatingWebhooks(self.store, lambda: self._dispatcher),
             ValidatingWebhooks(self.store, lambda: self._dispatcher),
-            self._modules,
+            self._declared,
             *self.security.escalation,
             QuotaAdmission(self.store),
         ]
@@ -188,7 +188,7 @@ class APIServer:
             self.client,
             self.manager,
             self.resources,
-            self._modules,
+            self._declared,
             self._outside,
         )
         return declared.install(parts)

@@ -1,6 +1,6 @@
-"""Kinds declared in Python: how their functions take part in admission.
+"""DeclaredKinds admission: what kinds declared in Python do to writes of theirs beside their rules.
 
-The modules themselves are `controllers.kinds.KindModule`s; this file sees only a protocol.
+The kinds are `controllers.kinds.KindModule`s, of which this sees only a protocol.
 """
 
 from collections.abc import Callable
@@ -15,18 +15,14 @@ from inkube.schemas.fielderrors import FieldError
 Object = dict[str, Any]
 
 
-class Module(Protocol):
-    """What a kind brings along."""
+class DeclaredKind(Protocol):
+    """What a kind brings along for admission."""
 
     @property
     def definition(self) -> Definition: ...
 
     def mutate(self, obj: Object, old: Object | None) -> Object:
         """Normalise in place."""
-        ...
-
-    def validate(self, obj: Object, old: Object | None) -> list[FieldError]:
-        """Static rules."""
         ...
 
     async def check(self, obj: Object, old: Object | None, env: Any) -> list[FieldError]:
@@ -42,42 +38,42 @@ class Module(Protocol):
         ...
 
 
-class ModuleAdmission(Plugin):
-    """Runs the mutators of every module, its live checks under dry run, its deletion guards."""
+class DeclaredKinds(Plugin):
+    """Runs the mutators of every kind, its live checks under dry run, its deletion guards."""
 
     def __init__(self, environment: Callable[[], Any]) -> None:
         self._environment = environment
-        self._modules: dict[tuple[str, str], Module] = {}
+        self._kinds: dict[tuple[str, str], DeclaredKind] = {}
 
-    def add(self, module: Module) -> None:
-        """Take a kind's module in."""
-        definition = module.definition
-        self._modules[definition.group, definition.names.plural] = module
+    def add(self, kind: DeclaredKind) -> None:
+        """Take a kind in."""
+        definition = kind.definition
+        self._kinds[definition.group, definition.names.plural] = kind
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
-        return (resource.group, resource.plural) in self._modules
+        return (resource.group, resource.plural) in self._kinds
 
-    def _module(self, attributes: Attributes) -> Module:
+    def _kind(self, attributes: Attributes) -> DeclaredKind:
         resource = attributes.call.resource
-        return self._modules[resource.group, resource.plural]
+        return self._kinds[resource.group, resource.plural]
 
     async def mutate(self, attributes: Attributes) -> None:
         if attributes.object is not None and not attributes.call.subresource:
-            self._module(attributes).mutate(attributes.object, attributes.old)
+            self._kind(attributes).mutate(attributes.object, attributes.old)
             attributes.call.served.schema.default(attributes.object)
 
     async def validate(self, attributes: Attributes) -> None:
-        module, call = self._module(attributes), attributes.call
+        kind, call = self._kind(attributes), attributes.call
         if call.subresource:
             return
         env = self._environment()
         if attributes.object is None:
             assert attributes.old is not None, "a deletion has an old object"
-            errors = await module.check_delete(attributes.old, env)
+            errors = await kind.check_delete(attributes.old, env)
         elif attributes.dry_run:
-            errors = await module.check(attributes.object, attributes.old, env)
+            errors = await kind.check(attributes.object, attributes.old, env)
         else:
-            await module.persist(attributes.object)
+            await kind.persist(attributes.object)
             return
         if errors:
             raise status.invalid(call.resource.group, call.resource.kind, call.name, errors)
