@@ -13,7 +13,7 @@ them CelErrors.
 from collections.abc import Mapping
 
 from inkube.schemas.cel.declarations.decls import Decl
-from inkube.schemas.cel.declarations.env import Environment
+from inkube.schemas.cel.declarations.environment import Environment
 from inkube.schemas.cel.declarations.functions import CelError, CostExceededError, EvalError
 from inkube.schemas.cel.declarations.types import DYN, Type
 from inkube.schemas.cel.language.source import CompileError, Issue

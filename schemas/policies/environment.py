@@ -6,9 +6,9 @@ from typing import Final
 
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.decls import Decl, Field, Fields
-from inkube.schemas.cel.declarations.env import Environment, functions
-from inkube.schemas.cel.declarations.formats import FORMATS
+from inkube.schemas.cel.declarations.environment import Environment, functions
 from inkube.schemas.cel.declarations.functions import Overload
+from inkube.schemas.cel.declarations.string_formats import FORMATS
 from inkube.schemas.cel.declarations.types import Kind, Type
 from inkube.schemas.cel.library.authorizer import AUTHORIZER, RESOURCE_CHECK
 from inkube.schemas.cel.running.libraries import FUNCTIONS

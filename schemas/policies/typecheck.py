@@ -8,7 +8,7 @@ from typing import Any
 
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.decls import Decl
-from inkube.schemas.cel.declarations.schema_decls import declare
+from inkube.schemas.cel.declarations.schema_shapes import declare
 from inkube.schemas.cel.language.source import CompileError
 from inkube.schemas.cel.running.program import checked
 from inkube.schemas.policies.environment import Scope, any_params

@@ -7,7 +7,7 @@ stops at the first error; error texts are cel-go's.
 from inkube.schemas.cel.checking import validators
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.decls import Decl
-from inkube.schemas.cel.declarations.env import Environment, named_type
+from inkube.schemas.cel.declarations.environment import Environment, named_type
 from inkube.schemas.cel.declarations.functions import Overload
 from inkube.schemas.cel.declarations.types import BOOL, DYN, ERROR, INT, Kind, Type
 from inkube.schemas.cel.declarations.unify import Bindings, most_general

@@ -9,7 +9,7 @@ tell, or none. Kubernetes looks every path up in `self` without regard to its fi
 from dataclasses import dataclass, replace
 
 from inkube.schemas.cel.declarations.decls import Decl
-from inkube.schemas.cel.declarations.env import Environment
+from inkube.schemas.cel.declarations.environment import Environment
 from inkube.schemas.cel.declarations.estimates import (
     ONE,
     UNKNOWN,

@@ -17,7 +17,7 @@ from inkube.schemas.cel.declarations.estimates import (
 )
 from inkube.schemas.cel.declarations.functions import EvalError, Overload
 from inkube.schemas.cel.declarations.types import INT, LIST_DYN, LIST_STRING, STRING
-from inkube.schemas.cel.library import costs, formatting
+from inkube.schemas.cel.library import costs, string_format
 
 _SPACES: Final = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -265,7 +265,7 @@ OVERLOADS: Final[tuple[Overload, ...]] = (
         "string_format",
         (STRING, LIST_DYN),
         STRING,
-        formatting.format,
+        string_format.format,
         receiver=True,
         cost=costs.per_size(),
         estimate=costs.sized(),

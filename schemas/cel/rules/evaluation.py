@@ -12,15 +12,14 @@ from typing import Any, Final
 
 from inkube.schemas.cel.declarations.decls import Decl
 from inkube.schemas.cel.declarations.functions import CostExceededError, EvalError
-from inkube.schemas.cel.declarations.schema_decls import declare
+from inkube.schemas.cel.declarations.schema_shapes import declare
 from inkube.schemas.cel.declarations.values import NONE, Optional
-from inkube.schemas.cel.rules import messages, misfits
+from inkube.schemas.cel.rules import arrays_for_strings, messages, schema_paths
+from inkube.schemas.cel.rules.map_lists import MapList
 from inkube.schemas.cel.rules.ratcheting import Correlation, Ratchet
 from inkube.schemas.cel.rules.rule import Rule, RuleError
-from inkube.schemas.cel.running.adapting import Adapter, adapter
-from inkube.schemas.cel.running.maplists import MapList
+from inkube.schemas.cel.running.json_values import Adapter, adapter
 from inkube.schemas.cel.running.program import CALL_LIMIT
-from inkube.schemas.crds import fieldpaths
 from inkube.schemas.fielderrors import FieldError, Type
 
 OBJECT_BUDGET: Final = 10_000_000
@@ -121,8 +120,8 @@ def _field_path(spec: dict[str, Any], schema: dict[str, Any]) -> str:
     if not path:
         return ""
     try:
-        return fieldpaths.resolve(path, schema)[0]
-    except fieldpaths.InvalidPath:
+        return schema_paths.resolve(path, schema)[0]
+    except schema_paths.InvalidPath:
         return ""
 
 
@@ -199,9 +198,9 @@ class _Run:
             try:
                 self._evaluate(plan, path, values, (rule, ratchet))
             except (TypeError, AttributeError):
-                if not any(misfits.has(plan.schema, value) for value in values):
+                if not any(arrays_for_strings.has(plan.schema, value) for value in values):
                     raise
-                self._report(path, plan.type, messages.failed(misfits.ERROR, rule.name))
+                self._report(path, plan.type, messages.failed(arrays_for_strings.ERROR, rule.name))
 
     def _evaluate(
         self, plan: _Plan, path: str, values: tuple[Any, Any], judged: tuple[Rule, Ratchet]

@@ -10,10 +10,10 @@ from typing import Any, Final
 from inkube.schemas.cel.checking.estimator import estimate
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.decls import Decl
-from inkube.schemas.cel.declarations.env import Environment
+from inkube.schemas.cel.declarations.environment import Environment
 from inkube.schemas.cel.declarations.functions import CelError
 from inkube.schemas.cel.declarations.types import Type
-from inkube.schemas.cel.running.constants import may_be_refused
+from inkube.schemas.cel.running.folding import may_be_refused
 from inkube.schemas.cel.running.libraries import FUNCTIONS
 from inkube.schemas.cel.running.program import Checked, Program, ProgramError, checked
 from inkube.schemas.golang import gotext

@@ -11,10 +11,10 @@ from typing import Any, Final, NamedTuple
 
 from inkube.schemas import fielderrors
 from inkube.schemas.cel.declarations.estimates import TOP
-from inkube.schemas.cel.declarations.schema_decls import MAX_REQUEST, declare, shortest
-from inkube.schemas.cel.rules.costs import TotalCost, over_budget
+from inkube.schemas.cel.declarations.schema_shapes import MAX_REQUEST, declare, shortest
 from inkube.schemas.cel.rules.evaluation import RuleSet
 from inkube.schemas.cel.rules.rule import Rule, RuleError, go_struct
+from inkube.schemas.cel.rules.total_cost import TotalCost, over_budget
 from inkube.schemas.crds import rulechecks
 from inkube.schemas.fielderrors import FieldError, GoType
 from inkube.schemas.memo import Memo

@@ -22,9 +22,9 @@ from inkube.schemas.cel.language.ast import (
     Select,
     StructNode,
 )
-from inkube.schemas.cel.running import compile_calls, compile_flow, operators
-from inkube.schemas.cel.running.adapting import adapter
-from inkube.schemas.cel.running.constants import MISSING, fold
+from inkube.schemas.cel.running import calls, control_flow, operators
+from inkube.schemas.cel.running.folding import MISSING, fold
+from inkube.schemas.cel.running.json_values import adapter
 from inkube.schemas.cel.running.writer import DEEPEST, Code, Variable, Writer
 
 LIST_COST = 10
@@ -49,13 +49,13 @@ def raw(w: Writer, node: Node) -> Code:
         case StructNode():
             return _struct(w, node)
         case Fold():
-            return _apart(w, node, compile_flow.comprehension)
+            return _apart(w, node, control_flow.comprehension)
         case Call(function="_[_]" | "_[?_]"):
             return _index(w, node)
         case Call(function="_&&_" | "_||_" | "_?_:_" | "or" | "orValue"):
-            return _apart(w, node, compile_flow.branches)
+            return _apart(w, node, control_flow.branches)
         case Call():
-            return compile_calls.call(w, node)
+            return calls.call(w, node)
     raise AssertionError(type(node).__name__)
 
 
@@ -100,7 +100,7 @@ def _apart(w: Writer, node: Node, compile: Any) -> Code:
     if w.depth < DEEPEST:
         code: Code = compile(w, node)
         return code
-    return compile_flow.outlined(w, node)
+    return control_flow.outlined(w, node)
 
 
 def _ident(w: Writer, node: Ident) -> Code:

@@ -5,14 +5,14 @@ from functools import cached_property
 from typing import Any
 
 from inkube.schemas.cel.checking.checker import check
-from inkube.schemas.cel.declarations.env import Environment
+from inkube.schemas.cel.declarations.environment import Environment
 from inkube.schemas.cel.declarations.functions import CelError, CostExceededError, EvalError
 from inkube.schemas.cel.declarations.types import Type
 from inkube.schemas.cel.language import ast
 from inkube.schemas.cel.language.ast import Ident, Node
 from inkube.schemas.cel.language.parser import parse
 from inkube.schemas.cel.language.source import Source
-from inkube.schemas.cel.running import compile_flow, compiler
+from inkube.schemas.cel.running import compiler, control_flow
 from inkube.schemas.cel.running.writer import Module, Writer
 
 CALL_LIMIT = 1_000_000
@@ -84,7 +84,7 @@ class Program:
         except RecursionError:
             raise ProgramError("expression recursion limit exceeded: 250") from None
         names = [variable.name for variable in scope.values()]
-        text = compile_flow.function_text("run", names, writer, result)
+        text = control_flow.function_text("run", names, writer, result)
         return "\n\n\n".join([*self._module.functions, text])
 
 

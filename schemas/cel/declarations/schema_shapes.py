@@ -12,7 +12,7 @@ from typing import Any, Final
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.decls import Decl, Field, Fields
 from inkube.schemas.cel.declarations.escaping import escape
-from inkube.schemas.cel.declarations.formats import FORMATS
+from inkube.schemas.cel.declarations.string_formats import FORMATS
 
 MAX_REQUEST: Final = 3 * 1024 * 1024
 """Bytes of a request: no value is larger."""

@@ -13,8 +13,8 @@ from inkube.schemas.cel.declarations.types import Kind, Type
 from inkube.schemas.cel.declarations.values import INT_MAX, INT_MIN, equal
 from inkube.schemas.cel.language.ast import Call, Const, Node, Select
 from inkube.schemas.cel.running import compiler, operator_overloads, operators
-from inkube.schemas.cel.running.constants import MISSING, fold
-from inkube.schemas.cel.running.dispatch import dispatcher
+from inkube.schemas.cel.running.dynamic_calls import dispatcher
+from inkube.schemas.cel.running.folding import MISSING, fold
 from inkube.schemas.cel.running.writer import Code, Writer
 
 _COMPARISONS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
