@@ -6,10 +6,9 @@ stops at the first error; error texts are cel-go's.
 
 from inkube.schemas.cel.checking import validators
 from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.decls import Decl
 from inkube.schemas.cel.declarations.environment import Environment, named_type
 from inkube.schemas.cel.declarations.functions import Overload
-from inkube.schemas.cel.declarations.types import BOOL, DYN, ERROR, INT, Kind, Type
+from inkube.schemas.cel.declarations.types import BOOL, DYN, ERROR, INT, Kind, Shape, Type
 from inkube.schemas.cel.declarations.unify import Bindings, most_general
 from inkube.schemas.cel.declarations.values import type_of
 from inkube.schemas.cel.language.ast import (
@@ -325,7 +324,7 @@ class _Checker:
                 self._made_field(value, field, (shape, found))
         return types.object_of(name) if shape is None else shape.type
 
-    def _made_field(self, node: Node, field: str, known: tuple[Decl, Type]) -> None:
+    def _made_field(self, node: Node, field: str, known: tuple[Shape, Type]) -> None:
         shape, found = known
         entry = shape.fields.find(field)
         if entry is None:

@@ -8,7 +8,6 @@ tell, or none. Kubernetes looks every path up in `self` without regard to its fi
 
 from dataclasses import dataclass, replace
 
-from inkube.schemas.cel.declarations.decls import Decl
 from inkube.schemas.cel.declarations.environment import Environment
 from inkube.schemas.cel.declarations.estimates import (
     ONE,
@@ -19,7 +18,7 @@ from inkube.schemas.cel.declarations.estimates import (
     Range,
 )
 from inkube.schemas.cel.declarations.functions import Overload
-from inkube.schemas.cel.declarations.types import Kind, Type, is_optional
+from inkube.schemas.cel.declarations.types import Kind, Shape, Type, is_optional
 from inkube.schemas.cel.language.ast import (
     Call,
     Const,
@@ -75,7 +74,7 @@ def estimate(root: Node, environment: Environment) -> Range:
 
 
 class _Estimator:
-    def __init__(self, root: Decl | None) -> None:
+    def __init__(self, root: Shape | None) -> None:
         self._root = root
         self._locals: dict[str, _Known] = {}
 

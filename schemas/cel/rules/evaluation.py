@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Final
 
-from inkube.schemas.cel.declarations.decls import Decl
 from inkube.schemas.cel.declarations.functions import CostExceededError, EvalError
 from inkube.schemas.cel.declarations.schema_shapes import declare
+from inkube.schemas.cel.declarations.types import Shape
 from inkube.schemas.cel.declarations.values import NONE, Optional
 from inkube.schemas.cel.rules import arrays_for_strings, messages, schema_paths
 from inkube.schemas.cel.rules.map_lists import MapList
@@ -86,7 +86,7 @@ class _Plan:
         self.values: _Plan | None = None
         self.items: _Plan | None = None
         self._rules: list[Rule] | None = None
-        self._shape: Decl | None = None
+        self._shape: Shape | None = None
 
     @property
     def type(self) -> str:

@@ -8,9 +8,8 @@ and per selection, 10 per list and 30 per map literal, nothing for constants.
 from collections.abc import Sequence
 from typing import Any
 
-from inkube.schemas.cel.declarations.decls import Decl, Field
 from inkube.schemas.cel.declarations.functions import EvalError
-from inkube.schemas.cel.declarations.types import Kind
+from inkube.schemas.cel.declarations.types import Field, Kind, Shape
 from inkube.schemas.cel.declarations.values import NONE, Optional
 from inkube.schemas.cel.language.ast import (
     Call,
@@ -259,6 +258,6 @@ def insert(mapping: dict[Any, Any], key: Any, found: Any) -> None:
     mapping[key] = found
 
 
-def shape_scope(names: Sequence[tuple[str, Decl]]) -> dict[str, Variable]:
+def shape_scope(names: Sequence[tuple[str, Shape]]) -> dict[str, Variable]:
     """The scope at the top of a rule: variables by position."""
     return {name: Variable(f"v{place}", shape) for place, (name, shape) in enumerate(names)}

@@ -4,8 +4,7 @@
 `c` is the cost so far, `limit` its bound, checked in every turn of a loop and at the end.
 """
 
-from inkube.schemas.cel.declarations.decls import Decl
-from inkube.schemas.cel.declarations.types import Kind
+from inkube.schemas.cel.declarations.types import Kind, Shape
 from inkube.schemas.cel.language.ast import Call, Fold, Node
 from inkube.schemas.cel.running import compiler, operators
 from inkube.schemas.cel.running.writer import Code, Variable, Writer
@@ -134,7 +133,7 @@ def _loop_head(w: Writer, node: Fold, source: Code) -> str:
     return f"for {', '.join(names)} in {_sequence(w, node, source.text)}:"
 
 
-def _shapes(node: Fold, element: Decl | None) -> list[Decl | None]:
+def _shapes(node: Fold, element: Shape | None) -> list[Shape | None]:
     if len(node.variables) == 2:
         return [None, element]
     return [element if node.range.type.kind is Kind.LIST else None]

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from inkube.schemas.cel.declarations.decls import Decl
+from inkube.schemas.cel.declarations.types import Shape
 
 _LONGEST = 400
 """Characters of an inlined expression; longer ones go to a temporary (Python bounds nesting)."""
@@ -23,7 +23,7 @@ class Code(NamedTuple):
 
     text: str
     fails: bool = False
-    shape: Decl | None = None
+    shape: Shape | None = None
 
     @property
     def is_atomic(self) -> bool:
@@ -47,7 +47,7 @@ class Variable(NamedTuple):
     """A CEL variable in scope: its Python name, and its shape where known."""
 
     name: str
-    shape: Decl | None
+    shape: Shape | None
 
 
 @dataclass(slots=True, eq=False)
