@@ -13,7 +13,7 @@ from inkube.schemas.cel.language.ast import Ident, Node
 from inkube.schemas.cel.language.parser import parse
 from inkube.schemas.cel.language.source import Source
 from inkube.schemas.cel.running import compiler, control_flow
-from inkube.schemas.cel.running.writer import Module, Writer
+from inkube.schemas.cel.running.writer import FunctionWriter, Module
 
 CALL_LIMIT = 1_000_000
 """What one evaluation may cost (Kubernetes' PerCallLimit)."""
@@ -75,10 +75,10 @@ class Program:
 
     def _written(self, environment: Environment) -> str:
         scope = compiler.shape_scope(list(environment.variables.items()))
-        writer = Writer(self._module, scope)
+        writer = FunctionWriter(self._module, scope, compiler.translate)
         try:
             with writer.payment():
-                result = compiler.value(writer, self.expression.root)
+                result = writer.value(self.expression.root)
         except EvalError as error:
             raise ProgramError(str(error)) from error
         except RecursionError:
