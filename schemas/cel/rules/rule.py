@@ -1,6 +1,6 @@
 """One entry of x-kubernetes-validations, compiled: schema/cel/compilation.go upstream.
 
-`check` asks what is wrong with a rule when a CRD is created; `rules` runs it on objects.
+`validation` asks what is wrong with a rule when a CRD is created; `evaluation` runs it on objects.
 """
 
 from dataclasses import dataclass
