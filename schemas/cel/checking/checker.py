@@ -314,11 +314,10 @@ class _Checker:
         for field, value in node.fields:
             found = self.check(value)
             if shape is not None:
-                self._made_field(value, field, (shape, found))
+                self._made_field(value, field, shape, found)
         return types.object_of(name) if shape is None else shape.type
 
-    def _made_field(self, node: Node, field: str, known: tuple[Shape, Type]) -> None:
-        shape, found = known
+    def _made_field(self, node: Node, field: str, shape: Shape, found: Type) -> None:
         entry = shape.fields.find(field)
         if entry is None:
             self._report(node, f"undefined field '{field}'")

@@ -61,38 +61,22 @@ def _logical(w: FunctionWriter, node: Call) -> Code:
     leave = f"if {result}: break" if node.function == "_||_" else f"if not {result}: break"
     w.line(f"{error} = None")
     with w.level(), w.nested("while True:"):
-        may_fail = False
         for term in node.args[:-1]:
-            may_fail = _term(w, term, (result, error, leave)) or may_fail
-        _last_term(w, node.args[-1], (result, error, leave), may_fail)
+            with w.payment():
+                with w.nested("try:"):
+                    w.line(f"{result} = {_boolean(w, term).text}")
+                    w.line(leave)
+                with w.nested("except errors as x:"):
+                    w.line(f"{error} = {error} or x")
+        with w.payment():
+            with w.nested("try:"):
+                w.line(f"{result} = {_boolean(w, node.args[-1]).text}")
+            with w.nested("except errors as x:"):
+                w.line(f"raise {error} or x from None")
+            w.line(leave)
+            w.line(f"if {error} is not None: raise {error}")
         w.line("break")
     return Code(result)
-
-
-def _term(w: FunctionWriter, node: Node, names: tuple[str, str, str]) -> bool:
-    """One term in front of others; whether it may fail."""
-    result, error, leave = names
-    with w.payment():
-        with w.nested("try:"):
-            w.line(f"{result} = {_boolean(w, node).text}")
-            w.line(leave)
-        with w.nested("except errors as x:"):
-            w.line(f"{error} = {error} or x")
-    return True
-
-
-def _last_term(w: FunctionWriter, node: Node, names: tuple[str, str, str], may_fail: bool) -> None:
-    result, error, leave = names
-    with w.payment():
-        if not may_fail:
-            w.line(f"{result} = {_boolean(w, node).text}")
-            return
-        with w.nested("try:"):
-            w.line(f"{result} = {_boolean(w, node).text}")
-        with w.nested("except errors as x:"):
-            w.line(f"raise {error} or x from None")
-        w.line(leave)
-        w.line(f"if {error} is not None: raise {error}")
 
 
 def comprehension(w: FunctionWriter, node: Node) -> Code:
