@@ -34,7 +34,7 @@ GENERATE_RETRIES = 8  # as CreateWithGenerateName retries
 
 
 class Outcome(NamedTuple):
-    """What a write led to. `object` is in the version of the call; `entry` the stored state."""
+    """What a write led to; `entry` is the stored state, to be shown by `Registry.shown`."""
 
     entry: Entry
     created: bool = False
