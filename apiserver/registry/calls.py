@@ -19,6 +19,13 @@ class User(NamedTuple):
     groups: tuple[str, ...] = ()
     extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
+    def info(self) -> Object:
+        """authentication/v1 UserInfo; what is empty is left out."""
+        extra = {key: list(values) for key, values in self.extra}
+        groups = list(self.groups)
+        found = {"username": self.name, "uid": self.uid, "groups": groups, "extra": extra}
+        return {key: value for key, value in found.items() if value}
+
 
 ADMIN = User("system:admin", groups=("system:masters", "system:authenticated"))
 

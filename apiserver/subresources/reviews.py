@@ -55,7 +55,7 @@ class Reviews:
     def who_am_i(self, call: Call, obj: Object) -> Object:
         """SelfSubjectReview."""
         meta = {"creationTimestamp": self._stamps.timestamp()}
-        return _envelope(call, meta, status={"userInfo": user_info(call.user)})
+        return _envelope(call, meta, status={"userInfo": call.user.info()})
 
     def may_i(self, call: Call, obj: Object) -> Object:
         """SelfSubjectAccessReview."""
@@ -114,7 +114,7 @@ class Reviews:
             return {**obj, "status": {"user": {}, "error": str(error)}}
         told = {
             "authenticated": True,
-            "user": user_info(found.user),
+            "user": found.user.info(),
             "audiences": list(found.audiences),
         }
         return {**obj, "status": told}
@@ -138,20 +138,6 @@ class ReviewHandler:
         answer = self._review(call, obj)
         form = exchange.form.without_transform()
         return responses.render(answer, form, code=201, warnings=call.warnings)
-
-
-def user_info(user: User) -> Object:
-    """authentication/v1 UserInfo; what is empty is left out."""
-    info: Object = {}
-    if user.name:
-        info["username"] = user.name
-    if user.uid:
-        info["uid"] = user.uid
-    if user.groups:
-        info["groups"] = list(user.groups)
-    if user.extra:
-        info["extra"] = {key: list(values) for key, values in user.extra}
-    return info
 
 
 def _subject(spec: Object) -> User:

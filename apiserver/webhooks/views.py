@@ -10,7 +10,7 @@ import orjson
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.registry import conversions, keys, scales
 from inkube.apiserver.registry.admission import Attributes
-from inkube.apiserver.registry.calls import Call, DeleteOptions, User
+from inkube.apiserver.registry.calls import Call, DeleteOptions
 from inkube.apiserver.registry.served import Served
 from inkube.schemas import status
 from inkube.schemas.golang.unmarshal import DecodeError
@@ -170,7 +170,7 @@ def _facts(attributes: Attributes) -> Facts:
         name="" if call.in_collection else call.name,
         namespace=namespace,
         operation=attributes.operation,
-        user=_user(call.user),
+        user=call.user.info(),
         dry_run=attributes.dry_run,
         options=_options(attributes),
     )
@@ -184,13 +184,6 @@ def _kind(attributes: Attributes) -> GVK:
     if not call.subresource or obj is None or obj.get("kind") == call.served.kind:
         return call.served.gvk
     return GVK.of(obj.get("apiVersion", ""), obj.get("kind", ""))
-
-
-def _user(user: User) -> Object:
-    """authentication/v1 UserInfo."""
-    found: Object = {"username": user.name, "uid": user.uid, "groups": list(user.groups)}
-    found["extra"] = {key: list(values) for key, values in user.extra}
-    return {key: value for key, value in found.items() if value}
 
 
 def _options(attributes: Attributes) -> Object:
