@@ -1,15 +1,15 @@
-"""Turns: what is ready at once goes on one by one, and others get in between."""
+"""Pacer: what is ready at once goes on one by one, and others get in between."""
 
 import asyncio
 
-from inkube.controllers.turns import Turns
+from inkube.controllers.pacer import Pacer
 
 
 async def test_one_waiter_goes_on_per_turn_of_the_loop():
-    turns, order = Turns(), []
+    pacer, order = Pacer(), []
 
     async def work(number):
-        await turns.next()
+        await pacer.turn()
         order.append(number)
 
     async def request():
@@ -26,10 +26,10 @@ async def test_one_waiter_goes_on_per_turn_of_the_loop():
 
 
 async def test_a_waiter_that_gives_up_does_not_hold_up_the_others():
-    turns = Turns()
-    gone = asyncio.create_task(turns.next())
+    pacer = Pacer()
+    gone = asyncio.create_task(pacer.turn())
     await asyncio.sleep(0)
     gone.cancel()
     async with asyncio.timeout(1):
-        await turns.next()
-        await turns.next()
+        await pacer.turn()
+        await pacer.turn()

@@ -1,4 +1,4 @@
-"""Turns: many coroutines that are ready at once go on one by one, between other people's events.
+"""The pacer: coroutines that are ready at once go on one by one, between other people's events.
 
 A thousand checks may wake in the same moment; without this they would all run before the event
 loop looks at its sockets again, and every request would wait for them.
@@ -8,14 +8,14 @@ import asyncio
 from collections import deque
 
 
-class Turns:
+class Pacer:
     """A queue at the event loop's door: one waiter per turn of the loop. Bounded by its callers."""
 
     def __init__(self) -> None:
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._is_moving = False
 
-    async def next(self) -> None:
+    async def turn(self) -> None:
         """Return at one's own turn."""
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
