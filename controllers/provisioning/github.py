@@ -19,6 +19,7 @@ from inkube.controllers.checks import OutsideError, Unavailable, Unreachable
 from inkube.controllers.environment import Memo
 from inkube.controllers.provisioning import jwt, urls
 from inkube.controllers.provisioning.hosts import (
+    GITHUB,
     App,
     AppNotFound,
     InstallationNotFound,
@@ -26,10 +27,10 @@ from inkube.controllers.provisioning.hosts import (
     NotAuthorized,
     RepositoryNotFound,
     Target,
+    refusal,
 )
 from inkube.controllers.provisioning.options import GITHUB_API
 from inkube.controllers.provisioning.ssrf import Guard, GuardedResolver, refuse_literal
-from inkube.controllers.provisioning.world import GITHUB, refusal
 from inkube.schemas.clock import Clock
 
 REMEMBERED = 1024
