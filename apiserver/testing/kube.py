@@ -114,11 +114,11 @@ class AsyncKube(AsyncClient):
 
     async def settled(self, within: float = 10.0) -> None:
         """See Kube."""
-        await self._wait(self._kube.server.settled(within))
+        await self.thread.wait(self._kube.server.settled(within))
 
     async def advance(self, seconds: float) -> None:
         """See Kube."""
-        await self._wait(self._kube.move(seconds))
+        await self.thread.wait(self._kube.move(seconds))
 
     async def wait_for(self, condition: Callable[[], T | Awaitable[T]], within: float = 5.0) -> T:
         """See Kube; the condition may be a coroutine function."""
@@ -133,7 +133,7 @@ class AsyncKube(AsyncClient):
                     return answer
             if time.monotonic() > deadline:
                 raise _too_late(condition, within) from attempt.error
-            await self._wait(self._kube.newer(revision))
+            await self.thread.wait(self._kube.newer(revision))
 
 
 @contextlib.contextmanager
