@@ -76,3 +76,4 @@ async def test_closed_deadlines_leave_no_timer() -> None:
         passed = loop.create_future()
         loop.call_later(0.01, passed.set_result, None)
         await passed
+    assert not this_task().cancelling()

@@ -88,6 +88,7 @@ async def test_a_stopping_server_ends_its_watches_at_once(session, server):
     async with asyncio.timeout(2):
         await server.stop()
         await watcher.content.read()
+    assert watcher.content.at_eof()
 
 
 async def test_a_client_that_left_is_forgotten(server, session, config_map):
@@ -98,6 +99,7 @@ async def test_a_client_that_left_is_forgotten(server, session, config_map):
     async with asyncio.timeout(10):
         while server.streams.count:
             await server.client.create(config_map(f"after-{now(server)}"))
+    assert server.streams.count == 0
 
 
 async def test_a_watch_ends_when_its_time_is_over(session):
