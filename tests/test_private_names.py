@@ -3,7 +3,7 @@
 import inspect
 import re
 from pathlib import Path
-from re import _constants, _parser
+from re import _constants, _parser  # type: ignore[attr-defined] # as patterns.py does
 from typing import Any
 
 import aiohttp.web

@@ -70,7 +70,7 @@ class Calls:
 
     def watch(
         self, resource: Kind, namespace: str = "", *, resource_version: str = ""
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event, None]:
         """Every change after `resource_version`, bookmarks included."""
         selection = Selection(namespace=namespace)
         return self._client.watch(_gvr(resource), selection, resource_version=resource_version)
@@ -138,16 +138,11 @@ class AsyncClient(Face):
             while (event := await self.thread.wait(_next(events))) is not None:
                 yield event
         finally:
-            await self.thread.wait(_close(events))
+            await self.thread.wait(events.aclose())
 
 
 async def _next(events: AsyncIterator[Event]) -> Event | None:
     return await anext(events, None)
-
-
-async def _close(events: AsyncIterator[Event]) -> None:
-    assert isinstance(events, AsyncGenerator)
-    await events.aclose()
 
 
 def _gvr(resource: Kind) -> GVR:

@@ -16,6 +16,7 @@ class Endpoint:
     """An HTTPS server that answers every review with `answer`, and remembers what it was asked."""
 
     def __init__(self):
+        self.url = ""
         self.answer = {"allowed": True}
         self.heard = []
 

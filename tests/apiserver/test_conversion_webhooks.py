@@ -18,6 +18,7 @@ class Converter:
     """Moves `length` to `meters` and back; `spoil` may change what it answers."""
 
     def __init__(self):
+        self.url = ""
         self.heard = []
         self.spoil = lambda response: None
 

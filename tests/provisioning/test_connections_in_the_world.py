@@ -7,6 +7,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from worlds import PROVISIONING, caused, host, repository, told
 
+from inkube.schemas.status import StatusError
+
 
 def pem(key):
     return key.private_bytes(
@@ -174,7 +176,7 @@ async def test_a_connection_in_use_must_stay_and_names_five_users(server):
     for number in range(7):
         spec = {"connection": {"name": "conn"}, "block": {"path": f"p{number}"}}
         await server.create(repository(f"r{number}", **spec))
-    with pytest.raises(Exception, match="r0, r1, r2, r3, r4 and 2 more") as refused:
+    with pytest.raises(StatusError, match="r0, r1, r2, r3, r4 and 2 more") as refused:
         await server.delete("connections", "conn")
     assert refused.value.code == 422
     assert refused.value.details["causes"][0]["field"] == "metadata.name"

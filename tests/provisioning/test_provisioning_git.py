@@ -6,6 +6,7 @@ import threading
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import pytest
+from dulwich.refs import Ref
 from dulwich.repo import Repo
 from dulwich.server import DictBackend
 from dulwich.web import make_wsgi_chain
@@ -65,7 +66,7 @@ def origin(tmp_path):
     commit = _commit(repo)
     repo.refs[b"refs/heads/main"] = commit
     repo.refs[b"refs/heads/dev"] = commit
-    repo.refs.set_symbolic_ref(b"HEAD", b"refs/heads/main")
+    repo.refs.set_symbolic_ref(Ref(b"HEAD"), Ref(b"refs/heads/main"))
     yield repo
     repo.close()
 

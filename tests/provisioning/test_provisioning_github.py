@@ -24,6 +24,7 @@ class GitHubEmulator:
 
     def __init__(self, clock):
         self.clock = clock
+        self.url = ""
         self.apps = {"123456": KEY.public_key()}
         self.permissions = dict(GRANTED)
         self.installations = {"42": dict(GRANTED)}

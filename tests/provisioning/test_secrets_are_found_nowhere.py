@@ -120,6 +120,7 @@ class Ear:
 
     def __init__(self, session):
         self.told = {}
+        self.kept, self.reference = [], {}
         self._session = session
 
     async def ask(self, name, method, path, **options):

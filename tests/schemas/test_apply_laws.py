@@ -51,7 +51,7 @@ TYPED = TypedSchema(
         },
     }
 )
-BASE = {"items": [{"id": "base", "n": 0}], "tags": ["base"]}
+BASE: Object = {"items": [{"id": "base", "n": 0}], "tags": ["base"]}
 
 _VALUE = st.integers(0, 2)
 _ITEM = st.fixed_dictionaries({}, optional={"n": _VALUE, "m": _VALUE})
@@ -204,7 +204,7 @@ def test_an_applier_owns_just_what_it_sends(
 @settings(max_examples=100, deadline=None)
 @given(_SPEC, _SPEC)
 def test_a_merge_holds_all_that_was_applied(first: Object, second: Object) -> None:
-    live = {"apiVersion": V1, "spec": _with_base(first)}
+    live: Object = {"apiVersion": V1, "spec": _with_base(first)}
     merged = TYPED.merge(live, {"spec": second})
     assert _values(merged["spec"]) == {**_values(live["spec"]), **_values(second)}
     change = TYPED.compare(live, merged)

@@ -8,7 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from inkube.apiserver.server import APIServer
+from inkube.apiserver.server import APIServer, Options
 from inkube.controllers.clock import FakeClock
 
 USERS = """\
@@ -61,8 +61,8 @@ def clock() -> FakeClock:
 @pytest.fixture
 async def ask(token_file: Path, clock: FakeClock) -> AsyncIterator[Caller]:
     """A server under RBAC with the users admin and plain-user."""
-    options = {"token_auth_file": token_file, "authorization_mode": "RBAC", "clock": clock}
-    async with APIServer(**options) as server, aiohttp.ClientSession() as session:
+    options = Options(token_auth_file=token_file, authorization_mode="RBAC", clock=clock)
+    async with APIServer(options) as server, aiohttp.ClientSession() as session:
         yield Caller(server, session)
 
 

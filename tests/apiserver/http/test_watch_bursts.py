@@ -56,7 +56,12 @@ async def test_an_event_is_made_once_for_all_watchers_of_a_sort(
 ):
     made = []
     chunked = frames.chunked
-    monkeypatch.setattr(frames, "chunked", lambda data: made.append(data) or chunked(data))
+
+    def noted(data):
+        made.append(data)
+        return chunked(data)
+
+    monkeypatch.setattr(frames, "chunked", noted)
     labelled = config_map("b")
     labelled["metadata"]["labels"] = {"app": "a"}
     watchers = [await watch(query) for query in ("", SELECTED) for _ in range(20)]
@@ -132,7 +137,11 @@ async def test_a_change_that_cannot_be_told_ends_that_watch_alone(
 async def test_few_readers_never_wait():
     bursts, written = Bursts(), []
     for number in range(3):
-        bursts.add(lambda told, number=number: written.append(number))
+
+        def note(told, number=number):
+            written.append(number)
+
+        bursts.add(note)
         await turns(3)
         assert written[-1] == number
 
