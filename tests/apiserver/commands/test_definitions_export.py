@@ -11,7 +11,7 @@ from inkube import APIServer
 from inkube.apiserver.cli import main
 from inkube.apiserver.commands import export
 
-DOCS = Path(__file__).parents[2] / "docs" / "fields"
+DOCS = Path(__file__).parents[3] / "docs" / "fields"
 MODULE = """
 from pydantic import Field
 from inkube.schemas.models import Model, Resource

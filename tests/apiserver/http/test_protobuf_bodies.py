@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from inkube.schemas.builtin import protobuf, wire
 from inkube.schemas.meta import GVK
 
-PROTOBUF = {"Content-Type": "application/vnd.kubernetes.protobuf"}
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+OF_MODULE = pytest.mark.asyncio(loop_scope="module")
 CONFIG_MAP = GVK("", "v1", "ConfigMap")
 
 
@@ -36,30 +37,34 @@ METADATA = field(1, b"a") + field(8, b"") + field(11, field(1, b"k") + field(2, 
 RAW = field(1, METADATA) + field(2, field(1, b"key") + field(2, b"text")) + scalar(4, 1)
 
 
-async def test_a_protobuf_body_is_stored_like_any_other(ask_open) -> None:
+@OF_MODULE
+async def test_a_protobuf_body_is_stored_like_any_other(web) -> None:
     path = "/api/v1/namespaces/default/configmaps"
     body = envelope("v1", "ConfigMap", RAW)
-    code, made = await ask_open("POST", path, body, token=None, headers=PROTOBUF)
-    assert code == 201, made
+    answer = await web.ask("POST", path, body, Content_Type=PROTOBUF)
+    assert answer.code == 201, answer.body
+    made = answer.json
     assert made["data"] == {"key": "text"}
     assert made["immutable"] is True
     assert made["metadata"]["labels"] == {"k": "v"}
     assert made["metadata"]["creationTimestamp"]
 
 
+@OF_MODULE
 @pytest.mark.parametrize("cut", range(5, 40, 7))
-async def test_half_a_message_is_a_bad_request(ask_open, cut: int) -> None:
+async def test_half_a_message_is_a_bad_request(web, cut: int) -> None:
     body = envelope("v1", "ConfigMap", RAW)[:-cut]
     path = "/api/v1/namespaces/default/configmaps"
-    code, _ = await ask_open("POST", path, body, token=None, headers=PROTOBUF)
-    assert code in (400, 422)
+    answer = await web.ask("POST", path, body, Content_Type=PROTOBUF)
+    assert answer.code in (400, 422)
 
 
-async def test_custom_kinds_have_no_messages(ask_open) -> None:
+@OF_MODULE
+async def test_custom_kinds_have_no_messages(web) -> None:
     path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     body = envelope("apiextensions.k8s.io/v1", "CustomResourceDefinition", b"")
-    code, _ = await ask_open("POST", path, body, token=None, headers=PROTOBUF)
-    assert code == 415
+    answer = await web.ask("POST", path, body, Content_Type=PROTOBUF)
+    assert answer.code == 415
 
 
 @given(st.binary(max_size=64))

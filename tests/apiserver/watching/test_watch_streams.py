@@ -3,27 +3,8 @@
 import asyncio
 import json
 
-import aiohttp
-import pytest
-
-from inkube import APIServer
-
 MAPS = "/api/v1/namespaces/default/configmaps"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
-
-
-@pytest.fixture
-async def server():
-    async with APIServer() as server:
-        yield server
-
-
-@pytest.fixture
-async def session(server):
-    timeout = aiohttp.ClientTimeout(20)
-    connector = aiohttp.TCPConnector(limit=0)
-    async with aiohttp.ClientSession(server.url, timeout=timeout, connector=connector) as session:
-        yield session
 
 
 async def events(response, count):

@@ -1,21 +1,8 @@
 """What markers change about a test's server, its world and its time."""
 
-pytest_plugins = ["pytester"]
+from widgets import CRD
 
-CRD = """
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  names: {plural: widgets, kind: Widget}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-"""
+pytest_plugins = ["pytester"]
 
 
 def test_definitions_come_from_files_folders_dicts_and_settings(run, pytester):

@@ -2,30 +2,11 @@
 
 import pytest
 import yaml
+from widgets import CRD
 
 from inkube import APIServer
 from inkube.apiserver.root.manifests import ManifestError
 
-CRD = """
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  names: {plural: widgets, kind: Widget}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec:
-            type: object
-            properties: {size: {type: integer}}
-"""
 WIDGET = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: %s}\nspec: {size: %s}\n"
 WIDGETS = "example.com/v1/widgets"
 

@@ -3,10 +3,8 @@
 import asyncio
 import json
 
-import aiohttp
 import pytest
 
-from inkube import APIServer
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.watching import bursts as bursts_module
 from inkube.apiserver.watching import frames
@@ -15,19 +13,6 @@ from inkube.apiserver.watching.bursts import Bursts
 MAPS = "/api/v1/namespaces/default/configmaps"
 TABLE = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
 SELECTED = "&labelSelector=app%3Da"
-
-
-@pytest.fixture
-async def server():
-    async with APIServer() as server:
-        yield server
-
-
-@pytest.fixture
-async def session(server):
-    connector = aiohttp.TCPConnector(limit=0)
-    async with aiohttp.ClientSession(server.url, connector=connector) as session:
-        yield session
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from inkube.apiserver.pytest_plugin import MARKERS
 
 pytest_plugins = ["pytester"]
 
-PAGE = Path(__file__).parents[2] / "docs" / "pytest.md"
+PAGE = Path(__file__).parents[3] / "docs" / "pytest.md"
 
 
 def test_the_examples_of_the_page_pass(run):
