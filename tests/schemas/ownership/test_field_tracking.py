@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from inkube.schemas.ownership import fieldsets, layouts, managedfields, updater
 from inkube.schemas.ownership.managedfields import Writer
-from inkube.schemas.ownership.typed import TypedSchema
+from inkube.schemas.ownership.typed import TypedSchema, finished, relabelled
 
 Object = dict[str, Any]
 V1 = "example.com/v1"
@@ -91,7 +91,7 @@ def test_a_create_is_tracked_like_a_change_from_nothing(
     obj["metadata"] |= {"labels": {"b": "", "a": ""}} if labels else {}
     writer = _writer("maker", ignored=fieldsets.named("status"))
     general = managedfields.decode(None)
-    managedfields.update(general, ({}, obj), typed=TYPED, writer=writer)
+    finished(managedfields.update(general, {}, obj, typed=TYPED, writer=writer), relabelled)
     managedfields.track_update(None, obj, typed=TYPED, writer=writer)
     assert obj["metadata"].get("managedFields", []) == managedfields.encode(general)
 

@@ -101,9 +101,15 @@ def entry(number):
 def test_no_more_than_a_few_renewed_objects_are_kept_and_nothing_of_those_that_did_not_change():
     renewals, made = Renewals(), []
     entries = [entry(number) for number in range(3 * KEPT)]
+
+    def fresh(one):
+        made.append(one.key)
+        return {"fresh": one.key}
+
     for one in entries:
-        renewals.of(one, lambda one=one: made.append(one.key) or {"fresh": one.key})
-    assert renewals.of(entries[-1], lambda: made.append("again")) == {"fresh": entries[-1].key}
+        renewals.of(one, partial(fresh, one))
+    last = entries[-1]
+    assert renewals.of(last, partial(fresh, last)) == {"fresh": last.key}
     assert len(made) == len(entries)
     assert renewals.of(entries[0], lambda: {"fresh": "again"}) == {"fresh": "again"}
 
