@@ -23,9 +23,9 @@ from inkube.apiserver.registry.registry import Change, Outcome, Registry
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import fielderrors, status
 from inkube.schemas.builtin import decoding as builtin_decoding
-from inkube.schemas.builtin import types
 from inkube.schemas.definitions import Scale
 from inkube.schemas.golang import gotext
+from inkube.schemas.gotypes import table
 from inkube.schemas.meta import GVK
 from inkube.schemas.ownership import apply as apply_rules
 from inkube.schemas.ownership import managedfields, scalefields
@@ -43,7 +43,7 @@ _UNREGISTERED = (
 @cache
 def _typed() -> TypedSchema:
     """How fields of a Scale are owned."""
-    return TypedSchema(types.schema(SCALE), custom=False)
+    return TypedSchema(table.schema(SCALE), custom=False)
 
 
 class ScaleHandler:

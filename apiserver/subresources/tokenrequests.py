@@ -135,7 +135,7 @@ async def _read(exchange: Exchange) -> Object:
     obj = bodies.decode_kind(body, bodies.media_type(exchange.request), KIND.kind)
     builtin_decoding.check_type(obj, KIND)
     unknown: list[str] = []
-    builtin_decoding.coerce(obj, {}, KIND, unknown)
+    builtin_decoding.coerce(obj, KIND, unknown)
     validation = exchange.call.options.validation
     if unknown and validation == "Strict":
         text = decoding.strict_text(unknown)

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from inkube.schemas.builtin import columns, resources, types
+from inkube.schemas.builtin import columns, resources
 from inkube.schemas.definitions import Definition, Names, Origin, Scale, Version
+from inkube.schemas.gotypes import table
 from inkube.schemas.meta import GVK
 
 _DEPRECATED = {
@@ -97,7 +98,7 @@ def _version(resource: resources.Resource, name: str) -> LazyVersion:
     has = {sub.name for sub in resource.subresources}
     warning = _DEPRECATED.get(resource.plural, "") if not resource.group else ""
     makers: dict[str, Callable[[], Any]] = {
-        "schema": lambda: types.schema(gvk),
+        "schema": lambda: table.schema(gvk),
         "columns": lambda: columns.of(resource.group, resource.plural),
     }
     return LazyVersion(

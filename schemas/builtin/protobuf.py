@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from inkube.schemas import meta
-from inkube.schemas.builtin import types, wire
+from inkube.schemas.builtin import wire
 from inkube.schemas.builtin.wire import WireError
+from inkube.schemas.gotypes import table
 from inkube.schemas.meta import GVK
 
 __all__ = ["PREFIX", "WireError", "can_decode", "decode", "open_envelope"]
@@ -46,7 +47,7 @@ def _messages() -> dict[str, Rows]:
 def _name(gvk: GVK) -> str:
     if gvk.kind == "DeleteOptions":
         return _DELETE_OPTIONS
-    return types.table().of(gvk) or ""
+    return table.table().of(gvk) or ""
 
 
 def can_decode(gvk: GVK) -> bool:

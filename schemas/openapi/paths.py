@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from inkube.schemas.builtin import resources, types
+from inkube.schemas.builtin import resources
 from inkube.schemas.definitions import Definition, Origin
+from inkube.schemas.gotypes import table
 from inkube.schemas.meta import GVK
 from inkube.schemas.openapi.notation import META, gvk_of, name_of, reference
 
@@ -141,7 +142,7 @@ def _subresources(
     for sub in known.subresources if known else ():
         group = sub.group if sub.version else definition.group
         gvk = {"group": group, "kind": sub.kind, "version": sub.version or version}
-        schema = types.table().of(GVK(gvk["group"], gvk["version"], sub.kind)) or ""
+        schema = table.table().of(GVK(gvk["group"], gvk["version"], sub.kind)) or ""
         yield sub.name, (schema, gvk), list(sub.verbs)
 
 

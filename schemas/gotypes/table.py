@@ -1,7 +1,8 @@
 """The table of built-in types, read as it is asked for, and the schemas made from it.
 
-A type is an OpenAPI schema whose `$ref`s are names of other types. `x-go` on a field tells what
-OpenAPI does not (see `gotypes.txt`); `decoding` reads it, schemas handed out do not carry it.
+A type is an OpenAPI schema whose `$ref`s are names of other types. `x-go` and `x-go-type` on a
+field tell what OpenAPI does not (see `facts.txt`); `types` reads them, schemas handed out do not
+carry them.
 """
 
 import gzip
@@ -16,6 +17,7 @@ from inkube.schemas.meta import GVK
 
 Schema = dict[str, Any]
 _FOLDER = Path(__file__).parent
+_GO = ("x-go", "x-go-type")
 _ANYTHING: Schema = {"x-kubernetes-preserve-unknown-fields": True}
 
 
@@ -94,7 +96,7 @@ def _inlined(node: Schema, inside: frozenset[str]) -> Schema:
             inlined[key] = {field: _inlined(child, inside) for field, child in value.items()}
         elif key in ("items", "additionalProperties"):
             inlined[key] = _inlined(value, inside)
-        elif key not in ("$ref", "x-go"):
+        elif key not in ("$ref", *_GO):
             inlined[key] = value
     return inlined
 
@@ -135,6 +137,6 @@ def _referring(node: Schema, pending: list[str], *, wrapped: bool = False) -> Sc
             }
         elif key in ("items", "additionalProperties"):
             made[key] = _referring(value, pending)
-        elif key not in ("x-go", "x-kubernetes-preserve-unknown-fields"):
+        elif key not in (*_GO, "x-kubernetes-preserve-unknown-fields"):
             made[key] = value
     return made
