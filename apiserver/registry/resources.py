@@ -5,9 +5,10 @@ schema. Installing a CRD puts a new Resource in place of the old one; calls unde
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from inkube.schemas import caches
 from inkube.schemas.builtin import decoding
 from inkube.schemas.definitions import Definition, Origin, Version
 from inkube.schemas.meta import GVK, GVR
@@ -60,7 +61,7 @@ class Served:
         return TypedSchema(self.version.schema, custom=False, empty=empty)
 
 
-@cache
+@caches.of_values(512)
 def _builtin(definition: Definition, version: Version) -> Served:
     """One for all servers of the process: they come and go with tests, what is compiled stays."""
     return Served(definition, version)

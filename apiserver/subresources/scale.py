@@ -6,7 +6,6 @@ apiextensions-apiserver/pkg/registry/customresource/etcd.go (ScaleREST).
 """
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import orjson
@@ -21,7 +20,7 @@ from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.registry import Change, Outcome, Registry
 from inkube.apiserver.registry.resources import Resource
-from inkube.schemas import fielderrors, status
+from inkube.schemas import caches, fielderrors, status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.definitions import Scale
 from inkube.schemas.golang import gotext
@@ -40,7 +39,7 @@ _UNREGISTERED = (
 )
 
 
-@cache
+@caches.of_values(1)
 def _typed() -> TypedSchema:
     """How fields of a Scale are owned."""
     return TypedSchema(table.schema(SCALE), custom=False)

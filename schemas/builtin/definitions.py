@@ -1,9 +1,9 @@
 """The definitions of built-in kinds, their schemas and columns made when first read."""
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
+from inkube.schemas import caches
 from inkube.schemas.builtin import columns, resources
 from inkube.schemas.definitions import Definition, Names, Origin, Scale, Version
 from inkube.schemas.gotypes import table
@@ -63,7 +63,7 @@ class LazyVersion(Version):
         return made
 
 
-@cache
+@caches.of_values(1)
 def definitions() -> tuple[Definition, ...]:
     """Every built-in kind, groups in discovery's order."""
     return tuple(_definition(resource) for resource in resources.read())

@@ -12,11 +12,10 @@ import json
 import struct
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from inkube.schemas import meta
+from inkube.schemas import caches, meta
 from inkube.schemas.builtin import wire
 from inkube.schemas.builtin.wire import WireError
 from inkube.schemas.gotypes import table
@@ -34,7 +33,7 @@ Rows = dict[int, tuple[str, str, str, bool]]
 """By field number: member, kind, type, repeated."""
 
 
-@cache
+@caches.of_values(1)
 def _messages() -> dict[str, Rows]:
     path = Path(__file__).with_name("messages.json.gz")
     found: dict[str, list[Any]] = json.loads(gzip.decompress(path.read_bytes()))

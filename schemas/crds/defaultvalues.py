@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from inkube.schemas.caches import Memo
 from inkube.schemas.crds.structural import EMBEDDED
 from inkube.schemas.fielderrors import FieldError, Type, invalid, unique_texts
 from inkube.schemas.golang.unmarshal import DecodeError
-from inkube.schemas.memo import Memo
 from inkube.schemas.structural import embedded
 from inkube.schemas.structural.compiled import CompiledSchema
 
@@ -95,7 +95,7 @@ def _value(node: Object, path: str, place: _Place, run_rules: RuleRun) -> Iterat
     yield from errors
 
 
-_FINE: Final[Memo[bool]] = Memo(2048)
+_FINE: Final[Memo[bool]] = Memo(__name__, "_FINE", 2048)
 
 
 def _value_errors(node: Object, path: str, run_rules: RuleRun) -> Iterator[FieldError]:

@@ -6,10 +6,10 @@ Follows validation.go (validateCustomResourceDefinitionValidation).
 from collections.abc import Iterator
 from typing import Any, Final
 
+from inkube.schemas.caches import Memo
 from inkube.schemas.crds import defaultvalues, gojson, openapi, structural
 from inkube.schemas.crds.rulechecks import Context, RuleCheck
 from inkube.schemas.fielderrors import FieldError, forbidden, invalid
-from inkube.schemas.memo import Memo
 
 Object = dict[str, Any]
 
@@ -37,7 +37,7 @@ def validate(
     yield from errors
 
 
-_CLEAN: Final[Memo[bool]] = Memo(2048)
+_CLEAN: Final[Memo[bool]] = Memo(__name__, "_CLEAN", 2048)
 """Schemas without fault. They come again with every update of their definition, with the create
 that follows a dry run, and with every server of the process."""
 

@@ -7,12 +7,12 @@ carry them.
 
 import gzip
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
+from inkube.schemas import caches
 from inkube.schemas.meta import GVK
 
 Schema = dict[str, Any]
@@ -52,14 +52,14 @@ class Table(NamedTuple):
         return self.kinds.get(f"{gvk.group}/{gvk.version}/{gvk.kind}")
 
 
-@cache
+@caches.of_values(1)
 def table() -> Table:
     """Unpack the table (1 ms)."""
     content = orjson.loads(gzip.decompress((_FOLDER / "types.json.gz").read_bytes()))
     return Table(Types(content["types"]), content["kinds"])
 
 
-@cache
+@caches.of_values(1)
 def descriptions() -> dict[str, dict[str, str]]:
     """Texts by type and field ("" is the type's own), for OpenAPI only."""
     packed = (_FOLDER / "descriptions.json.gz").read_bytes()
@@ -77,15 +77,17 @@ def schema(gvk: GVK) -> Schema:
     return _resolved(name, frozenset()) if name else {}
 
 
-_memo: dict[str, Schema] = {}
+_TYPES = 2048  # more than the table has
+_RESOLVED: Final[caches.Table[str, Schema]] = caches.Table(__name__, "_RESOLVED", _TYPES)
 
 
 def _resolved(name: str, inside: frozenset[str]) -> Schema:
     if name in inside:
         return _ANYTHING
-    if name not in _memo:
-        _memo[name] = _inlined(table().types[name], inside | {name})
-    return _memo[name]
+    found = _RESOLVED.get(name)
+    if found is None:
+        found = _RESOLVED.keep(name, _inlined(table().types[name], inside | {name}))
+    return found
 
 
 def _inlined(node: Schema, inside: frozenset[str]) -> Schema:

@@ -4,8 +4,9 @@ Made from `table.table()` when a type is first decoded, and kept.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from inkube.schemas import caches
 from inkube.schemas.gotypes import table
 
 Schema = dict[str, Any]
@@ -62,44 +63,57 @@ class GoField(NamedTuple):
     """Whether a zero that was given is sent."""
 
 
-_known: dict[str, GoType] = {}
-"""Types made so far; one is entered before its fields, since some types contain themselves."""
+Made = dict[str, GoType]
+_MADE: Final[caches.Table[str, GoType]] = caches.Table(__name__, "_MADE", 2048)
+"""Whole types, of fewer than 2,048 that there are."""
 
 
 def of(name: str) -> GoType:
     """The type of that name in the table."""
-    if name not in _known:
-        _make(name)
-    return _known[name]
+    return _MADE.get(name) or _make(name, {})
 
 
-def _make(name: str) -> None:
+def _make(name: str, unfinished: Made) -> GoType:
+    """A type is `unfinished` while its fields are made, for some types contain themselves."""
+    found = _MADE.get(name) or unfinished.get(name)
+    if found is None:
+        made = unfinished[name] = GoType(*_kind(name))
+        _fill(made, name, unfinished)
+        if next(iter(unfinished)) == name:  # the first of them: all others are whole, too
+            for key, whole in unfinished.items():
+                _MADE.keep(key, whole)
+        return made
+    return found
+
+
+def _kind(name: str) -> tuple[str, str]:
+    """A type's kind, and what Go's errors call it."""
     if name in _SPECIAL:
         kind = _SPECIAL[name]
-        _known[name] = GoType(kind, _NAMES.get(kind, kind))
-    elif name in _UNIONS:
-        union = _known[name] = GoType(_UNIONS[name], _short(name))
-        union.item = of(_PROPS)
-    else:
-        _make_plain(name, table.table().types[name])
+        return kind, _NAMES.get(kind, kind)
+    if name in _UNIONS:
+        return _UNIONS[name], _short(name)
+    node = table.table().types[name]
+    struct = "properties" in node or node.keys() == {"type"}
+    return "struct" if struct else "raw", _short(name)
 
 
-def _make_plain(name: str, node: Schema) -> None:
-    if "properties" not in node:
-        empty_struct = node.keys() == {"type"}
-        _known[name] = GoType("struct" if empty_struct else "raw", _short(name))
-        return
-    made = _known[name] = GoType("struct", _short(name))
-    required = frozenset(node.get("required", ()))
-    made.struct = name.rpartition(".")[2]
-    made.fields = {
-        key: _field(child, required=key in required) for key, child in node["properties"].items()
-    }
-    made.always = [
-        (key, known)
-        for key, known in made.fields.items()
-        if known.always or known.value or known.default is not None
-    ]
+def _fill(made: GoType, name: str, unfinished: Made) -> None:
+    if made.kind in _UNIONS.values():
+        made.item = _make(_PROPS, unfinished)
+    elif made.kind == "struct":
+        node = table.table().types[name]
+        required = frozenset(node.get("required", ()))
+        made.struct = name.rpartition(".")[2]
+        made.fields = {
+            key: _field(_type(child, unfinished), child, required=key in required)
+            for key, child in node.get("properties", {}).items()
+        }
+        made.always = [
+            (key, known)
+            for key, known in made.fields.items()
+            if known.always or known.value or known.default is not None
+        ]
 
 
 def _short(name: str) -> str:
@@ -107,8 +121,7 @@ def _short(name: str) -> str:
     return ".".join(name.split(".")[-2:])
 
 
-def _field(node: Schema, *, required: bool) -> GoField:
-    made = _type(node)
+def _field(made: GoType, node: Schema, *, required: bool) -> GoField:
     fact = node.get("x-go")
     struct = made.kind == "struct"
     default = node.get("default")
@@ -126,16 +139,16 @@ def _field(node: Schema, *, required: bool) -> GoField:
     )
 
 
-def _type(node: Schema) -> GoType:
+def _type(node: Schema, unfinished: Made) -> GoType:
     target = node.get("$ref")
     if target:
-        return of(target)
+        return _make(target, unfinished)
     kind = node.get("type")
     if kind == "array":
-        item = _type(node["items"])
+        item = _type(node["items"], unfinished)
         return GoType("list", f"[]{item.name}", item)
     if kind == "object" and "additionalProperties" in node:
-        item = _type(node["additionalProperties"])
+        item = _type(node["additionalProperties"], unfinished)
         name = "v1.ResourceList" if item.kind == "quantity" else f"map[string]{item.name}"
         return GoType("map", name, item)
     if kind == "integer":

@@ -308,9 +308,9 @@ def test_admission_may_empty_the_entries() -> None:
 
 
 def test_what_is_remembered_of_names_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layouts, "LAYOUTS", 10)
-    monkeypatch.setattr(layouts, "_known", {})
+    monkeypatch.setattr(layouts._KNOWN, "bound", 10)
+    layouts._KNOWN.clear()
     for number in range(30):
         _create({"any": {f"n{number}": 1, "y": {"x" * 3000: {f"z{number}": number}}}})
-    assert 0 < len(layouts._known) <= 10
-    assert all(len("".join(names)) < 3000 for _, names in layouts._known)
+    assert 0 < len(layouts._KNOWN) <= 10
+    assert all(len("".join(names)) < 3000 for _, names in layouts._KNOWN)

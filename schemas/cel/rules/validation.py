@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from inkube.schemas import fielderrors
+from inkube.schemas.caches import Memo
 from inkube.schemas.cel.declarations.estimates import TOP
 from inkube.schemas.cel.declarations.schema_decls import MAX_REQUEST, declare, shortest
 from inkube.schemas.cel.rules.costs import TotalCost, over_budget
@@ -17,7 +18,6 @@ from inkube.schemas.cel.rules.evaluation import RuleSet
 from inkube.schemas.cel.rules.rule import Rule, RuleError, go_struct
 from inkube.schemas.crds import rulechecks
 from inkube.schemas.fielderrors import FieldError, GoType
-from inkube.schemas.memo import Memo
 
 RULE_LIMIT: Final = 10_000_000
 """The greatest estimated cost of one rule (StaticEstimatedCostLimit)."""
@@ -160,7 +160,7 @@ class _Verdict(NamedTuple):
         return bool(self.error or self.message_error)
 
 
-_SOUND: Final[Memo[list[_Verdict | None]]] = Memo(2048)
+_SOUND: Final[Memo[list[_Verdict | None]]] = Memo(__name__, "_SOUND", 2048)
 """The rules of nodes none of whose rules is refused: refusals name types by their place.
 
 The same nodes come again with a kind's other versions, in kinds of one family, and with every
