@@ -10,14 +10,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from inkube.schemas import builtin, crds
+from inkube.schemas import bodies, builtin, crds
 from inkube.schemas.builtin import behaviours
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.cel.rules.evaluation import NOT_CHECKED, RuleSet, blocks_rules
 from inkube.schemas.definitions import Definition, Origin
 from inkube.schemas.documents import Document
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang import bodies
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import GVK, split_api_version
 from inkube.schemas.metadata import names, objectmeta

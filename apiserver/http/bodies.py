@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 from aiohttp import web
 
 from inkube.apiserver.registry.calls import Call
-from inkube.schemas import status
+from inkube.schemas import bodies, status
 from inkube.schemas.builtin import protobuf
-from inkube.schemas.golang import bodies
 from inkube.schemas.golang.gotext import quote
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import GVK

@@ -12,8 +12,8 @@ from inkube.apiserver.registry import intake, ownership
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.registry import Change
+from inkube.schemas import bodies as decoding
 from inkube.schemas import status
-from inkube.schemas.golang import bodies as decoding
 from inkube.schemas.golang.unmarshal import cannot_unmarshal
 from inkube.schemas.ownership import apply as apply_rules
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from inkube.apiserver.http import bodies
 from inkube.apiserver.registry.calls import Call
+from inkube.schemas import bodies as decoding
 from inkube.schemas import fielderrors, status
 from inkube.schemas.builtin import resources as builtin_resources
 from inkube.schemas.builtin import unstructured
 from inkube.schemas.builtin.decoding import patch_refusal
-from inkube.schemas.golang import bodies as decoding
 from inkube.schemas.golang import gotext
 from inkube.schemas.golang.gotext import quote
 from inkube.schemas.golang.unmarshal import DecodeError

@@ -16,10 +16,10 @@ from inkube.apiserver.registry.admission import Attributes
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.registry import Registry
+from inkube.schemas import bodies as decoding
 from inkube.schemas import fielderrors, meta, status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang import bodies as decoding
 from inkube.schemas.golang.gotext import quote
 from inkube.schemas.meta import GVK
 

@@ -12,7 +12,7 @@ from inkube.apiserver.http.options import DeleteOptions
 from inkube.apiserver.registry.admission import Attributes
 from inkube.apiserver.registry.calls import Call, User
 from inkube.apiserver.registry.resources import Served
-from inkube.schemas import status
+from inkube.schemas import selectors, status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import GVK, GVR
@@ -63,11 +63,11 @@ class Asking:
             return True
         obj = self.attributes.object
         if resource == "namespaces" and not self.call.subresource and obj is not None:
-            return matching.matches(hook.namespaces, matching.labels_of(obj))
+            return selectors.matches(hook.namespaces, matching.labels_of(obj))
         entry = self._store.get(f"/registry/namespaces/{namespace}")
         if entry is None:
             raise status.not_found("", "namespaces", namespace)
-        return matching.matches(hook.namespaces, matching.labels_of(entry.value))
+        return selectors.matches(hook.namespaces, matching.labels_of(entry.value))
 
     def _conditions_hold(self, hook: Hook, seen: Seen) -> bool:
         if not hook.conditions:

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from inkube.schemas.caches import Memo
 from inkube.schemas.crds import defaultvalues, gojson, openapi, structural
-from inkube.schemas.crds.rulechecks import Context, RuleCheck
 from inkube.schemas.fielderrors import FieldError, forbidden, invalid
+from inkube.schemas.structural.rulechecks import Context, RuleCheck
 
 Object = dict[str, Any]
 

@@ -7,8 +7,8 @@ pkg/apiserver/schema/{convert,validation}.go. Schemas are decoded JSON (see `kin
 from collections.abc import Iterator
 from typing import Any
 
-from inkube.schemas.crds import patterns
 from inkube.schemas.fielderrors import FieldError, forbidden, invalid, required
+from inkube.schemas.golang import regexp
 
 Object = dict[str, Any]
 
@@ -172,7 +172,7 @@ def _value_validation(node: Object, path: str, spared: list[Any]) -> Iterator[Fi
     if "not" in node:
         yield from _nested(node["not"], f"{path}.not", [])
     if "pattern" in node:
-        why = patterns.error(node["pattern"])
+        why = regexp.error(node["pattern"])
         if why:
             detail = f"must be a valid regular expression, but isn't: {why}"
             yield invalid(f"{path}.pattern", node["pattern"], detail)

@@ -20,21 +20,21 @@ from inkube.schemas.crds import (
     naming,
     schemachecks,
 )
-from inkube.schemas.crds.rulechecks import RuleCheck, cel_rules
 from inkube.schemas.fielderrors import FieldError, invalid, required
 from inkube.schemas.metadata import names, objectmeta
+from inkube.schemas.structural.rulechecks import RuleCheck
 
 Object = dict[str, Any]
 
 
 def validate_create(crd: Object) -> list[FieldError]:
     """Everything wrong with a new CRD, its metadata included."""
-    return [*_metadata(crd), *_validate(crd, None, cel_rules())]
+    return [*_metadata(crd), *_validate(crd, None, _cel_rules())]
 
 
 def validate_update(crd: Object, old: Object) -> list[FieldError]:
     """Everything wrong with a CRD that is to replace `old`, beside what its metadata may not do."""
-    return list(_validate(crd, old, cel_rules()))
+    return list(_validate(crd, old, _cel_rules()))
 
 
 def validate_status_update(crd: Object, old: Object) -> list[FieldError]:
@@ -47,6 +47,12 @@ def _metadata(crd: Object) -> list[FieldError]:
         return naming.validate_name(name, crd["spec"], prefix=prefix)
 
     return objectmeta.validate(crd["metadata"], namespaced=False, name_check=check)
+
+
+def _cel_rules() -> RuleCheck:
+    from inkube.schemas.cel.rules.validation import RULE_CHECK
+
+    return RULE_CHECK
 
 
 def _validate(crd: Object, old: Object | None, rules: RuleCheck) -> Iterator[FieldError]:

@@ -89,6 +89,15 @@ def compile(text: str) -> Pattern:  # noqa: A001 - read as regexp.compile
     return Pattern(text)
 
 
+def error(text: str) -> str | None:
+    """Why the pattern does not compile, or None."""
+    try:
+        compile(text)
+    except RegexError as why:
+        return str(why)
+    return None
+
+
 def _compiled(text: str) -> Any:
     compiled = _BINDING(text.encode("utf-8", "surrogatepass"), _OPTIONS)
     if not compiled.ok():

@@ -114,24 +114,6 @@ def _requirement(expression: Object, path: str) -> list[FieldError]:
     return errors
 
 
-def selects(selector: Object, labels: dict[str, str]) -> bool:
-    """Whether a metav1.LabelSelector matches the labels."""
-    wanted = selector.get("matchLabels") or {}
-    if any(labels.get(key) != value for key, value in wanted.items()):
-        return False
-    return all(_fits(e, labels) for e in selector.get("matchExpressions") or [])
-
-
-def _fits(expression: Object, labels: dict[str, str]) -> bool:
-    key, values = expression.get("key", ""), expression.get("values") or []
-    operator = expression.get("operator")
-    if operator == "In":
-        return labels.get(key) in values and key in labels
-    if operator == "NotIn":
-        return labels.get(key) not in values or key not in labels
-    return (key in labels) == (operator == "Exists")
-
-
 def quantity_not_negative(text: str, path: str) -> list[FieldError]:
     """A quantity below zero."""
     if quantity.parse(text).sign < 0:

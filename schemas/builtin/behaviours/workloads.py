@@ -5,7 +5,7 @@ Follows pkg/apis/apps/v1/defaults.go, pkg/apis/apps/validation and pkg/registry/
 
 from typing import Any
 
-from inkube.schemas import fielderrors
+from inkube.schemas import fielderrors, selectors
 from inkube.schemas.builtin.behaviours import checks, poddefaults, podvalidation
 from inkube.schemas.builtin.behaviours.base import Behaviour, same
 from inkube.schemas.fielderrors import FieldError
@@ -159,7 +159,7 @@ class ReplicationControllers(Behaviour):
         if template is None:
             return [*errors, fielderrors.required("spec.template")]
         labels = (template.get("metadata") or {}).get("labels") or {}
-        if not checks.selects({"matchLabels": spec.get("selector") or {}}, labels):
+        if not selectors.selects({"matchLabels": spec.get("selector") or {}}, labels):
             why = "`selector` does not match template `labels`"
             errors.append(fielderrors.invalid("spec.template.metadata.labels", labels, why))
         claims = [

@@ -20,8 +20,8 @@ from inkube.schemas.cel.rules.rule import Rule, RuleError
 from inkube.schemas.cel.running.adapting import Adapter, adapter
 from inkube.schemas.cel.running.maplists import MapList
 from inkube.schemas.cel.running.program import CALL_LIMIT
-from inkube.schemas.crds import fieldpaths
 from inkube.schemas.fielderrors import FieldError, Type
+from inkube.schemas.structural import schemapaths
 
 OBJECT_BUDGET: Final = 10_000_000
 """What all rules together may cost for one object (RuntimeCELCostBudget)."""
@@ -121,8 +121,8 @@ def _field_path(spec: dict[str, Any], schema: dict[str, Any]) -> str:
     if not path:
         return ""
     try:
-        return fieldpaths.resolve(path, schema)[0]
-    except fieldpaths.InvalidPath:
+        return schemapaths.resolve(path, schema)[0]
+    except schemapaths.InvalidPath:
         return ""
 
 

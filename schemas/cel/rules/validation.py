@@ -16,8 +16,8 @@ from inkube.schemas.cel.declarations.schema_decls import MAX_REQUEST, declare, s
 from inkube.schemas.cel.rules.costs import TotalCost, over_budget
 from inkube.schemas.cel.rules.evaluation import RuleSet
 from inkube.schemas.cel.rules.rule import Rule, RuleError, go_struct
-from inkube.schemas.crds import rulechecks
 from inkube.schemas.fielderrors import FieldError, GoType
+from inkube.schemas.structural import rulechecks
 
 RULE_LIMIT: Final = 10_000_000
 """The greatest estimated cost of one rule (StaticEstimatedCostLimit)."""

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from inkube.schemas.cel.rules.validation import RULE_CHECK, validate_rules
-from inkube.schemas.crds.rulechecks import Context
 from inkube.schemas.fielderrors import invalid
+from inkube.schemas.structural.rulechecks import Context
 
 Object = dict[str, Any]
 DEAR = (

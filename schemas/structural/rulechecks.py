@@ -1,7 +1,6 @@
-"""Where the check of a schema's CEL rules plugs in.
+"""What a check of a schema's CEL rules looks like to those who call it.
 
-What can be said of a rule without compiling it is in `rules`. `schemas.cel` reads this module, so
-nothing here or above it may import that package but `cel_rules`, when it is called.
+The check itself is `schemas.cel.rules.validation`; `schemas.crds` loads it when a definition comes.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,10 +28,3 @@ class RuleCheck:
 
     compile: Callable[[Object, str, Context], list[FieldError]]
     run: Callable[[Object, Any, str], list[FieldError]]
-
-
-def cel_rules() -> RuleCheck:
-    """The check itself."""
-    from inkube.schemas.cel.rules.validation import RULE_CHECK
-
-    return RULE_CHECK
