@@ -39,7 +39,7 @@ from inkube.schemas.cel.declarations.types import (
 from inkube.schemas.cel.declarations.values import Duration, Timestamp, Uint
 from inkube.schemas.cel.library import costs
 from inkube.schemas.cel.library.overloads import folded
-from inkube.schemas.golang import gofloats, gotime, strconv
+from inkube.schemas.golang import gofloats, gotime, rfc3339, strconv
 
 INT_OVERFLOW: Final = "integer overflow"
 UINT_OVERFLOW: Final = "unsigned integer overflow"
@@ -122,7 +122,7 @@ def string_to_bool(text: str) -> bool:
 def string_to_timestamp(text: str) -> Timestamp:
     """RFC 3339, within the years 1 to 9999."""
     try:
-        ns = gotime.parse_rfc3339(text)
+        ns = rfc3339.nanoseconds(text)
     except ValueError:
         raise _refused(text, TIMESTAMP) from None
     return timestamp(ns)
@@ -168,7 +168,7 @@ def duration_to_string(value: Duration) -> str:
 
 def timestamp_to_string(value: Timestamp) -> str:
     """RFC 3339 in UTC."""
-    return gotime.format_rfc3339(value.ns)
+    return rfc3339.write(value.ns)
 
 
 def to_string(value: Any) -> str:
