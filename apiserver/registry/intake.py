@@ -12,13 +12,11 @@ from inkube.apiserver.http import bodies
 from inkube.apiserver.registry.calls import Call
 from inkube.schemas import bodies as decoding
 from inkube.schemas import fielderrors, status
-from inkube.schemas.builtin import resources as builtin_resources
+from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin import unstructured
 from inkube.schemas.builtin.decoding import patch_refusal
 from inkube.schemas.golang import gotext
-from inkube.schemas.golang.gotext import quote
 from inkube.schemas.golang.unmarshal import DecodeError
-from inkube.schemas.meta import split_api_version
 
 Object = dict[str, Any]
 
@@ -52,7 +50,7 @@ def check_type(call: Call, obj: Object) -> None:
     """The body's apiVersion and kind must be those of the address."""
     served = call.served
     if call.resource.builtin:
-        _check_builtin_type(call, obj)
+        builtin_decoding.check_type(obj, served.gvk)
         return
     if obj.get("apiVersion") != served.api_version:
         raise status.bad_request(
@@ -70,36 +68,6 @@ def _text(obj: Object, member: str) -> str:
     """What unstructured's GetName and GetKind give: "" for what is no string."""
     found = obj.get(member)
     return found if isinstance(found, str) else ""
-
-
-def _check_builtin_type(call: Call, obj: Object) -> None:
-    """A body without kind is what the address says; another kind is refused in Go's words."""
-    served = call.served
-    version = obj.setdefault("apiVersion", served.api_version) or served.api_version
-    kind = obj.setdefault("kind", served.kind) or served.kind
-    obj["apiVersion"], obj["kind"] = version, kind
-    if kind == served.kind and version == served.api_version:
-        return
-    known = {
-        (resource.group, resource.kind): resource for resource in builtin_resources.read()
-    }.get((split_api_version(version)[0], kind))
-    short = split_api_version(version)[1]
-    if known is None:
-        why = (
-            f"no kind {quote(kind)} is registered for version {quote(version)} in scheme "
-            '"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"'
-        )
-    elif version != served.api_version and kind == served.kind:
-        raise status.bad_request(
-            f"the API version in the data ({version}) does not match the expected API version "
-            f"({served.api_version})"
-        )
-    else:
-        package = served.gvk.group.partition(".")[0] or "core"
-        why = f"converting ({short}.{kind}) to ({package}.{served.kind}): unknown conversion"
-    raise status.bad_request(
-        f"{kind} in version {quote(short)} cannot be handled as a {served.kind}: {why}"
-    )
 
 
 def admit(call: Call, obj: Object, duplicates: list[str]) -> Object:

@@ -15,9 +15,9 @@ from inkube.apiserver.registry import conversions, deletion, owners, ownership
 from inkube.apiserver.registry.admission import Attributes, Chain
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.identity import Identity
-from inkube.apiserver.registry.strategy import same
 from inkube.schemas import fielderrors, status
 from inkube.schemas.golang import gojson, strconv
+from inkube.schemas.objects import same
 from inkube.schemas.ownership import managedfields
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Codec, Entry

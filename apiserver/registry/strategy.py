@@ -19,6 +19,7 @@ from inkube.schemas.builtin.behaviours import Behaviour
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.metadata import metadecoding, names, objectmeta
+from inkube.schemas.objects import same
 from inkube.schemas.structural import scale
 from inkube.storage.entry import Entry
 
@@ -161,7 +162,7 @@ class Strategy:
         fresh: Object = orjson.loads(entry.data)
         fresh["apiVersion"] = resource.storage.api_version
         resource.storage.schema.prune_and_default(fresh, None, lenient=True)
-        return entry.value if _same(fresh, entry.value) else fresh
+        return entry.value if same(fresh, entry.value) else fresh
 
 
 def _scale_errors(call: Call, obj: Object) -> list[FieldError]:
@@ -202,19 +203,7 @@ def _differs(obj: Object, old: Object, has_status: bool) -> bool:
     if has_status:
         left.discard("status")
         right.discard("status")
-    return left != right or any(not _same(obj[key], old[key]) for key in left)
-
-
-def _same(left: Any, right: Any) -> bool:
-    """Equal as JSON: 1, 1.0 and true differ, the order of keys does not matter."""
-    return left is right or (
-        left == right
-        and orjson.dumps(left, option=orjson.OPT_SORT_KEYS)
-        == orjson.dumps(right, option=orjson.OPT_SORT_KEYS)
-    )
-
-
-same = _same
+    return left != right or any(not same(obj[key], old[key]) for key in left)
 
 
 _FIRST = ("name", "generateName", "namespace", "uid")

@@ -138,10 +138,7 @@ async def _read(exchange: Exchange) -> Object:
     builtin_decoding.coerce(obj, KIND, unknown)
     validation = exchange.call.options.validation
     if unknown and validation == "Strict":
-        text = decoding.strict_text(unknown)
-        raise status.bad_request(
-            f'{KIND.kind} in version "{KIND.version}" cannot be handled as a {KIND.kind}: {text}'
-        )
+        raise builtin_decoding.refusal(KIND, decoding.strict_text(unknown))
     if validation == "Warn":
         for text in unknown:
             exchange.call.warn(text)

@@ -5,13 +5,14 @@ The pipeline calls it on every body and on every patched object; the decoding it
 
 from typing import Any
 
-from inkube.schemas import fielderrors, status
+from inkube.schemas import bodies, fielderrors, status
+from inkube.schemas.builtin import resources
 from inkube.schemas.golang import gotext
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.gotypes import decoding, types
 from inkube.schemas.gotypes.decoding import Decoded
 from inkube.schemas.gotypes.table import table
-from inkube.schemas.meta import GVK
+from inkube.schemas.meta import GVK, split_api_version
 
 __all__ = [
     "DecodeError", "Decoded", "check_type", "coerce", "decode", "empty", "patch_refusal", "refusal",
@@ -31,7 +32,7 @@ def decode(obj: Object, gvk: GVK) -> Decoded:
         raise LookupError(f"{gvk} is no built-in kind")
     made, unknown = decoding.decode(types.of(name), obj)
     head: Object = {member: made[member] for member in ("apiVersion", "kind") if member in made}
-    return Decoded({**head, **made}, [f'unknown field "{path}"' for path in unknown])
+    return Decoded({**head, **made}, bodies.unknown_fields(unknown))
 
 
 def coerce(obj: Object, gvk: GVK, unknown: list[str] | None) -> None:
@@ -50,40 +51,35 @@ def coerce(obj: Object, gvk: GVK, unknown: list[str] | None) -> None:
 
 
 def check_type(obj: Object, gvk: GVK) -> None:
-    """Refuse a body of another kind or version; a built-in body may leave both out.
+    """Refuse a body of another kind or version; one that leaves them out is what the path says,
+    and has them afterwards.
 
     Raises StatusError 400.
     """
     version, kind = obj.get("apiVersion") or gvk.api_version, obj.get("kind") or gvk.kind
-    if not isinstance(version, str) or not isinstance(kind, str):
-        member = "apiVersion" if not isinstance(version, str) else "kind"
-        given = gotext.json_kind(obj[member])
+    if problem := bodies.type_meta_problem({"apiVersion": version, "kind": kind}):
         raise status.bad_request(
             f"the object provided is unrecognized (must be of type {gvk.kind}): couldn't get "
-            f"version/kind; json parse error: json: cannot unmarshal {given} into Go struct field "
-            f".{member} of type string"
+            f"version/kind; json parse error: {problem}"
         )
-    if version != gvk.api_version:
+    obj["apiVersion"], obj["kind"] = version, kind
+    if kind == gvk.kind and version == gvk.api_version:
+        return
+    group, short = split_api_version(version)
+    if not any(found.group == group and found.kind == kind for found in resources.read()):
+        why = (
+            f"no kind {gotext.quote(kind)} is registered for version {gotext.quote(version)} in "
+            'scheme "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"'
+        )
+    elif kind == gvk.kind:
         raise status.bad_request(
             f"the API version in the data ({version}) does not match the expected API version "
             f"({gvk.api_version})"
         )
-    if kind != gvk.kind:
-        raise status.bad_request(_other_kind(kind, gvk))
-
-
-def _other_kind(kind: str, gvk: GVK) -> str:
-    if table().of(GVK(gvk.group, gvk.version, kind)) is None:
-        return (
-            f"{kind} in version {gotext.quote(gvk.version)} cannot be handled as a {gvk.kind}: no "
-            f"kind {gotext.quote(kind)} is registered for version {gotext.quote(gvk.api_version)} "
-            'in scheme "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"'
-        )
-    group = gvk.group.partition(".")[0] or "core"
-    return (
-        f"{kind} in version {gotext.quote(gvk.version)} cannot be handled as a {gvk.kind}: "
-        f"converting ({gvk.version}.{kind}) to ({group}.{gvk.kind}): unknown conversion"
-    )
+    else:
+        package = gvk.group.partition(".")[0] or "core"
+        why = f"converting ({short}.{kind}) to ({package}.{gvk.kind}): unknown conversion"
+    raise bodies.cannot_handle(version, kind, gvk.kind, why)
 
 
 def empty(gvk: GVK) -> Object:
@@ -101,9 +97,7 @@ def zero(gvk: GVK, member: str) -> Object | None:
 
 def refusal(gvk: GVK, error: Exception | str) -> status.StatusError:
     """The 400 that answers a POST or PUT whose body does not decode."""
-    return status.bad_request(
-        f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: {error}'
-    )
+    return bodies.cannot_handle(gvk.api_version, gvk.kind, gvk.kind, str(error))
 
 
 def patch_refusal(value: str, error: Exception | str) -> status.StatusError:

@@ -6,17 +6,14 @@ this package read.
 
 from typing import Any
 
-from inkube.schemas import status
-from inkube.schemas.golang import gotext
+from inkube.schemas import bodies
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.gotypes import decoding, types
 
 Object = dict[str, Any]
 
 _TYPE = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition"
-_CANNOT = (
-    'CustomResourceDefinition in version "v1" cannot be handled as a CustomResourceDefinition: '
-)
+_KIND = "CustomResourceDefinition"
 
 
 def decode(body: Object) -> tuple[Object, list[str]]:
@@ -28,7 +25,7 @@ def decode(body: Object) -> tuple[Object, list[str]]:
     try:
         crd, unknown = decoding.decode(types.of(_TYPE), body, keep_empty=True)
     except DecodeError as error:
-        raise status.bad_request(_CANNOT + error.text) from error
+        raise bodies.cannot_handle("v1", _KIND, _KIND, error.text) from error
     except RecursionError as deep:
-        raise status.bad_request(_CANNOT + "json: exceeded max depth") from deep
-    return crd, [f"unknown field {gotext.quote(path)}" for path in unknown]
+        raise bodies.cannot_handle("v1", _KIND, _KIND, "json: exceeded max depth") from deep
+    return crd, bodies.unknown_fields(unknown)

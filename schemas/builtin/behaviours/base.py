@@ -8,8 +8,7 @@ nothing stands there that Go would leave out; a later hook keeps it so.
 
 from typing import Any, Literal
 
-import orjson
-
+from inkube.schemas import objects
 from inkube.schemas.builtin import decoding
 from inkube.schemas.builtin.behaviours import metadata
 from inkube.schemas.builtin.resources import Resource
@@ -152,6 +151,4 @@ def same(left: Any, right: Any) -> bool:
         and not isinstance(right, int | str)
     ):
         return True
-    return left == right and orjson.dumps(left, option=orjson.OPT_SORT_KEYS) == orjson.dumps(
-        right, option=orjson.OPT_SORT_KEYS
-    )
+    return objects.same(left, right)
