@@ -11,7 +11,7 @@ from typing import Any
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import metadecoding
 from inkube.schemas.structural import embedded, filling, listtypes
-from inkube.schemas.structural.checks import Compiler
+from inkube.schemas.structural.compiler import Compiler
 from inkube.schemas.structural.correlation import Correlation
 from inkube.schemas.structural.fieldpaths import NO_FIELD
 from inkube.schemas.structural.findings import Sink
