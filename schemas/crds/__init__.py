@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from inkube.schemas.crds.acceptance import next_status as next_status
     from inkube.schemas.crds.decoding import decode as decode
     from inkube.schemas.crds.definition import to_definition as to_definition
-    from inkube.schemas.crds.formats import warnings as warnings
+    from inkube.schemas.crds.formatwarnings import warnings as warnings
     from inkube.schemas.crds.strategy import FINALIZER as FINALIZER
     from inkube.schemas.crds.strategy import default as default
     from inkube.schemas.crds.strategy import finish_delete as finish_delete
@@ -54,6 +54,6 @@ _HOMES = {
     "validate_create": "validation",
     "validate_status_update": "validation",
     "validate_update": "validation",
-    "warnings": "formats",
+    "warnings": "formatwarnings",
 }
 __getattr__ = lazy.exports(__name__, _HOMES)

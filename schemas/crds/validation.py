@@ -15,9 +15,9 @@ from inkube.schemas.crds import (
     conversion,
     defaultvalues,
     extras,
-    gojson,
     internal,
     naming,
+    printing,
     schemachecks,
 )
 from inkube.schemas.fielderrors import FieldError, invalid, required
@@ -132,10 +132,10 @@ def _versions(spec: internal.Spec, unchanged: set[str], rules: RuleCheck) -> Ite
     seen = [version["name"] for version in spec.versions]
     if len(set(seen)) < len(seen):
         detail = "must contain unique version names"
-        yield invalid("spec.versions", gojson.versions(spec.versions), detail)
+        yield invalid("spec.versions", printing.versions(spec.versions), detail)
     if sum(version["storage"] for version in spec.versions) != 1:
         detail = "must have exactly one version marked as storage version"
-        yield invalid("spec.versions", gojson.versions(spec.versions), detail)
+        yield invalid("spec.versions", printing.versions(spec.versions), detail)
     if spec.version and (problems := names.dns1035_label(spec.version)):
         yield invalid("spec.version", spec.version, ",".join(problems))
 

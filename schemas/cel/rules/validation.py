@@ -16,7 +16,7 @@ from inkube.schemas.cel.declarations.schema_decls import MAX_REQUEST, declare, s
 from inkube.schemas.cel.rules.costs import TotalCost, over_budget
 from inkube.schemas.cel.rules.evaluation import RuleSet
 from inkube.schemas.cel.rules.rule import Rule, RuleError, go_struct
-from inkube.schemas.fielderrors import FieldError, GoType
+from inkube.schemas.fielderrors import FieldError, Verbatim
 from inkube.schemas.structural import rulechecks
 
 RULE_LIMIT: Final = 10_000_000
@@ -223,7 +223,7 @@ class _Candidate:
 
     def error(self, field: str, detail: str) -> FieldError:
         """An error that shows the whole rule."""
-        return fielderrors.invalid(f"{self.path}.{field}", GoType(go_struct(self.spec)), detail)
+        return fielderrors.invalid(f"{self.path}.{field}", Verbatim(go_struct(self.spec)), detail)
 
 
 def _told(candidate: _Candidate, count: int, context: _Context) -> Iterator[FieldError]:
