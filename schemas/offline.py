@@ -20,10 +20,10 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import GVK, split_api_version
 from inkube.schemas.metadata import names, objectmeta
+from inkube.schemas.objects import Object
 from inkube.schemas.status import StatusError
 from inkube.schemas.structural.compiled import CompiledSchema
 
-Object = dict[str, Any]
 CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
 UNREADABLE = "BadRequest"
 """The type of what is wrong before any field can be looked at."""

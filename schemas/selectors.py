@@ -11,8 +11,8 @@ from inkube.schemas import status
 from inkube.schemas.definitions import Definition, Origin, Version
 from inkube.schemas.golang.gotext import quote
 from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 Matcher = Callable[[Object], bool]
 Labels = dict[str, str]
 

@@ -3,8 +3,6 @@
 The pipeline calls it on every body and on every patched object; the decoding itself is `gotypes`'.
 """
 
-from typing import Any
-
 from inkube.schemas import bodies, fielderrors, status
 from inkube.schemas.builtin import resources
 from inkube.schemas.golang import gotext
@@ -13,13 +11,12 @@ from inkube.schemas.gotypes import decoding, types
 from inkube.schemas.gotypes.decoding import Decoded
 from inkube.schemas.gotypes.table import table
 from inkube.schemas.meta import GVK, split_api_version
+from inkube.schemas.objects import Object
 
 __all__ = [
     "DecodeError", "Decoded", "check_type", "coerce", "decode", "empty", "patch_refusal", "refusal",
     "zero",
 ]  # fmt: skip
-
-Object = dict[str, Any]
 
 
 def decode(obj: Object, gvk: GVK) -> Decoded:

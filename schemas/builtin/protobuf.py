@@ -20,10 +20,10 @@ from inkube.schemas.builtin import wire
 from inkube.schemas.builtin.wire import WireError
 from inkube.schemas.gotypes import table
 from inkube.schemas.meta import GVK
+from inkube.schemas.objects import Object
 
 __all__ = ["PREFIX", "WireError", "can_decode", "decode", "open_envelope"]
 
-Object = dict[str, Any]
 PREFIX = b"k8s\0"
 MAX_DEPTH = 200  # Kubernetes' own types nest a few dozen deep
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."

@@ -11,8 +11,8 @@ from inkube.schemas.golang import gotext
 from inkube.schemas.gotypes import table, types
 from inkube.schemas.gotypes.types import GoType
 from inkube.schemas.meta import GVK
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _WORDS = {"struct": "struct from:", "list": "slice from", "map": "map from"}
 _NUMBERS = ("int32", "int64", "float64")
 _SIMPLE = {name: name for name in ("int32", "int64", "string", "bool")} | {"float": "float64"}

@@ -5,14 +5,13 @@ pkg/controller/apiapproval.
 """
 
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from inkube.schemas import fielderrors
 from inkube.schemas.crds import conditions
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext, gourl
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 ANNOTATION = "api-approved.kubernetes.io"
 _PROTECTED = ("k8s.io", "kubernetes.io")

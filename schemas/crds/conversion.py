@@ -6,14 +6,12 @@ apiserver/pkg/util/webhook/validation.go.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from inkube.schemas.crds import certificates, naming
 from inkube.schemas.fielderrors import FieldError, forbidden, invalid, required
 from inkube.schemas.golang import gourl
 from inkube.schemas.metadata import names
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 _REVIEWS = ("v1", "v1beta1")
 _FORM = "; desired format: https://host[/path]"

@@ -4,13 +4,10 @@ Called by the registry before defaulting; the result has every member that the o
 this package read.
 """
 
-from typing import Any
-
 from inkube.schemas import bodies
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.gotypes import decoding, types
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 _TYPE = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition"
 _KIND = "CustomResourceDefinition"

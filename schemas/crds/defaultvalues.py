@@ -12,10 +12,10 @@ from inkube.schemas.caches import Memo
 from inkube.schemas.crds.structural import EMBEDDED
 from inkube.schemas.fielderrors import FieldError, Type, invalid, unique_texts
 from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.objects import Object
 from inkube.schemas.structural import embedded
 from inkube.schemas.structural.compiled import CompiledSchema
 
-Object = dict[str, Any]
 RuleRun = Callable[[Object, Any, str], list[FieldError]]
 """(schema, its default, the default's path) → what the schema's rules say of it."""
 

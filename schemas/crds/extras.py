@@ -5,12 +5,10 @@ validateDeprecationWarning).
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from inkube.schemas.fielderrors import FieldError, duplicate, invalid, required, too_many
+from inkube.schemas.objects import Object
 from inkube.schemas.structural import schemapaths
-
-Object = dict[str, Any]
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = (

@@ -4,12 +4,10 @@ Follows validation.go (ValidateCustomResourceDefinitionOpenAPISchema, validateMa
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from inkube.schemas.crds import printing
 from inkube.schemas.fielderrors import FieldError, forbidden, invalid, not_supported, required
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 LIST_TYPE = "x-kubernetes-list-type"
 MAP_KEYS = "x-kubernetes-list-map-keys"

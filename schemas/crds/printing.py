@@ -10,8 +10,8 @@ from typing import Any
 
 from inkube.schemas.fielderrors import Verbatim
 from inkube.schemas.golang import gotext
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 Printer = Callable[[Any], str]
 Member = tuple[str, str, Printer]
 """Go name, JSON name, how to print the value; None stands for a missing one."""

@@ -4,12 +4,10 @@ Follows validation.go (ValidateCustomResourceDefinitionOpenAPISchema).
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from inkube.schemas.fielderrors import FieldError, invalid, not_supported, required
+from inkube.schemas.objects import Object
 from inkube.schemas.structural import schemapaths
-
-Object = dict[str, Any]
 
 KEY = "x-kubernetes-validations"
 _REASONS = (

@@ -4,14 +4,13 @@ Follows validation.go (validateCustomResourceDefinitionValidation).
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from inkube.schemas.caches import Memo
 from inkube.schemas.crds import defaultvalues, openapi, printing, structural
 from inkube.schemas.fielderrors import FieldError, forbidden, invalid
+from inkube.schemas.objects import Object
 from inkube.schemas.structural.rulechecks import Context, RuleCheck
-
-Object = dict[str, Any]
 
 _AT_ROOT = (
     "Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum",

@@ -9,8 +9,7 @@ from typing import Any
 
 from inkube.schemas.fielderrors import FieldError, forbidden, invalid, required
 from inkube.schemas.golang import regexp
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 _ROOT, _ITEM, _FIELD = (
     "must not be empty at the root",

@@ -6,7 +6,6 @@ pkg/apis/apiextensions/validation/validation.go and pkg/registry/customresourced
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from inkube.schemas.crds import (
     approval,
@@ -22,9 +21,8 @@ from inkube.schemas.crds import (
 )
 from inkube.schemas.fielderrors import FieldError, invalid, required
 from inkube.schemas.metadata import names, objectmeta
+from inkube.schemas.objects import Object
 from inkube.schemas.structural.rulechecks import RuleCheck
-
-Object = dict[str, Any]
 
 
 def validate_create(crd: Object) -> list[FieldError]:

@@ -12,8 +12,8 @@ from inkube.schemas import quantity
 from inkube.schemas.golang import base64, gojson, gotext, microtime, rfc3339, unmarshal
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.gotypes.types import GoField, GoType
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 MAX_UNKNOWN = 100
 """How many strict errors the reference collects."""
 _INT_BITS = {"int32": 31, "int64": 63, "intstr": 31}

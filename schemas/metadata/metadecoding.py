@@ -10,8 +10,8 @@ from typing import Any
 from inkube.schemas.golang import gojson
 from inkube.schemas.golang.unmarshal import DecodeError, cannot_unmarshal
 from inkube.schemas.gotypes import decoding, types
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _TYPE = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 

@@ -2,15 +2,14 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from inkube.schemas.builtin import resources
 from inkube.schemas.definitions import Definition, Origin
 from inkube.schemas.gotypes import table
 from inkube.schemas.meta import GVK
+from inkube.schemas.objects import Object
 from inkube.schemas.openapi.notation import META, gvk_of, name_of, reference
 
-Object = dict[str, Any]
 SCALE = "io.k8s.api.autoscaling.v1.Scale"
 _JSON = "application/json"
 _MEDIA = (_JSON, "application/yaml")

@@ -5,15 +5,14 @@ paths. Follows apiextensions-apiserver/pkg/controller/openapi/builder and kube-o
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from inkube.schemas.definitions import Definition, Origin
 from inkube.schemas.gotypes import table
+from inkube.schemas.objects import Object
 from inkube.schemas.openapi import notation
 from inkube.schemas.openapi import paths as openapipaths
 from inkube.schemas.openapi.notation import META
 
-Object = dict[str, Any]
 _ALWAYS = (f"{META}.DeleteOptions", f"{META}.Status", f"{META}.ListMeta", f"{META}.ObjectMeta")
 
 

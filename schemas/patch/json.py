@@ -14,9 +14,8 @@ import orjson
 
 from inkube.schemas import status
 from inkube.schemas.golang import gotext
-from inkube.schemas.objects import same
+from inkube.schemas.objects import Object, same
 
-Object = dict[str, Any]
 MAX_OPERATIONS = 10_000
 """`maxJSONPatchOperations` of the reference."""
 MAX_COPIED = 3 * 1024 * 1024

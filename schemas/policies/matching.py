@@ -4,13 +4,11 @@ Follows apiserver/pkg/admission/plugin/policy/matching/matching.go.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from inkube.schemas import selectors
 from inkube.schemas.meta import GVR
+from inkube.schemas.objects import Object
 from inkube.schemas.policies import rules as admission_rules
-
-Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

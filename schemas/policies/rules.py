@@ -5,11 +5,9 @@ apiserver/pkg/admission/plugin/webhook/predicates/rules/rules.go.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from inkube.schemas.meta import GVR
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 
 def names(

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from inkube.schemas.fielderrors import FieldError
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 
 @dataclass(frozen=True, slots=True)

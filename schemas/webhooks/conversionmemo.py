@@ -12,13 +12,11 @@ Where conversion is a webhook's, these look here first, and what is missing is f
 What is tried again must be pure up to the first conversion, so that it asks the same again.
 """
 
-from typing import Any
-
 import orjson
 
+from inkube.schemas.objects import Object
 from inkube.schemas.status import Reason, StatusError
 
-Object = dict[str, Any]
 LIMIT = 2048  # objects kept, where no single list needs more
 
 

@@ -6,14 +6,13 @@ Follows plugin/webhook/predicates and generic/webhook.go (ShouldCallHook).
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from inkube.schemas import selectors
 from inkube.schemas.meta import GVR
+from inkube.schemas.objects import Object
 from inkube.schemas.policies import rules
 from inkube.schemas.selectors import Requirement
 
-Object = dict[str, Any]
 _NAMESPACES = GVR("", "v1", "namespaces")
 
 

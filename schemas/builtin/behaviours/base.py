@@ -15,8 +15,7 @@ from inkube.schemas.builtin.resources import Resource
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.meta import GVK
 from inkube.schemas.metadata import names, objectmeta
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 
 class Behaviour:

@@ -10,8 +10,8 @@ from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin.behaviours import naming
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 NOT_NEGATIVE = "must be greater than or equal to 0"
 IMMUTABLE = "field is immutable"
 IN_PORT_RANGE = "must be between 1 and 65535, inclusive"

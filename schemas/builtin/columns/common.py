@@ -1,12 +1,11 @@
 """Pieces of cells: ages, maps, containers, selectors."""
 
 from datetime import datetime
-from typing import Any
 
 from inkube.schemas import durations
+from inkube.schemas.objects import Object
 from inkube.schemas.selectors import format_selector
 
-Object = dict[str, Any]
 NONE = "<none>"
 UNSET = "<unset>"
 UNKNOWN = "<unknown>"
