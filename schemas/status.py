@@ -10,12 +10,10 @@ apimachinery/pkg/api/errors/errors.go.
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import Any
 
 from inkube.schemas.fielderrors import FieldError, unique_texts
 from inkube.schemas.golang.gotext import quote
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 
 class Reason(StrEnum):

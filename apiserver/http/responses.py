@@ -10,7 +10,6 @@ import time
 import zlib
 from collections.abc import Collection
 from email.utils import formatdate
-from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -20,7 +19,7 @@ from aiohttp.http import SERVER_SOFTWARE
 from multidict import CIMultiDict
 
 from inkube.apiserver.http.negotiation import JSON, Form
-from inkube.schemas import status, warningtexts
+from inkube.schemas import caches, status, warningtexts
 from inkube.schemas.status import StatusError
 
 Object = dict[str, Any]
@@ -81,7 +80,7 @@ class Answer(web.StreamResponse):
             await self._writer.write_eof(self.body if self._shown else b"")
 
 
-@lru_cache(maxsize=1)
+@caches.of_values(1)
 def _date(second: int) -> str:
     return formatdate(second, usegmt=True)
 

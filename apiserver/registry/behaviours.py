@@ -17,15 +17,16 @@ import orjson
 
 from inkube.apiserver.registry.served import Served
 from inkube.apiserver.registry.stamps import Stamps
+from inkube.schemas import bodies
 from inkube.schemas.builtin import behaviours as builtin
 from inkube.schemas.builtin import conversion
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin.behaviours.base import keep
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang import bodies
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import GVK
 from inkube.schemas.metadata import metadecoding, names, objectmeta
+from inkube.schemas.objects import same
 from inkube.schemas.ownership import resetfields
 from inkube.schemas.ownership.fieldsets import FieldSet
 from inkube.schemas.structural import scale
@@ -374,12 +375,3 @@ def _differs(obj: Object, old: Object, has_status: bool) -> bool:
         left.discard("status")
         right.discard("status")
     return left != right or any(not same(obj[key], old[key]) for key in left)
-
-
-def same(left: Any, right: Any) -> bool:
-    """Equal as JSON: 1, 1.0 and true differ, the order of keys does not matter."""
-    return left is right or (
-        left == right
-        and orjson.dumps(left, option=orjson.OPT_SORT_KEYS)
-        == orjson.dumps(right, option=orjson.OPT_SORT_KEYS)
-    )

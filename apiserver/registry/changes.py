@@ -11,8 +11,8 @@ from inkube.apiserver.registry import conversions, intake, ownership
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.registry import Update
 from inkube.apiserver.registry.stamps import Stamps
+from inkube.schemas import bodies as decoding
 from inkube.schemas import status
-from inkube.schemas.golang import bodies as decoding
 from inkube.schemas.golang.unmarshal import cannot_unmarshal
 from inkube.schemas.ownership import apply as apply_rules
 

@@ -14,11 +14,11 @@ import orjson
 
 from inkube.apiserver.registry import conversions, deletion, ownerreferences, ownership
 from inkube.apiserver.registry.admission import Attributes, Chain
-from inkube.apiserver.registry.behaviours import same
 from inkube.apiserver.registry.calls import Call, DeleteOptions
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.schemas import fielderrors, status
 from inkube.schemas.golang import gojson, strconv
+from inkube.schemas.objects import same
 from inkube.schemas.ownership import managedfields
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Codec, Entry

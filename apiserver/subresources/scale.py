@@ -6,7 +6,6 @@ apiextensions-apiserver/pkg/registry/customresource/etcd.go (ScaleREST).
 """
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import orjson
@@ -20,10 +19,10 @@ from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.registry import Registry, Update
 from inkube.apiserver.registry.scales import SCALE
 from inkube.apiserver.registry.stamps import Stamps
-from inkube.schemas import status
+from inkube.schemas import caches, status
 from inkube.schemas.builtin import decoding as builtin_decoding
-from inkube.schemas.builtin import types
 from inkube.schemas.golang import gotext
+from inkube.schemas.gotypes import table
 from inkube.schemas.ownership import apply as apply_rules
 from inkube.schemas.ownership import managedfields, scalefields
 from inkube.schemas.ownership.typed import TypedSchema
@@ -36,10 +35,10 @@ _UNREGISTERED = (
 )
 
 
-@cache
+@caches.of_values(1)
 def _typed() -> TypedSchema:
     """How fields of a Scale are owned."""
-    return TypedSchema(types.schema(SCALE), custom=False)
+    return TypedSchema(table.schema(SCALE), custom=False)
 
 
 class ScaleHandler:

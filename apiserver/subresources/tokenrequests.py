@@ -16,10 +16,10 @@ from inkube.apiserver.registry.admission import Attributes
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.stamps import Stamps
+from inkube.schemas import bodies as decoding
 from inkube.schemas import fielderrors, meta, status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang import bodies as decoding
 from inkube.schemas.golang.gotext import quote
 from inkube.schemas.meta import GVK
 
@@ -130,13 +130,10 @@ async def _read(exchange: Exchange) -> Object:
     obj = bodies.decode_kind(body, bodies.media_type(exchange.request), KIND.kind)
     builtin_decoding.check_type(obj, KIND)
     unknown: list[str] = []
-    builtin_decoding.coerce(obj, {}, KIND, unknown)
+    builtin_decoding.coerce(obj, KIND, unknown)
     validation = exchange.call.options.validation
     if unknown and validation == "Strict":
-        text = decoding.strict_text(unknown)
-        raise status.bad_request(
-            f'{KIND.kind} in version "{KIND.version}" cannot be handled as a {KIND.kind}: {text}'
-        )
+        raise builtin_decoding.refusal(KIND, decoding.strict_text(unknown))
     if validation == "Warn":
         for text in unknown:
             exchange.call.warn(text)

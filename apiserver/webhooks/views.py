@@ -12,7 +12,7 @@ from inkube.apiserver.registry import conversions, keys, scales
 from inkube.apiserver.registry.admission import Attributes
 from inkube.apiserver.registry.calls import Call, DeleteOptions
 from inkube.apiserver.registry.served import Served
-from inkube.schemas import status
+from inkube.schemas import selectors, status
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.webhooks import conditions, matching, review
@@ -60,11 +60,11 @@ class Asking:
             return True
         obj = self.attributes.object
         if resource == "namespaces" and not self.call.subresource and obj is not None:
-            return matching.matches(hook.namespaces, matching.labels_of(obj))
+            return selectors.matches(hook.namespaces, matching.labels_of(obj))
         entry = self._store.get(keys.key("namespaces", "", namespace))
         if entry is None:
             raise status.not_found("", "namespaces", namespace)
-        return matching.matches(hook.namespaces, matching.labels_of(entry.value))
+        return selectors.matches(hook.namespaces, matching.labels_of(entry.value))
 
     def _conditions_hold(self, hook: Hook, seen: Seen) -> bool:
         if not hook.conditions:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inkube.schemas.golang import bodies, gojson
+from inkube.schemas import bodies
+from inkube.schemas.golang import gojson
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.status import StatusError
 

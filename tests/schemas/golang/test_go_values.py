@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inkube.schemas.golang import gofloats, gotime, gourl, netip, regexp, semver, strconv
+from inkube.schemas.golang import gofloats, gotime, gourl, netip, regexp, rfc3339, semver, strconv
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_durations_are_written_in_seconds():
     ],
 )
 def test_times_are_read_and_written_in_utc(text: str, utc: str):
-    assert gotime.format_rfc3339(gotime.parse_rfc3339(text)) == utc
+    assert rfc3339.write(rfc3339.nanoseconds(text)) == utc
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_times_are_read_and_written_in_utc(text: str, utc: str):
 )
 def test_what_is_no_time_is_refused(text: str):
     with pytest.raises(ValueError):
-        gotime.parse_rfc3339(text)
+        rfc3339.nanoseconds(text)
 
 
 @pytest.mark.parametrize(

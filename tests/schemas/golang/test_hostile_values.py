@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from inkube.schemas.golang import bodies, patterns
+from inkube.schemas import bodies
+from inkube.schemas.golang import patterns
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.structural import formats
 from inkube.schemas.structural.compiled import CompiledSchema

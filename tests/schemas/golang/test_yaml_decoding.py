@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from inkube.schemas.golang import bodies
+from inkube.schemas import bodies
 from inkube.schemas.golang.unmarshal import DecodeError
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inkube.schemas.ownership import fieldsets, layouts, managedfields
+from inkube.schemas.ownership import fieldsets, layouts, managedfields, updater
 from inkube.schemas.ownership.managedfields import Writer
 from inkube.schemas.ownership.typed import TypedSchema, finished, relabelled
 
@@ -253,8 +253,8 @@ def test_entries_come_by_operation_then_second_then_name() -> None:
         ("x", "Apply", "2024-01-01T00:00:02Z"),
     ):
         applied = operation == "Apply"
-        manager = managedfields.Manager(name, operation, "" if applied else V1, "")
-        managed.owners[manager] = managedfields.Owned({"f:a": {}}, V1, applied)
+        manager = updater.Manager(name, operation, "" if applied else V1, "")
+        managed.owners[manager] = updater.Owned({"f:a": {}}, V1, applied)
         if time:
             managed.times[manager] = time
     names = [entry["manager"] for entry in managedfields.encode(managed)]
@@ -309,9 +309,9 @@ def test_admission_may_empty_the_entries() -> None:
 
 
 def test_what_is_remembered_of_names_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layouts, "LAYOUTS", 10)
-    monkeypatch.setattr(layouts, "_known", {})
+    monkeypatch.setattr(layouts._KNOWN, "bound", 10)
+    layouts._KNOWN.clear()
     for number in range(30):
         _create({"any": {f"n{number}": 1, "y": {"x" * 3000: {f"z{number}": number}}}})
-    assert 0 < len(layouts._known) <= 10
-    assert all(len("".join(names)) < 3000 for _, names in layouts._known)
+    assert 0 < len(layouts._KNOWN) <= 10
+    assert all(len("".join(names)) < 3000 for _, names in layouts._KNOWN)

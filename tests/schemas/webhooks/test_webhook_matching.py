@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inkube.schemas import selectors
 from inkube.schemas.meta import GVR
 from inkube.schemas.warningtexts import MAX_SHORTENED, MAX_TOTAL, limited
 from inkube.schemas.webhooks import conditions, matching, replies, review
@@ -70,7 +71,7 @@ def test_another_version_counts_unless_the_policy_is_exact(policy, found):
 
 
 def test_selectors_look_at_the_old_or_the_new_object():
-    selector = matching.requirements(
+    selector = selectors.requirements(
         {"matchExpressions": [{"key": "mark", "operator": "In", "values": ["yes"]}]}
     )
     marked, plain = {"metadata": {"labels": {"mark": "yes"}}}, {"metadata": {}}

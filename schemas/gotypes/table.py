@@ -1,21 +1,23 @@
 """The table of built-in types, read as it is asked for, and the schemas made from it.
 
-A type is an OpenAPI schema whose `$ref`s are names of other types. `x-go` on a field tells what
-OpenAPI does not (see `gotypes.txt`); `decoding` reads it, schemas handed out do not carry it.
+A type is an OpenAPI schema whose `$ref`s are names of other types. `x-go` and `x-go-type` on a
+field tell what OpenAPI does not (see `facts.txt`); `types` reads them, schemas handed out do not
+carry them.
 """
 
 import gzip
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
+from inkube.schemas import caches
 from inkube.schemas.meta import GVK
 
 Schema = dict[str, Any]
 _FOLDER = Path(__file__).parent
+_GO = ("x-go", "x-go-type")
 _ANYTHING: Schema = {"x-kubernetes-preserve-unknown-fields": True}
 
 
@@ -50,14 +52,14 @@ class Table(NamedTuple):
         return self.kinds.get(f"{gvk.group}/{gvk.version}/{gvk.kind}")
 
 
-@cache
+@caches.of_values(1)
 def table() -> Table:
     """Unpack the table (1 ms)."""
     content = orjson.loads(gzip.decompress((_FOLDER / "types.json.gz").read_bytes()))
     return Table(Types(content["types"]), content["kinds"])
 
 
-@cache
+@caches.of_values(1)
 def descriptions() -> dict[str, dict[str, str]]:
     """Texts by type and field ("" is the type's own), for OpenAPI only."""
     packed = (_FOLDER / "descriptions.json.gz").read_bytes()
@@ -75,15 +77,17 @@ def schema(gvk: GVK) -> Schema:
     return _resolved(name, frozenset()) if name else {}
 
 
-_memo: dict[str, Schema] = {}
+_TYPES = 2048  # more than the table has
+_RESOLVED: Final[caches.Table[str, Schema]] = caches.Table(__name__, "_RESOLVED", _TYPES)
 
 
 def _resolved(name: str, inside: frozenset[str]) -> Schema:
     if name in inside:
         return _ANYTHING
-    if name not in _memo:
-        _memo[name] = _inlined(table().types[name], inside | {name})
-    return _memo[name]
+    found = _RESOLVED.get(name)
+    if found is None:
+        found = _RESOLVED.keep(name, _inlined(table().types[name], inside | {name}))
+    return found
 
 
 def _inlined(node: Schema, inside: frozenset[str]) -> Schema:
@@ -94,7 +98,7 @@ def _inlined(node: Schema, inside: frozenset[str]) -> Schema:
             inlined[key] = {field: _inlined(child, inside) for field, child in value.items()}
         elif key in ("items", "additionalProperties"):
             inlined[key] = _inlined(value, inside)
-        elif key not in ("$ref", "x-go"):
+        elif key not in ("$ref", *_GO):
             inlined[key] = value
     return inlined
 
@@ -135,6 +139,6 @@ def _referring(node: Schema, pending: list[str], *, wrapped: bool = False) -> Sc
             }
         elif key in ("items", "additionalProperties"):
             made[key] = _referring(value, pending)
-        elif key not in ("x-go", "x-kubernetes-preserve-unknown-fields"):
+        elif key not in (*_GO, "x-kubernetes-preserve-unknown-fields"):
             made[key] = value
     return made

@@ -7,7 +7,7 @@ Used for rules' fieldPath and for selectable fields. Follows pkg/apiserver/schem
 import re
 from typing import Any
 
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 _TOKEN = re.compile(r"'(?:[^'\\]|\\.)*?'|[.\[\]]|'.*|[^.\[\]]+", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)

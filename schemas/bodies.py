@@ -67,7 +67,7 @@ def decode_object(
         decoded = decode(body, media, want_duplicates=want_duplicates)
     except DecodeError as error:
         raise _unreadable(body, media, kind, error.text) from error
-    problem = _type_meta_problem(decoded.value)
+    problem = type_meta_problem(decoded.value)
     if problem:
         raise unrecognized(body, kind, f"couldn't get version/kind; json parse error: {problem}")
     value = decoded.value if decoded.value is not None else {}
@@ -127,7 +127,8 @@ _KIND = re.compile(rb'"kind"\s*:\s*"([^"\\]*)"')
 _VERSION = re.compile(rb'"apiVersion"\s*:\s*"([^"\\]*)"')
 
 
-def _type_meta_problem(value: Any) -> str:
+def type_meta_problem(value: Any) -> str:
+    """Why a value's apiVersion and kind cannot be read, in Go's words; "" where they can."""
     if value is None:
         return ""
     if type(value) is not dict:

@@ -3,13 +3,10 @@
 Follows pkg/registry/customresourcedefinition/strategy.go (WarningsOnCreate, WarningsOnUpdate).
 """
 
-from typing import Any
-
 from inkube.schemas.crds.structural import SIMPLE
 from inkube.schemas.golang import gotext
+from inkube.schemas.objects import Object
 from inkube.schemas.structural.nodes import Node
-
-Object = dict[str, Any]
 
 
 def warnings(crd: Object) -> list[str]:

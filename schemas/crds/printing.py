@@ -8,28 +8,28 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from inkube.schemas.fielderrors import GoType
+from inkube.schemas.fielderrors import Verbatim
 from inkube.schemas.golang import gotext
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 Printer = Callable[[Any], str]
 Member = tuple[str, str, Printer]
 """Go name, JSON name, how to print the value; None stands for a missing one."""
 
 
-def schema(value: Object) -> GoType:
+def schema(value: Object) -> Verbatim:
     """A JSONSchemaProps."""
-    return GoType(_schema(value))
+    return Verbatim(_schema(value))
 
 
-def items(value: Any) -> GoType:
+def items(value: Any) -> Verbatim:
     """A JSONSchemaPropsOrArray."""
-    return GoType(_schema_or_list("JSONSchemas")(value))
+    return Verbatim(_schema_or_list("JSONSchemas")(value))
 
 
-def versions(value: Sequence[Object]) -> GoType:
+def versions(value: Sequence[Object]) -> Verbatim:
     """The versions as they are left when what they share has moved to the top of the spec."""
-    return GoType(_list(_version)(list(value)))
+    return Verbatim(_list(_version)(list(value)))
 
 
 def string(value: str) -> str:
