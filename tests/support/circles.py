@@ -6,12 +6,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 
-def circle(package: str, *, without: tuple[str, ...] = ()) -> list[str]:
-    """Modules of a package each of which imports the one before it; empty where there is none.
-
-    Modules that begin with one of `without` are not looked at.
-    """
-    modules = {n: path for n, path in _modules(package).items() if not n.startswith(without)}
+def circle(package: str) -> list[str]:
+    """Modules of a package each of which imports the one before it; empty where there is none."""
+    modules = _modules(package)
     graph = {name: _imported(path, modules) - {name} for name, path in modules.items()}
     try:
         TopologicalSorter(graph).prepare()
