@@ -71,6 +71,7 @@ def patch(call: Call, kind: str, document: Patch) -> Update:
 
 
 def patched(call: Call, kind: str, old: Object, body: Any) -> Object:
+    """The object with a patch of that kind applied; `old` stays. Raises StatusError."""
     from inkube.schemas import patch as patches  # with jsonpatch, at the first patch
 
     if kind == "json":

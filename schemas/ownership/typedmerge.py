@@ -222,6 +222,7 @@ class Reconciliation:
         return comparison.owned(self.kind, self.live)
 
     def visit(self, kind: Type, node: FieldSet, path: fieldsets.Path) -> None:
+        """Look at a node of the set beside its type; `path` leads there."""
         leaf = bool(path) and not node
         if kind.map is not None:
             self._map(kind.map, node, path, leaf)
