@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inkube.schemas.ownership import fieldsets, layouts, managedfields
+from inkube.schemas.ownership import fieldsets, layouts, managedfields, updater
 from inkube.schemas.ownership.managedfields import Writer
 from inkube.schemas.ownership.typed import TypedSchema, finished, relabelled
 
@@ -253,8 +253,8 @@ def test_entries_come_by_operation_then_second_then_name() -> None:
         ("x", "Apply", "2024-01-01T00:00:02Z"),
     ):
         applied = operation == "Apply"
-        manager = managedfields.Manager(name, operation, "" if applied else V1, "")
-        managed.owners[manager] = managedfields.Owned({"f:a": {}}, V1, applied)
+        manager = updater.Manager(name, operation, "" if applied else V1, "")
+        managed.owners[manager] = updater.Owned({"f:a": {}}, V1, applied)
         if time:
             managed.times[manager] = time
     names = [entry["manager"] for entry in managedfields.encode(managed)]
