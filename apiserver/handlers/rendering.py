@@ -78,9 +78,10 @@ def list_bytes(call: Call, page: Page) -> bytes:
 
 def _items(call: Call, entries: Sequence[Entry]) -> list[bytes]:
     since, served = call.resource.since, call.served
-    if not call.resource.voice.items_have_type:
-        items = (data_of(call, entry) for entry in entries)
-        return storedbytes.untyped(items, served.api_version, served.kind)
-    if served is not call.resource.storage:
-        return [data_of(call, entry) for entry in entries]
-    return [e.data if e.revision > since else data_of(call, e) for e in entries]
+    if served is call.resource.storage:
+        items = [e.data if e.revision > since else data_of(call, e) for e in entries]
+    else:
+        items = [data_of(call, entry) for entry in entries]
+    if call.resource.voice.items_have_type:
+        return items
+    return storedbytes.untyped(items, served.api_version, served.kind)

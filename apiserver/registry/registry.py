@@ -87,7 +87,7 @@ class Registry:
             why = "create not allowed while custom resource definition is terminating"
             raise status.forbidden(call.resource.group, call.resource.plural, call.name, why)
         ownerreferences.deduplicate(call, meta)
-        await self._track(call, None, obj)
+        await ownership.track(call, None, obj, self.stamps.timestamp())
         return await self._create(call, obj, attributes)
 
     async def _create(self, call: Call, obj: Object, attributes: Attributes) -> Outcome:
@@ -150,10 +150,6 @@ class Registry:
         for warning in behaviour.warnings(obj, None, call.subresource):
             call.warn(warning)
 
-    async def _track(self, call: Call, old: Object | None, obj: Object) -> None:
-        """Record who set what; ownership changes nothing else of the object."""
-        await ownership.track(call, old, obj, self.stamps.timestamp())
-
     async def shown(self, call: Call, entries: list[Entry]) -> list[Entry]:
         """The entries as the call's version shows them; to be viewed. Raises StatusError 500."""
         if call.resource.converter is None:
@@ -202,7 +198,7 @@ class Registry:
             meta["namespace"] = call.namespace
         attributes = Attributes("CREATE", call, obj, None, call.options.dry_run)
         if change.tracks:
-            await self._track(call, None, obj)
+            await ownership.track(call, None, obj, self.stamps.timestamp())
         return await self._create(call, obj, attributes)
 
     async def _update(self, call: Call, change: Update, entry: Entry) -> Outcome:
@@ -212,7 +208,7 @@ class Registry:
         attributes = Attributes("UPDATE", call, obj, old, call.options.dry_run)
         ownerreferences.deduplicate(call, metadata(obj))
         if change.tracks:
-            await self._track(call, old, obj)
+            await ownership.track(call, old, obj, self.stamps.timestamp())
         await self._mutate(attributes)
         self._check_version(call, obj, entry)
         self._before_update(call, obj, old)
