@@ -1,8 +1,9 @@
 """One version of a kind, with what its schema compiles to."""
 
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from inkube.schemas import caches
 from inkube.schemas.builtin import decoding
 from inkube.schemas.definitions import Definition, Origin, Version
 from inkube.schemas.meta import GVK, GVR
@@ -54,8 +55,10 @@ class _BuiltinServed(Served):
         return TypedSchema(self.version.schema, custom=False, empty=empty)
 
 
-_builtin = cache(_BuiltinServed)
-"""One for all servers of the process: they come and go with tests, what is compiled stays."""
+@caches.of_values(512)
+def _builtin(definition: Definition, version: Version) -> Served:
+    """One for all servers of the process: they come and go with tests, what is compiled stays."""
+    return _BuiltinServed(definition, version)
 
 
 def of(definition: Definition, version: Version) -> Served:
