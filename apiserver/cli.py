@@ -5,15 +5,18 @@ import contextlib
 import gc
 import logging
 import signal
-from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 import click
 
+import inkube
+from inkube.apiserver import root
 from inkube.apiserver.commands.export import definitions
 from inkube.apiserver.commands.validate import validate
 from inkube.apiserver.configuration import Options
+from inkube.apiserver.http import logs
+from inkube.storage.errors import StorageError
 
 LOCAL = Path("inkube.db")
 # Young objects are looked at after so many allocations. What a server keeps is bytes, which are no
@@ -60,17 +63,13 @@ main.add_command(definitions)
 @click.option("-v", "--verbose", is_flag=True, help="Log what controllers do, too.")
 def serve(**arguments: Any) -> None:
     """Serve until interrupted."""
-    from inkube.apiserver.http import logs
-
     level = logging.DEBUG if arguments.pop("verbose") else logging.INFO
     level = logging.WARNING if arguments.pop("quiet") else level
     logs.configure(style=arguments.pop("log_format"), level=level)
     target = arguments.pop("kubeconfig")
     options = Options(**_named(arguments))
-    from inkube.storage.errors import StorageError
-
     try:
-        _runner()(_serve(options, target))
+        root.eventloop.run(_serve(options, target))
     except (StorageError, OSError, ValueError) as error:
         raise click.ClickException(str(error)) from error
 
@@ -87,28 +86,16 @@ def _named(arguments: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def _runner() -> Callable[[Coroutine[Any, Any, None]], None]:
-    """asyncio.run, on uvloop where it is installed."""
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.run
-    return uvloop.run
-
-
 async def _serve(options: Options, target: Path | None) -> None:
-    from inkube.apiserver.root import kubeconfig
-    from inkube.apiserver.server import APIServer
-
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
             loop.add_signal_handler(number, stop.set)
-    async with APIServer(options) as server:
+    async with inkube.APIServer(options) as server:
         _calm_collector()
         path = target or Path("inkube.kubeconfig")
-        kubeconfig.write(path, server.kubeconfig())
+        root.kubeconfig.write(path, server.kubeconfig())
         click.echo(f"inkube serves on {server.url}")
         click.echo(f"kubeconfig: {path}")
         click.echo("try next:")

@@ -7,6 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
+from inkube.apiserver import http
 from inkube.apiserver.discovery import issuer
 from inkube.apiserver.http import negotiation, responses
 from inkube.apiserver.http.metrics import Metrics
@@ -109,7 +110,5 @@ class Endpoints:
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
         """`/metrics` in the exposition format."""
-        from inkube.apiserver.http import exposition
-
         headers = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
-        return web.Response(body=exposition.text(self._metrics), headers=headers)
+        return web.Response(body=http.exposition.text(self._metrics), headers=headers)

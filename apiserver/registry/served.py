@@ -1,17 +1,12 @@
 """One version of a kind, with what its schema compiles to."""
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from inkube.schemas import caches
+from inkube.schemas import caches, cel, structural
 from inkube.schemas.builtin import decoding
 from inkube.schemas.definitions import Definition, Origin, Version
 from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.ownership.typed import TypedSchema
-
-if TYPE_CHECKING:
-    from inkube.schemas.cel.rules.evaluation import RuleSet
-    from inkube.schemas.structural.compiled import CompiledSchema
 
 
 class Served:
@@ -27,20 +22,16 @@ class Served:
         self.kind = self.gvk.kind
 
     @cached_property
-    def schema(self) -> "CompiledSchema":
+    def schema(self) -> "structural.CompiledSchema":
         """Pruning, defaulting and validation, loaded with the first custom object."""
-        from inkube.schemas.structural.compiled import CompiledSchema
-
-        return CompiledSchema(self.version.schema)
+        return structural.CompiledSchema(self.version.schema)
 
     @cached_property
-    def rules(self) -> "RuleSet | None":
+    def rules(self) -> "cel.RuleSet | None":
         """The schema's CEL rules, None without any; the engine is loaded when one is needed."""
         if not self.schema.node.holds("x-kubernetes-validations"):
             return None
-        from inkube.schemas.cel.rules.evaluation import RuleSet
-
-        return RuleSet(self.version.schema)
+        return cel.RuleSet(self.version.schema)
 
     @cached_property
     def typed(self) -> TypedSchema:

@@ -1,0 +1,4 @@
+from inkube.apiserver.root import declared as declared
+from inkube.apiserver.root import eventloop as eventloop
+from inkube.apiserver.root import kubeconfig as kubeconfig
+from inkube.apiserver.root import manifests as manifests
