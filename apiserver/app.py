@@ -83,8 +83,7 @@ class App:
         started = time.perf_counter()
         request_id = f"{self._run}-{next(self._numbers)}"
         url = request.rel_url
-        watch = url.raw_query_string != "" and _watches(request)
-        info = requests.parse(request.method, url.raw_path, watch=watch)
+        info = requests.parse(request.method, url.raw_path, url.raw_query_string)
         response = await self._answer(request, info, request_id)
         elapsed = time.perf_counter() - started
         parts = self._parts
@@ -195,13 +194,13 @@ class App:
         accept = request.headers.get("Accept")
         form = negotiation.choose(accept, builtin=call.resource.builtin)
         if form.kind == "Table":
-            include = request.rel_url.query.get("includeObject", "")
+            include = info.query.get("includeObject", "")
             tables.check_include(include)
             form = form._replace(include=include)
-        return self._verb(Exchange(request, call, form), info)
+        return self._verb(Exchange(request, info, call, form))
 
-    def _verb(self, exchange: Exchange, info: RequestInfo) -> Awaitable[web.StreamResponse]:
-        call = exchange.call
+    def _verb(self, exchange: Exchange) -> Awaitable[web.StreamResponse]:
+        call, info = exchange.call, exchange.info
         if call.subresource and call.subresource != "status":
             return self._subresource(exchange)
         if (call.subresource == "status" and not call.served.version.status) or info.rest:
@@ -251,10 +250,6 @@ def _record(
         user_agent=request.headers.get("User-Agent", ""),
         warnings=tuple(response.headers.getall("Warning", ())),
     )
-
-
-def _watches(request: web.BaseRequest) -> bool:
-    return request.rel_url.query.get("watch", "0").lower() not in ("", "0", "false")
 
 
 def _check_name(name: str) -> None:

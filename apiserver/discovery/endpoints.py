@@ -85,7 +85,7 @@ class Endpoints:
         if check and check not in CHECKS:
             return responses.plain_not_found()
         text = "ok"
-        if "verbose" in request.rel_url.query and not check:
+        if "verbose" in info.query and not check:
             lines = [f"[+]{each} ok" for each in CHECKS]
             text = "\n".join([*lines, f"{name} check passed", ""])
         headers = {

@@ -116,7 +116,7 @@ def _version_3(
     request: web.BaseRequest, info: RequestInfo, document: _Document
 ) -> web.StreamResponse:
     """A document; asked for by its hash it may be cached for ever."""
-    asked = request.rel_url.query.get("hash", "")
+    asked = info.query.get("hash", "")
     if asked and asked != document.hash:
         return web.Response(status=301, headers={"Location": f"{info.path}?hash={document.hash}"})
     return _answer(request, document.body, document.hash, forever=bool(asked))

@@ -19,6 +19,7 @@ from inkube.apiserver.http.options import (
     read_timeout,
     read_write_options,
 )
+from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry import changes, intake, listing
 from inkube.apiserver.registry.calls import Call, WriteOptions
 from inkube.apiserver.registry.registry import Outcome, Registry
@@ -32,13 +33,14 @@ class Exchange(NamedTuple):
     """One request on its way: what came in, the call it became, the form of the answer."""
 
     request: web.BaseRequest
+    info: RequestInfo
     call: Call
     form: Form
 
     @property
     def query(self) -> Query:
         """The query parameters."""
-        return self.request.rel_url.query
+        return self.info.query
 
     @property
     def lenient(self) -> bool:
@@ -67,7 +69,7 @@ class Handlers:
 
     async def get(self, exchange: Exchange) -> web.StreamResponse:
         """One object; its stored bytes where they fit the form asked for."""
-        if exchange.request.rel_url.raw_query_string:
+        if exchange.query:
             listing.check_read(exchange.query, self._registry)
         entry = self._registry.get(exchange.call)
         await self._registry.ready(exchange.call, entry)

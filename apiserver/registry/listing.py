@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from inkube.apiserver.http.options import Query, parse_int, truthy
+from inkube.apiserver.http.options import Query, parse_int
 from inkube.apiserver.registry import continuation
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.registry import Registry
@@ -15,6 +15,7 @@ from inkube.schemas import fielderrors, selectors, status
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import strconv
 from inkube.schemas.golang.gotext import quote
+from inkube.schemas.golang.urlquery import truthy
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Entry
 
