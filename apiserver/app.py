@@ -14,12 +14,12 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 
 from inkube.apiserver.auth.access import Access
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange, Handlers
-from inkube.apiserver.http import negotiation, requests, responses
+from inkube.apiserver.http import incoming, negotiation, requests, responses
 from inkube.apiserver.http.answers import Answer
 from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.deadlines import Deadlines
@@ -107,6 +107,9 @@ class App:
     async def _answer(
         self, request: web.BaseRequest, info: RequestInfo, request_id: str
     ) -> web.StreamResponse:
+        refused = incoming.refuse(request)
+        if refused is not None:
+            return refused
         try:
             with self._parts.guard.admit(request, long=info.verb in _LONG):
                 if request.method in _READS:
@@ -127,9 +130,10 @@ class App:
             response = responses.error(failure, negotiation.PLAIN)
         if isinstance(response, (Answer, web.Response)) and not response.prepared:
             response.headers["Audit-Id"] = request_id
+        if isinstance(response, Answer):
             encoding = request.headers.get("Accept-Encoding")
-            if encoding is not None:
-                await responses.compress(response, encoding)
+            if encoding is not None and request.version >= HttpVersion11:
+                responses.compress(response, encoding)
         return response
 
     async def _serve_write(self, request: web.BaseRequest, info: RequestInfo) -> web.StreamResponse:

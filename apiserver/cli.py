@@ -2,12 +2,11 @@
 
 import asyncio
 import contextlib
-import gc
 import logging
 import signal
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,10 +14,10 @@ from inkube.apiserver.commands.export import definitions
 from inkube.apiserver.commands.validate import validate
 from inkube.apiserver.configuration import Options
 
+if TYPE_CHECKING:
+    from inkube.apiserver.server import APIServer
+
 LOCAL = Path("inkube.db")
-# Young objects are looked at after so many allocations. What a server keeps is bytes, which are no
-# work for the collector, and what requests make is freed by counting references.
-COLLECT_AFTER = (25_000, 25, 100)
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _PATH = click.Path(path_type=Path)
 
@@ -97,7 +96,7 @@ def _runner() -> Callable[[Coroutine[Any, Any, None]], None]:
 
 
 async def _serve(options: Options, target: Path | None) -> None:
-    from inkube.apiserver.root import kubeconfig
+    from inkube.apiserver.root import collector
     from inkube.apiserver.server import APIServer
 
     stop = asyncio.Event()
@@ -106,23 +105,24 @@ async def _serve(options: Options, target: Path | None) -> None:
         with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
             loop.add_signal_handler(number, stop.set)
     async with APIServer(options) as server:
-        _calm_collector()
-        path = target or Path("inkube.kubeconfig")
-        kubeconfig.write(path, server.kubeconfig())
-        click.echo(f"inkube serves on {server.url}")
-        click.echo(f"kubeconfig: {path}")
-        click.echo("try next:")
-        click.echo(f"  kubectl --kubeconfig {path} get namespaces")
-        click.echo(f"  curl {server.url}/apis")
-        await stop.wait()
+        calm = collector.calm() or contextlib.nullcontext()
+        with calm:
+            _announce(server, target)
+            await stop.wait()
         click.echo("stopping")
 
 
-def _calm_collector() -> None:
-    """Let full collections, which stop everything, look at less and be rare."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*COLLECT_AFTER)
+def _announce(server: "APIServer", target: Path | None) -> None:
+    """Write the kubeconfig and say how to go on."""
+    from inkube.apiserver.root import kubeconfig
+
+    path = target or Path("inkube.kubeconfig")
+    kubeconfig.write(path, server.kubeconfig())
+    click.echo(f"inkube serves on {server.url}")
+    click.echo(f"kubeconfig: {path}")
+    click.echo("try next:")
+    click.echo(f"  kubectl --kubeconfig {path} get namespaces")
+    click.echo(f"  curl {server.url}/apis")
 
 
 if __name__ == "__main__":

@@ -6,10 +6,12 @@ from functools import cache
 from typing import Any
 
 from aiohttp import web
+from multidict import CIMultiDict
 
 from inkube.apiserver.app import Endpoint
 from inkube.apiserver.discovery import issuer
 from inkube.apiserver.http import negotiation, responses
+from inkube.apiserver.http.answers import Answer
 from inkube.apiserver.http.metrics import Metrics
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
@@ -109,4 +111,4 @@ class Endpoints:
     ) -> web.StreamResponse:
         """`/metrics` in the exposition format."""
         headers = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
-        return web.Response(body=self._metrics.text(), headers=headers)
+        return Answer(self._metrics.text(), CIMultiDict(headers))

@@ -11,8 +11,10 @@ from typing import Any
 
 import orjson
 from aiohttp import web
+from multidict import CIMultiDict
 
 from inkube.apiserver.http import negotiation
+from inkube.apiserver.http.answers import Answer
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
 from inkube.apiserver.registry.resources import Resources
@@ -135,7 +137,7 @@ def _answer(
     headers = {"ETag": etag, "Vary": "Accept", "Cache-Control": control}
     if request.headers.get("If-None-Match") == etag:
         return web.Response(status=304, headers=headers)
-    return web.Response(body=body, headers={**headers, "Content-Type": media})
+    return Answer(body, CIMultiDict({**headers, "Content-Type": media}))
 
 
 def _key(parts: Sequence[str]) -> Key:

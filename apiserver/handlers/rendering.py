@@ -1,13 +1,13 @@
 """Stored entries as answers: in the version, form and shape the client asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import orjson
 
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.http import responses
-from inkube.apiserver.http.answers import Answer
+from inkube.apiserver.http.answers import PIECE, Answer, Body
 from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.identity import Identity
@@ -37,7 +37,7 @@ class Renderer:
     def page(self, call: Call, page: Page, form: Form) -> Answer:
         """A list."""
         if form.plain_json:
-            return responses.data(list_bytes(call, page), warnings=call.warnings)
+            return responses.data(list_body(call, page), warnings=call.warnings)
         values = [value_of(call, entry) for entry in page.entries]
         if form.kind:
             value = tables.transform(
@@ -49,7 +49,7 @@ class Renderer:
                 include=form.include,
             )
         else:
-            value = orjson.loads(list_bytes(call, page))
+            value = orjson.loads(b"".join(_pieces(call, page)))
         return responses.render(value, form, warnings=call.warnings)
 
 
@@ -65,45 +65,68 @@ def data_of(call: Call, entry: Entry) -> bytes:
     return orjson.dumps(value_of(call, entry))
 
 
-def list_bytes(call: Call, page: Page) -> bytes:
-    """A whole list, joined from stored bytes."""
+def list_body(call: Call, page: Page) -> Body:
+    """A whole list: joined from stored bytes, a long one while it is sent."""
+    return _pieces(call, page) if _is_long(page.entries) else b"".join(_pieces(call, page))
+
+
+def _is_long(entries: Sequence[Entry]) -> bool:
+    size = 0
+    for entry in entries:
+        size += len(entry.data)
+        if size > responses.GZIP_FROM:
+            return True
+    return False
+
+
+def _pieces(call: Call, page: Page) -> Iterator[bytes]:
+    """A list in pieces of about PIECE bytes. What has to be converted is so before the first."""
     head = {
         "apiVersion": call.served.api_version,
         "kind": call.resource.definition.names.list_kind or f"{call.served.kind}List",
         "metadata": page.metadata(call),
     }
-    # in one join, so that a long list is copied once
     start = orjson.dumps(head)[:-1] + b',"items":['
     items = _items(call, page.entries)
-    if not items:
-        return start + b"]}\n"
-    items[0] = start + items[0]
-    items[-1] += b"]}\n"
-    return b",".join(items)
+    return _joined(start, items)
 
 
-def _items(call: Call, entries: Sequence[Entry]) -> list[bytes]:
+def _joined(start: bytes, items: Iterable[bytes]) -> Iterator[bytes]:
+    waiting, size = [start], len(start)
+    before = b""
+    for item in items:
+        waiting += (before, item)
+        before = b","
+        size += len(item)
+        if size > PIECE:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    waiting.append(b"]}\n")
+    yield b"".join(waiting)
+
+
+def _items(call: Call, entries: Sequence[Entry]) -> Iterable[bytes]:
     since = call.resource.since
     if call.resource.builtin:
         return _bare(call, entries)
     if call.served is not call.resource.storage:
         return [data_of(call, entry) for entry in entries]
+    if all(entry.revision > since for entry in entries):
+        return (entry.data for entry in entries)
     return [e.data if e.revision > since else data_of(call, e) for e in entries]
 
 
-def _bare(call: Call, entries: Sequence[Entry]) -> list[bytes]:
+def _bare(call: Call, entries: Sequence[Entry]) -> Iterator[bytes]:
     """Items of a built-in list: their type is the list's. Most bytes need no decoding for it."""
     served = call.served
     version, kind = f'"apiVersion":"{served.api_version}"', f'"kind":"{served.kind}"'
     starts = tuple(f"{{{a},{b},".encode() for a, b in ((version, kind), (kind, version)))
     length = len(starts[0])
-    found = []
     for entry in entries:
         data = data_of(call, entry)
         if data.startswith(starts):
-            found.append(b"{" + data[length:])
+            yield b"{" + data[length:]
         else:
             value = orjson.loads(data)
             del value["apiVersion"], value["kind"]
-            found.append(orjson.dumps(value))
-    return found
+            yield orjson.dumps(value)

@@ -1,7 +1,5 @@
 """Answers: bytes, media types and warnings; the only place that turns a StatusError into HTTP."""
 
-import asyncio
-import zlib
 from collections.abc import Collection
 from typing import Any
 
@@ -9,7 +7,7 @@ import orjson
 from aiohttp import web
 from multidict import CIMultiDict
 
-from inkube.apiserver.http.answers import Answer
+from inkube.apiserver.http.answers import Answer, Body
 from inkube.apiserver.http.negotiation import JSON, Form
 from inkube.schemas import warningtexts
 from inkube.schemas.status import StatusError
@@ -18,12 +16,11 @@ Object = dict[str, Any]
 GZIP_FROM = (
     128 * 1024
 )  # apiserver/pkg/endpoints/handlers/responsewriters: defaultGzipThresholdBytes
-THREAD_FROM = 1024 * 1024  # what takes longer than a few milliseconds holds up nobody else
 _JSON_HEADERS = CIMultiDict({"Content-Type": JSON, "Cache-Control": "no-cache, private"})
 
 
-def data(body: bytes, *, code: int = 200, warnings: Collection[str] = ()) -> Answer:
-    """JSON bytes as they are."""
+def data(body: Body, *, code: int = 200, warnings: Collection[str] = ()) -> Answer:
+    """JSON bytes as they are, at once or in pieces made as they are sent."""
     return Answer(body, _headers(warnings), code)
 
 
@@ -85,20 +82,14 @@ def plain_not_found() -> web.Response:
     )
 
 
-async def compress(response: Answer | web.Response, accept_encoding: str) -> None:
-    """gzip a large body for who can read it; a very large one beside the event loop."""
+def compress(response: Answer, accept_encoding: str) -> None:
+    """Have a large body sent as gzip to who can read it."""
     body = response.body
-    if not isinstance(body, bytes) or len(body) < GZIP_FROM or "gzip" not in accept_encoding:
+    if "gzip" not in accept_encoding or (isinstance(body, bytes) and len(body) < GZIP_FROM):
         return
-    packed = _gzip(body) if len(body) < THREAD_FROM else await asyncio.to_thread(_gzip, body)
-    response.body = packed
+    response.packed = True
     response.headers["Content-Encoding"] = "gzip"
     response.headers["Vary"] = "Accept-Encoding"
-
-
-def _gzip(body: bytes) -> bytes:
-    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
-    return packer.compress(body) + packer.flush()
 
 
 def _quoted(text: str) -> str:
