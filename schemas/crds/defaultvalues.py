@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from inkube.schemas.crds.structural import EMBEDDED
-from inkube.schemas.fielderrors import FieldError, Type, invalid, unique_texts
+from inkube.schemas.fielderrors import FieldError, Type, invalid, told
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.memo import Memo
 from inkube.schemas.structural import embedded
@@ -139,7 +139,7 @@ def _inside_metadata(
         CompiledSchema(place.resource, resource_root=False), {**_VALIDATION, **value}
     )
     if found:
-        texts = unique_texts(found)
+        texts = told(found)[1]
         joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
         yield invalid(path, node["default"], f"must result in valid metadata: {joined}")
         return
