@@ -26,29 +26,31 @@ from aiohttp.web_protocol import RequestHandler
 from inkube.apiserver.admission.lifecycle import NamespaceLifecycle
 from inkube.apiserver.admission.limits import LimitRanger
 from inkube.apiserver.admission.quotas import QuotaAdmission
-from inkube.apiserver.app import App, Endpoint, Parts, SubresourceHandlers
+from inkube.apiserver.app import App, Parts
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import issuer
-from inkube.apiserver.discovery.endpoints import Endpoints, later
+from inkube.apiserver.discovery.endpoints import Endpoint, Endpoints, later
 from inkube.apiserver.handlers.rendering import Renderer
-from inkube.apiserver.handlers.verbs import Handlers
+from inkube.apiserver.handlers.verbs import Handler, Handlers
 from inkube.apiserver.http import bodies, logs
 from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.guards import Guard
 from inkube.apiserver.http.incoming import Request
 from inkube.apiserver.http.metrics import Metrics
-from inkube.apiserver.policies.plugin import LiveSchemas, PolicyAdmission
+from inkube.apiserver.policies.plugin import PolicyAdmission
+from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Chain, Plugin
+from inkube.apiserver.registry.behaviours import Converter
 from inkube.apiserver.registry.codec import JSONCodec
 from inkube.apiserver.registry.crds import Installer
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.modules import ModuleAdmission
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resources
-from inkube.apiserver.registry.strategy import Strategy
 from inkube.apiserver.root import bootstrap, security
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.client import InProcessClient
+from inkube.apiserver.root.liveschemas import LiveSchemas
 from inkube.apiserver.watching.streams import Streams
 from inkube.apiserver.webhooks.plugins import MutatingWebhooks, ValidatingWebhooks
 from inkube.controllers.clock import SystemClock
@@ -122,7 +124,7 @@ class APIServer:
         self._outside = await self._stack.enter_async_context(contextlib.AsyncExitStack())
         self._defer_kinds()
         await bootstrap.first_objects(self.client, roles=self.options.authorization_mode == "RBAC")
-        crds.add(self.manager, Installer(self.resources, self._by_webhook))
+        crds.add(self.manager, Installer(self.resources, self._converter))
         if self.options.controllers:
             aggregation.add(self.manager, self.client)
             catalog = LiveCatalog(self.store, self.resources)
@@ -170,10 +172,10 @@ class APIServer:
         self._outside.push_async_callback(caller.close)
         return caller
 
-    def _by_webhook(self, webhook: dict[str, Any]) -> Strategy:
-        from inkube.apiserver.webhooks.conversion import WebhookStrategy
+    def _converter(self, webhook: dict[str, Any]) -> Converter:
+        from inkube.apiserver.webhooks.conversion import WebhookConverter
 
-        return WebhookStrategy(webhook, self._caller, self.identity)
+        return WebhookConverter(webhook, self._caller, self.identity)
 
     @cached_property
     def environment(self) -> "Environment":
@@ -195,7 +197,7 @@ class APIServer:
         """Leave kinds declared in Python out until they are asked for, unless there is work."""
         groups = provisioning_options.GROUPS
         self.resources.defer(groups, lambda: self.environment)
-        if self.options.kinds or any(self.store.count(f"/registry/{name}/") for name in groups):
+        if self.options.kinds or any(self.store.count(keys.of_group(name)) for name in groups):
             self.resources.load()
 
     def _log(self) -> Log:
@@ -279,10 +281,17 @@ class APIServer:
 
         return OpenAPI(self.resources)
 
-    def _subresources(self, handlers: Handlers) -> SubresourceHandlers:
+    def _subresources(self, handlers: Handlers) -> dict[tuple[str, str, str], Handler]:
         from inkube.apiserver.subresources import table
 
-        return table.table(self.registry, handlers, self.identity, self.security)
+        guards = self.security
+        return table.table(
+            self.registry,
+            handlers,
+            identity=self.identity,
+            authenticator=guards.authenticator,
+            authorizer=guards.authorizer,
+        )
 
     def kubeconfig(self) -> str:
         """A kubeconfig for this server, as YAML text."""

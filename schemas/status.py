@@ -55,6 +55,8 @@ class StatusError(Exception):
         self.message = message
         self.details = details
         self.headers: dict[str, str] = {}
+        self.why = ""
+        """The cause alone, where the message wraps it in what every such refusal says."""
         self.metadata: Object = {}
         """ListMeta of the Status: the continue token of an expired list."""
 

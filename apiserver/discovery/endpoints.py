@@ -1,17 +1,17 @@
 """Paths that are no resources: health, version, metrics, the root."""
 
 import platform
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import cache
+from importlib import metadata
 from typing import Any
 
 from aiohttp import web
 from multidict import CIMultiDict
 
-from inkube.apiserver.app import Endpoint
 from inkube.apiserver.discovery import issuer
 from inkube.apiserver.http import negotiation, responses
-from inkube.apiserver.http.answers import Answer
+from inkube.apiserver.http.delivery import Answer
 from inkube.apiserver.http.metrics import Metrics
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
@@ -19,6 +19,7 @@ from inkube.apiserver.registry.resources import Resources
 from inkube.schemas import status
 
 Object = dict[str, Any]
+Endpoint = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamResponse]]
 
 # The reference whose behaviour is served; clients compare it with their own version.
 REFERENCE = "v1.36.2"
@@ -35,10 +36,9 @@ def later(make: Callable[[], Endpoint]) -> Endpoint:
     return serve
 
 
+@cache
 def version_document() -> Object:
     """`/version`: the reference's version, and our own in a field of its own."""
-    from inkube import __version__
-
     major, minor, _ = REFERENCE.lstrip("v").split(".")
     return {
         "major": major,
@@ -54,7 +54,7 @@ def version_document() -> Object:
         "goVersion": "none",
         "compiler": platform.python_implementation(),
         "platform": f"{platform.system().lower()}/{platform.machine()}",
-        "inkube": {"name": "inkube", "version": __version__},
+        "inkube": {"name": "inkube", "version": metadata.version("inkube")},
     }
 
 
@@ -110,5 +110,7 @@ class Endpoints:
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
         """`/metrics` in the exposition format."""
+        from inkube.apiserver.http import exposition
+
         headers = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
-        return Answer(self._metrics.text(), CIMultiDict(headers))
+        return Answer(exposition.text(self._metrics), CIMultiDict(headers))

@@ -13,13 +13,12 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from inkube.apiserver.http import negotiation, responses
-from inkube.apiserver.http.answers import Answer
+from inkube.apiserver.http.delivery import Answer
 from inkube.apiserver.http.requests import RequestInfo
+from inkube.apiserver.registry import voices
 from inkube.apiserver.registry.calls import User
 from inkube.apiserver.registry.resources import Resource, Resources
-from inkube.schemas import status
-from inkube.schemas.builtin import resources as builtin
-from inkube.schemas.definitions import Origin
+from inkube.schemas.meta import GVR
 
 Object = dict[str, Any]
 _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
@@ -58,13 +57,11 @@ class Discovery:
         version = parts[1] if parts[0] == "api" else (parts[2] if len(parts) > 2 else "")
         if (parts[0] == "apis" and group == "") or group not in groups:
             return responses.plain_not_found()
+        voice = self._resources.voice(group)
         if version and version not in groups[group]:
-            if self._resources.is_builtin_group(group):
-                raise status.resource_not_found()
-            return responses.plain_not_found()
-        if self._resources.is_builtin_group(group) and info.method != "GET":
-            message = "the server does not allow this method on the requested resource"
-            raise status.method_not_allowed(message, {})
+            return responses.unknown_path(plain=voice.unknown_is_plain)
+        if not voice.allows(info.method, info.verb, "", ("get",)):
+            raise voice.method_not_allowed(GVR(group, version, ""), info.verb)
         form = negotiation.choose(request.headers.get("Accept"), transforms=False)
         if version:
             return responses.render(self.resource_list(group, version), form)
@@ -172,10 +169,8 @@ class Discovery:
 
 def _place(resource: Resource) -> tuple[int, str]:
     """Compiled-in groups as they were installed, then those declared in Python, then CRDs'."""
-    origin = resource.definition.origin
-    if origin is Origin.CUSTOM:
-        return 2, resource.group
-    return int(origin is Origin.PYTHON), ""
+    order = resource.voice.group_order
+    return order, resource.group if order == voices.CUSTOM.group_order else ""
 
 
 def _aggregated(accept: str) -> str:
@@ -222,40 +217,13 @@ def subresources(resource: Resource, version: str) -> list[Object]:
     """The subresources as an APIResourceList shows them."""
     served = resource.served(version)
     assert served is not None, "asked for served versions only"
-    found: list[Object] = []
-    if resource.builtin:
-        known = builtin.by_name().get((resource.group, resource.plural))
-        for sub in known.subresources if known else ():
-            item: Object = {"name": f"{resource.plural}/{sub.name}", "singularName": ""}
-            item["namespaced"] = resource.namespaced
-            if sub.version:
-                item |= {"group": sub.group, "version": sub.version}
-            found.append(item | {"kind": sub.kind, "verbs": list(sub.verbs)})
-        return found
-    verbs = ["get", "patch", "update"]
-    base: Object = {"singularName": "", "namespaced": resource.namespaced}
-    if served.version.status:
-        found.append(
-            {"name": f"{resource.plural}/status", **base, "kind": resource.kind, "verbs": verbs}
-        )
-    if served.version.scale:
-        found.append(
-            {
-                "name": f"{resource.plural}/scale",
-                **base,
-                "group": "autoscaling",
-                "version": "v1",
-                "kind": "Scale",
-                "verbs": verbs,
-            }
-        )
-    return found
+    return resource.voice.subresources(served)
 
 
 def _discovery(resource: Resource, version: str) -> Object:
     """An APIResourceDiscovery. Built-in kinds leave group and version to be the list's own."""
     names = resource.definition.names
-    group, shown = ("", "") if resource.builtin else (resource.group, version)
+    group, shown = (resource.group, version) if resource.voice.discovery_repeats_group else ("", "")
     item: Object = {
         "resource": names.plural,
         "responseKind": _kind(group, shown, names.kind),

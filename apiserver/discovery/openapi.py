@@ -14,7 +14,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from inkube.apiserver.http import negotiation
-from inkube.apiserver.http.answers import Answer
+from inkube.apiserver.http.delivery import Answer
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
 from inkube.apiserver.registry.resources import Resources

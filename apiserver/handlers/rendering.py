@@ -7,8 +7,9 @@ import orjson
 
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.http import responses
-from inkube.apiserver.http.answers import PIECE, Answer, Body
+from inkube.apiserver.http.delivery import PIECE, Answer, Body
 from inkube.apiserver.http.negotiation import Form
+from inkube.apiserver.registry import storedbytes
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.listing import Page
@@ -60,7 +61,7 @@ def value_of(call: Call, entry: Entry) -> Object:
 
 def data_of(call: Call, entry: Entry) -> bytes:
     """The object's bytes in the call's version; the stored ones where they fit."""
-    if call.served is call.resource.storage and call.resource.is_current(entry):
+    if call.resource.shows(entry, call.served):
         return entry.data
     return orjson.dumps(value_of(call, entry))
 
@@ -106,27 +107,12 @@ def _joined(start: bytes, items: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _items(call: Call, entries: Sequence[Entry]) -> Iterable[bytes]:
-    since = call.resource.since
-    if call.resource.builtin:
-        return _bare(call, entries)
-    if call.served is not call.resource.storage:
+    since, served = call.resource.since, call.served
+    if not call.resource.voice.items_have_type:
+        items = (data_of(call, entry) for entry in entries)
+        return storedbytes.untyped(items, served.api_version, served.kind)
+    if served is not call.resource.storage:
         return [data_of(call, entry) for entry in entries]
     if all(entry.revision > since for entry in entries):
         return (entry.data for entry in entries)
     return [e.data if e.revision > since else data_of(call, e) for e in entries]
-
-
-def _bare(call: Call, entries: Sequence[Entry]) -> Iterator[bytes]:
-    """Items of a built-in list: their type is the list's. Most bytes need no decoding for it."""
-    served = call.served
-    version, kind = f'"apiVersion":"{served.api_version}"', f'"kind":"{served.kind}"'
-    starts = tuple(f"{{{a},{b},".encode() for a, b in ((version, kind), (kind, version)))
-    length = len(starts[0])
-    for entry in entries:
-        data = data_of(call, entry)
-        if data.startswith(starts):
-            yield b"{" + data[length:]
-        else:
-            value = orjson.loads(data)
-            del value["apiVersion"], value["kind"]
-            yield orjson.dumps(value)

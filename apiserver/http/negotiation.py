@@ -73,23 +73,24 @@ def clauses(header: str) -> tuple[_Clause, ...]:
     return tuple(sorted(found, key=lambda clause: -clause.quality))
 
 
-def choose(header: str | None, *, transforms: bool = True, builtin: bool = False) -> Form:
+def choose(header: str | None, *, transforms: bool = True, any_application: bool = True) -> Form:
     """The form for an Accept header. Raises StatusError 406 when there is none.
 
-    `transforms` says whether Table and PartialObjectMetadata may be served here.
+    `transforms` says whether Table and PartialObjectMetadata may be served here, `any_application`
+    whether `application/*` is JSON.
     """
     if not header or header in ("*/*", JSON):
         return PLAIN
-    form = _choose(header, transforms, builtin)
+    form = _choose(header, transforms, any_application)
     if form is None:
         raise status.not_acceptable(f"only the following media types are accepted: {ACCEPTED}")
     return form
 
 
 @remembered(512)
-def _choose(header: str, transforms: bool, builtin: bool) -> Form | None:
+def _choose(header: str, transforms: bool, any_application: bool) -> Form | None:
     for clause in clauses(header):
-        media = _media(clause.media, builtin)
+        media = _media(clause.media, any_application)
         if media is None or clause.quality == 0:
             continue
         kind = clause.parameter("as")
@@ -106,8 +107,8 @@ def _choose(header: str, transforms: bool, builtin: bool) -> Form | None:
     return None
 
 
-def _media(media: str, builtin: bool) -> str | None:
-    if media in ("*/*", JSON) or (media == "application/*" and not builtin):
+def _media(media: str, any_application: bool) -> str | None:
+    if media in ("*/*", JSON) or (media == "application/*" and any_application):
         return JSON
     return YAML if media == YAML else None
 

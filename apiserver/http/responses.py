@@ -7,9 +7,9 @@ import orjson
 from aiohttp import web
 from multidict import CIMultiDict
 
-from inkube.apiserver.http.answers import Answer, Body
+from inkube.apiserver.http.delivery import Answer, Body
 from inkube.apiserver.http.negotiation import JSON, Form
-from inkube.schemas import warningtexts
+from inkube.schemas import status, warningtexts
 from inkube.schemas.status import StatusError
 
 Object = dict[str, Any]
@@ -80,6 +80,13 @@ def plain_not_found() -> web.Response:
         status=404,
         headers={"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff"},
     )
+
+
+def unknown_path(*, plain: bool) -> web.Response:
+    """A path nobody serves, in plain text. Raises StatusError 404 where it is told by a Status."""
+    if not plain:
+        raise status.resource_not_found()
+    return plain_not_found()
 
 
 def compress(response: Answer, accept_encoding: str) -> None:

@@ -4,7 +4,8 @@ import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from inkube.apiserver.registry.resources import Resource, Served
+from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.served import Served
 
 
 class User(NamedTuple):
@@ -31,6 +32,17 @@ class WriteOptions(NamedTuple):
 
 
 NO_OPTIONS = WriteOptions()
+
+
+class DeleteOptions(NamedTuple):
+    """metav1.DeleteOptions; None where the client said nothing. `grace` is in seconds."""
+
+    dry_run: bool = False
+    grace: int | None = None
+    orphan: bool | None = None
+    propagation: str | None = None
+    uid: str | None = None
+    resource_version: str | None = None
 
 
 @dataclass(slots=True)

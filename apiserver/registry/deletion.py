@@ -8,8 +8,7 @@ updateForGracefulDeletionAndFinalizers of generic/registry/store.go.
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from inkube.apiserver.http.options import DeleteOptions
-from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.calls import Call, DeleteOptions
 from inkube.apiserver.registry.identity import Identity
 from inkube.schemas import meta as metadata
 from inkube.schemas import status
@@ -30,7 +29,6 @@ class Plan(NamedTuple):
 def check_preconditions(call: Call, entry: Entry, options: DeleteOptions) -> None:
     """Refuse when uid or resourceVersion differ. Raises StatusError 409."""
     uid, version = entry.value["metadata"]["uid"], str(entry.revision)
-    own_way = call.resource.strategy.goes_its_own_way
     if options.uid is not None and options.uid != uid:
         asked, found = options.uid, uid
         plain = f"Precondition failed: UID in precondition: {asked}, UID in object meta: {found}"
@@ -51,7 +49,7 @@ def check_preconditions(call: Call, entry: Entry, options: DeleteOptions) -> Non
     else:
         return
     resource = call.resource
-    if own_way:
+    if resource.behaviour.deletes_itself:
         raise status.conflict(resource.group, resource.plural, call.name, plain)
     raise status.conflict(resource.group, resource.kind, call.name, text)
 
@@ -60,7 +58,7 @@ def plan(call: Call, obj: Object, options: DeleteOptions, identity: Identity) ->
     """What becomes of an object, which is changed in place."""
     meta = obj["metadata"]
     meta.pop("resourceVersion", None)
-    if call.resource.strategy.mark_deleted(obj):
+    if call.resource.behaviour.mark_deleted(obj):
         return Plan(obj, goes=False)
     held = bool(meta.get("deletionGracePeriodSeconds")) and "deletionTimestamp" in meta
     if held and not _is_shorter(meta, options.grace):
@@ -97,7 +95,7 @@ def _graceful(call: Call, obj: Object, options: DeleteOptions, identity: Identit
         meta["deletionTimestamp"] = metadata.format_time(end)
         meta["deletionGracePeriodSeconds"] = asked
         return True
-    period = call.resource.strategy.grace_seconds(obj, asked)
+    period = call.resource.behaviour.grace_seconds(obj, asked)
     if period is None:
         return False
     end = identity.now() + _seconds(period)
@@ -130,7 +128,7 @@ def _count(meta: Object) -> None:
 
 def _finalizers(call: Call, present: list[str], options: DeleteOptions) -> list[str]:
     """Those present, with the garbage collector's as the options, the object or the kind asks."""
-    default = call.resource.strategy.dependents
+    default = call.resource.behaviour.dependents
     if default == "ignore":
         orphan = foreground = False
     elif options.orphan is not None:
@@ -154,5 +152,5 @@ def is_finished(call: Call, obj: Object, stored: Object) -> bool:
         "deletionTimestamp" in before
         and not before.get("deletionGracePeriodSeconds")
         and not obj["metadata"].get("finalizers")
-        and call.resource.strategy.may_go(obj)
+        and call.resource.behaviour.may_go(obj)
     )

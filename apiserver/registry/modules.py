@@ -1,4 +1,4 @@
-"""Kinds declared in Python: how their functions take part in strategy and admission.
+"""Kinds declared in Python: how their functions take part in admission.
 
 The modules themselves are `controllers.kinds.KindModule`s; this file sees only a protocol.
 """
@@ -7,9 +7,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
-from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.resources import Resource
-from inkube.apiserver.registry.strategy import Strategy
 from inkube.schemas import status
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
@@ -42,22 +40,6 @@ class Module(Protocol):
     async def persist(self, obj: Object) -> None:
         """Keep secure values before a real write."""
         ...
-
-
-class ModuleStrategy(Strategy):
-    """Custom resources whose static rules are Python functions beside the schema."""
-
-    def __init__(self, module: Module) -> None:
-        self._module = module
-
-    def validate(self, call: Call, obj: Object) -> list[FieldError]:
-        return super().validate(call, obj) or self._module.validate(obj, None)
-
-    def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
-        errors = super().validate_update(call, obj, old)
-        if errors or call.subresource:
-            return errors
-        return self._module.validate(obj, old)
 
 
 class ModuleAdmission(Plugin):

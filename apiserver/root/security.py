@@ -6,8 +6,8 @@ authority of clients.
 
 import secrets
 import ssl
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from inkube.apiserver.auth import authenticators, keyfiles, serviceaccounts, tls
 from inkube.apiserver.auth.access import Access, Guarded, Open
@@ -25,7 +25,8 @@ from inkube.storage.store import BaseStore
 MODES = ("AlwaysAllow", "RBAC")
 
 
-class Security(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Security:
     """What guards one server."""
 
     access: Access

@@ -17,7 +17,7 @@ from inkube.storage.entry import Change, Entry
 
 Object = dict[str, Any]
 TYPES = ("ADDED", "MODIFIED", "DELETED")
-Told = dict[Hashable, tuple[list[Change], bytes]]
+SharedFrames = dict[Hashable, tuple[list[Change], bytes]]
 """By sort of watcher: the changes told last, and their bytes on the wire."""
 
 
@@ -55,7 +55,7 @@ class Framer:
             return self._headed(kind, self._state(change, kind))
         return change.once(self._keys[kind], self._makers[kind])
 
-    def burst(self, changes: list[Change], told: Told) -> bytes:
+    def burst(self, changes: list[Change], told: SharedFrames) -> bytes:
         """The events of some changes as they go over the wire.
 
         `told` has what watchers of the same sort were just told: those who are told the same

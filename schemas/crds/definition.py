@@ -21,7 +21,6 @@ def to_definition(crd: Object) -> Definition:
         versions=tuple(_version(version, spec) for version in spec["versions"]),
         namespaced=spec["scope"] == "Namespaced",
         origin=Origin.CUSTOM,
-        by_webhook=(spec.get("conversion") or {}).get("strategy") == "Webhook",
         webhook=(spec.get("conversion") or {}).get("webhook"),
         terminating=conditions.is_true(status, conditions.TERMINATING),
     )

@@ -82,9 +82,11 @@ def decode_object(
 
 def unrecognized(body: bytes, kind: str, text: str) -> status.StatusError:
     """400: the body does not even say what it is."""
-    return status.bad_request(
+    error = status.bad_request(
         f"the object provided is unrecognized (must be of type {kind}): {text} ({_summary(body)})"
     )
+    error.why = text
+    return error
 
 
 def cannot_handle(api_version: str, sent: str, kind: str, text: str) -> status.StatusError:

@@ -7,9 +7,8 @@ import pytest
 from inkube.schemas.ownership import apply as rules
 from inkube.schemas.ownership import managedfields
 from inkube.schemas.ownership.managedfields import Writer
-from inkube.schemas.ownership.typed import TypedSchema, Versions
+from inkube.schemas.ownership.typed import TypedSchema, Versions, finished
 from inkube.schemas.status import StatusError
-from inkube.schemas.webhooks.conversionmemo import ConversionMemo, NeededError
 
 Object = dict[str, Any]
 V1, V2 = "example.com/v1", "example.com/v2"
@@ -126,22 +125,15 @@ def test_a_field_the_schema_lost_costs_the_entries() -> None:
 
 def test_conversions_that_must_be_awaited_are_asked_for_one_by_one() -> None:
     live = _apply(None, V1, "one", {"size": 5, "label": "x"})
-    memo = ConversionMemo()
     patch = {"apiVersion": V2, "kind": "Crate", "metadata": {"name": "c"}, "spec": {"label": "x"}}
-    asked = 0
-    while True:
-        versions = Versions(TYPED, memo.convert)
-        try:
-            new = rules.apply(
-                _convert(live, V2),
-                patch,
-                typed=TYPED[V2],
-                writer=Writer("one", V2),
-                versions=versions,
-            )
-            break
-        except NeededError as needed:
-            asked += 1
-            memo.put(needed, _convert(needed.object, needed.api_version))
-    assert asked > 1
-    assert new["spec"] == {"label": "x"}
+    steps = rules.steps(
+        _convert(live, V2), patch, typed=TYPED[V2], writer=Writer("one", V2), versions=VERSIONS
+    )
+    asked: list[Object] = []
+
+    def convert(obj: Object, api_version: str) -> Object:
+        asked.append(obj)
+        return _convert(obj, api_version)
+
+    assert finished(steps, convert)["spec"] == {"label": "x"}
+    assert len(asked) > 1

@@ -31,7 +31,7 @@ class Behaviour:
     """Whether PUT may leave out the resourceVersion."""
     returns_deleted = False
     """Whether DELETE answers the object instead of a Status."""
-    goes_its_own_way = False
+    deletes_itself = False
     """Whether `prepare_delete` does something; preconditions read differently then."""
     dependents: Literal["delete", "orphan", "ignore"] = "delete"
     """What becomes of dependents when a DELETE does not say; `ignore`: it cannot be asked for."""

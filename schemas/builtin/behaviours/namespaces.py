@@ -21,7 +21,7 @@ class Namespaces(Behaviour):
     """`spec.finalizers` changes through /finalize only, the status through /status."""
 
     name_check = "label"
-    goes_its_own_way = True
+    deletes_itself = True
     returns_deleted = True
 
     def default(self, obj: Object) -> None:
