@@ -199,7 +199,7 @@ class App:
             include = info.query.get("includeObject", "")
             tables.check_include(include)
             form = form._replace(include=include)
-        return self._verb(Exchange(request, info, call, form))
+        return self._verb(Exchange(request, info, call, form, self._parts.registry.worker))
 
     def _verb(self, exchange: Exchange) -> Awaitable[web.StreamResponse]:
         call, info, voice = exchange.call, exchange.info, exchange.call.resource.voice

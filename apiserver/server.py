@@ -118,6 +118,7 @@ class APIServer:
         self._modules = ModuleAdmission(lambda: self.environment)
         chain = Chain(self._plugins())
         self.registry = Registry(self.store, chain, self.identity, codec)
+        self._stack.callback(self.registry.worker.close)
         self.client = InProcessClient(self.registry, self.resources)
         bootstrap.install_builtin(self.resources, self.identity)
         self.manager = Manager(self.client, self.clock)

@@ -25,6 +25,7 @@ from inkube.storage.cache import Cache, CacheOptions
 from inkube.storage.compaction import CompactionOptions, Compactor
 from inkube.storage.entry import Change, Changes, ChangeType, Codec, Coder, Entries, Entry, Value
 from inkube.storage.errors import Closed, Compacted, FutureRevision
+from inkube.storage.failures import Failures
 from inkube.storage.log import Log, MemoryLog, Range, Record
 from inkube.storage.subscription import Deliver, Subscription
 from inkube.storage.writer import Writer, WriterOptions
@@ -279,12 +280,17 @@ class Store(BaseStore):
 
     async def _follow(self) -> None:
         """Publish what other processes write, until cancelled."""
+        failures = Failures(logger, "reading the log", first=self._options.poll, longest=10.0)
+        wait = self._options.poll
         while True:
-            await asyncio.sleep(self._options.poll)
+            await asyncio.sleep(wait)
+            wait = self._options.poll
             try:
                 await self._writer.catch_up()
-            except Exception:
-                logger.exception("the log cannot be read and is tried again")
+            except Exception as error:  # noqa: BLE001 - told, and tried again
+                wait = failures.failed(error)
+            else:
+                failures.worked()
 
     async def _backlog(self, prefix: str, until: int, after: int) -> tuple[Changes, bool]:
         """Some changes in (after, until], and whether these are all; the queue has what follows."""

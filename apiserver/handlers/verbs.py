@@ -5,6 +5,7 @@ call, form of the answer) and returns a response.
 """
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from aiohttp import web
@@ -25,6 +26,7 @@ from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry import changes, intake, listing
 from inkube.apiserver.registry.calls import Call, WriteOptions
 from inkube.apiserver.registry.registry import Outcome, Registry
+from inkube.apiserver.registry.worker import Worker
 from inkube.schemas import status
 from inkube.storage.entry import Entry
 
@@ -38,6 +40,8 @@ class Exchange(NamedTuple):
     info: RequestInfo
     call: Call
     form: Form
+    worker: Worker
+    """Where a large body is worked on."""
 
     @property
     def query(self) -> Query:
@@ -88,8 +92,7 @@ class Handlers:
         """POST."""
         call = exchange.call
         self._options(exchange, "CreateOptions")
-        body = await bodies.read(exchange.request)
-        obj = bodies.read_object(call, body, bodies.media_type(exchange.request))
+        obj = await self._object(exchange)
         intake.check_namespace(call, obj)
         if call.name:
             obj["metadata"]["name"] = call.name
@@ -101,8 +104,7 @@ class Handlers:
         self._options(exchange, "UpdateOptions")
         if not call.name:
             raise status.bad_request("name must be provided")
-        body = await bodies.read(exchange.request)
-        obj = bodies.read_object(call, body, bodies.media_type(exchange.request))
+        obj = await self._object(exchange)
         intake.check_namespace(call, obj)
         intake.check_name(call, obj)
         return await self._answer(
@@ -118,7 +120,10 @@ class Handlers:
         self._options(exchange, "PatchOptions", apply=kind == "apply")
         body = await bodies.read(exchange.request)
         strict = call.options.validation == "Strict"
-        document = bodies.decode_patch(kind, body, strict=strict)
+        call.weight = len(body)
+        document = await exchange.worker.run(
+            call.weight, partial(bodies.decode_patch, kind, body, strict=strict)
+        )
         change = changes.from_patch(call, kind, document, self._registry.identity)
         outcome = await self._registry.update(call, change)
         return await self._answer(exchange, outcome)
@@ -161,8 +166,16 @@ class Handlers:
                     raise
         return self._renderer.page(call, page, exchange.form.without_transform())
 
+    async def _object(self, exchange: Exchange) -> Object:
+        """The object of a body."""
+        call = exchange.call
+        body = await bodies.read(exchange.request)
+        media = bodies.media_type(exchange.request)
+        call.weight = len(body)
+        return await exchange.worker.run(call.effort, bodies.read_object, call, body, media)
+
     async def _delete_options(self, exchange: Exchange) -> Any:
-        body = await bodies.read_delete_options(exchange.request)
+        body = await bodies.read_delete_options(exchange.request, exchange.worker)
         options, warnings = read_delete_options(exchange.query, body, lenient=exchange.lenient)
         exchange.call.timeout = read_timeout(exchange.query)
         exchange.call.options = WriteOptions(dry_run=options.dry_run)

@@ -5,9 +5,9 @@ Follows plugin/webhook/predicates and generic/webhook.go (ShouldCallHook).
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
+from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.meta import GVR
 from inkube.schemas.selectors import Requirement
 
