@@ -37,7 +37,7 @@ class Worker:
         loop = asyncio.get_running_loop()
         self._begin()
         try:
-            return await loop.run_in_executor(self._threads(), do, *args)
+            return await loop.run_in_executor(self._threads(), lambda: do(*args))
         finally:
             self._end()
 
