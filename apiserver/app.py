@@ -122,6 +122,8 @@ class App:
             response = responses.error(error, form)
         except (ConnectionError, asyncio.CancelledError):
             raise
+        except storage_errors.Damaged as error:
+            response = responses.error(status.internal(str(error)), negotiation.PLAIN)
         except storage_errors.StorageError as error:
             logger.error("the store failed: %s", error, extra={"request_id": request_id})
             response = responses.error(status.storage_failed(str(error)), negotiation.PLAIN)

@@ -1,4 +1,4 @@
-"""The command line: `inkube serve`, `inkube validate`, `inkube definitions export`."""
+"""The command line: `inkube serve`, `validate`, `definitions export`, `check`, `repair`."""
 
 import asyncio
 import contextlib
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from inkube.apiserver.commands.export import definitions
+from inkube.apiserver.commands.repair import check, repair
 from inkube.apiserver.commands.validate import validate
 from inkube.apiserver.configuration import Options
 
@@ -30,6 +31,8 @@ def main() -> None:
 
 main.add_command(validate)
 main.add_command(definitions)
+main.add_command(check)
+main.add_command(repair)
 
 
 @main.command()

@@ -100,6 +100,10 @@ class BaseStore(ABC):
         """What lives under a prefix now, in order of keys; the list is the caller's."""
         return self._cache.list(prefix)
 
+    def damaged(self, prefix: str) -> Sequence[str]:
+        """The keys under a prefix that lists leave out, and reads refuse, for they are damaged."""
+        return self._cache.damaged(prefix)
+
     def count(self, prefix: str) -> int:
         """How many live under a prefix now."""
         return self._cache.count(prefix)
