@@ -5,7 +5,6 @@ apiserver/pkg/endpoints/discovery and its aggregated form.
 """
 
 import hashlib
-import re
 from typing import Any
 
 import orjson
@@ -19,20 +18,10 @@ from inkube.apiserver.registry import voices
 from inkube.apiserver.registry.calls import User
 from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.schemas.meta import GVR
+from inkube.schemas.versions import preference
 
 Object = dict[str, Any]
-_VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
-_STAGES = {None: 2, "beta": 1, "alpha": 0}
-
-
-def shownorder(name: str) -> tuple[Any, ...]:
-    """Sort key: v2 before v1, v1 before v1beta2, odd names last and by letter."""
-    match = _VERSION.fullmatch(name)
-    if match is None:
-        return (1, name)
-    major, stage, minor = match.groups()
-    return (0, -_STAGES[stage], -int(major), -int(minor or 0))
 
 
 class Discovery:
@@ -120,7 +109,7 @@ class Discovery:
             versions = found.setdefault(resource.group, {})
             for version in resource.definition.served():
                 versions[version.name] = None
-        return {g: sorted(v, key=shownorder) for g, v in found.items() if v}
+        return {g: sorted(v, key=preference) for g, v in found.items() if v}
 
     def _group(self, name: str) -> Object:
         versions = [

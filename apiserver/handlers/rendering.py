@@ -11,8 +11,8 @@ from inkube.apiserver.http.delivery import PIECE, Answer, Body
 from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.registry import storedbytes
 from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.listing import Page
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.storage.entry import Entry
 
 Object = dict[str, Any]
@@ -21,31 +21,29 @@ Object = dict[str, Any]
 class Renderer:
     """Turns entries and pages into responses; the clock is for ages in tables."""
 
-    def __init__(self, identity: Identity) -> None:
-        self._identity = identity
+    def __init__(self, stamps: Stamps) -> None:
+        self._stamps = stamps
 
     def entry(self, call: Call, entry: Entry, form: Form, *, code: int = 200) -> Answer:
         """One object."""
         if form.plain_json:
             return responses.data(data_of(call, entry), code=code, warnings=call.warnings)
-        value = value_of(call, entry)
+        value = call.view(entry)
         if form.kind:
-            value = tables.transform(
-                call, [value], form, self._identity.now(), include=form.include
-            )
+            value = tables.transform(call, [value], form, self._stamps.now(), include=form.include)
         return responses.render(value, form, code=code, warnings=call.warnings)
 
     def page(self, call: Call, page: Page, form: Form) -> Answer:
         """A list."""
         if form.plain_json:
             return responses.data(list_body(call, page), warnings=call.warnings)
-        values = [value_of(call, entry) for entry in page.entries]
+        values = [call.view(entry) for entry in page.entries]
         if form.kind:
             value = tables.transform(
                 call,
                 values,
                 form,
-                self._identity.now(),
+                self._stamps.now(),
                 metadata=page.metadata(call),
                 include=form.include,
             )
@@ -54,16 +52,11 @@ class Renderer:
         return responses.render(value, form, warnings=call.warnings)
 
 
-def value_of(call: Call, entry: Entry) -> Object:
-    """The object in the call's version; shared, not to be changed."""
-    return call.resource.view(entry, call.served)
-
-
 def data_of(call: Call, entry: Entry) -> bytes:
     """The object's bytes in the call's version; the stored ones where they fit."""
     if call.resource.shows(entry, call.served):
         return entry.data
-    return orjson.dumps(value_of(call, entry))
+    return orjson.dumps(call.view(entry))
 
 
 def list_body(call: Call, page: Page) -> Body:
@@ -108,11 +101,13 @@ def _joined(start: bytes, items: Iterable[bytes]) -> Iterator[bytes]:
 
 def _items(call: Call, entries: Sequence[Entry]) -> Iterable[bytes]:
     since, served = call.resource.since, call.served
-    if not call.resource.voice.items_have_type:
-        items = (data_of(call, entry) for entry in entries)
-        return storedbytes.untyped(items, served.api_version, served.kind)
+    items: Iterable[bytes]
     if served is not call.resource.storage:
-        return [data_of(call, entry) for entry in entries]
-    if all(entry.revision > since for entry in entries):
-        return (entry.data for entry in entries)
-    return [e.data if e.revision > since else data_of(call, e) for e in entries]
+        items = [data_of(call, entry) for entry in entries]
+    elif all(entry.revision > since for entry in entries):
+        items = (entry.data for entry in entries)
+    else:
+        items = [e.data if e.revision > since else data_of(call, e) for e in entries]
+    if call.resource.voice.items_have_type:
+        return items
+    return storedbytes.untyped(items, served.api_version, served.kind)

@@ -53,6 +53,17 @@ class Exchange(NamedTuple):
         """Whether `dryRun=true` is read as All."""
         return self.call.resource.voice.reads_dry_run_true
 
+    def read_options(self, kind: str, *, apply: bool = False) -> None:
+        """Give the call the options of a create, update or patch. Raises StatusError 422."""
+        call = self.call
+        call.options, warnings = read_write_options(
+            self.query, kind, lenient=self.lenient, apply=apply
+        )
+        call.timeout = read_timeout(self.query)
+        call.manager = manager_name(call.options, self.request.headers.get("User-Agent", ""))
+        for warning in warnings:
+            call.warn(warning)
+
 
 Handler = Callable[[Exchange], Awaitable[web.StreamResponse]]
 
@@ -91,7 +102,7 @@ class Handlers:
     async def create(self, exchange: Exchange) -> web.StreamResponse:
         """POST."""
         call = exchange.call
-        self._options(exchange, "CreateOptions")
+        exchange.read_options("CreateOptions")
         obj = await self._object(exchange)
         intake.check_namespace(call, obj)
         if call.name:
@@ -101,7 +112,7 @@ class Handlers:
     async def update(self, exchange: Exchange) -> web.StreamResponse:
         """PUT."""
         call = exchange.call
-        self._options(exchange, "UpdateOptions")
+        exchange.read_options("UpdateOptions")
         if not call.name:
             raise status.bad_request("name must be provided")
         obj = await self._object(exchange)
@@ -117,14 +128,14 @@ class Handlers:
         kind = bodies.patch_kind(exchange.request, call.resource.voice)
         if not call.name:
             raise status.bad_request("name must be provided")
-        self._options(exchange, "PatchOptions", apply=kind == "apply")
+        exchange.read_options("PatchOptions", apply=kind == "apply")
         body = await bodies.read(exchange.request)
         strict = call.options.validation == "Strict"
         call.weight = len(body)
         document = await exchange.worker.run(
             call.weight, partial(bodies.decode_patch, kind, body, strict=strict)
         )
-        change = changes.from_patch(call, kind, document, self._registry.identity)
+        change = changes.from_patch(call, kind, document, self._registry.stamps)
         outcome = await self._registry.update(call, change)
         return await self._answer(exchange, outcome)
 
@@ -185,15 +196,6 @@ class Handlers:
         for warning in warnings:
             exchange.call.warn(warning)
         return options
-
-    def _options(self, exchange: Exchange, kind: str, *, apply: bool = False) -> None:
-        call = exchange.call
-        call.options, warnings = read_write_options(
-            exchange.query, kind, lenient=exchange.lenient, apply=apply
-        )
-        call.timeout = read_timeout(exchange.query)
-        call.manager = manager_name(call.options, exchange.request.headers.get("User-Agent", ""))
-        call.warnings.extend(warnings)
 
     async def _answer(self, exchange: Exchange, outcome: Outcome) -> web.StreamResponse:
         code = 201 if outcome.created else 200

@@ -9,9 +9,8 @@ from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.changes import Patch
 from inkube.apiserver.registry.voices import Voice
 from inkube.apiserver.registry.worker import Worker
-from inkube.schemas import status
+from inkube.schemas import bodies, status
 from inkube.schemas.builtin import protobuf
-from inkube.schemas.golang import bodies
 from inkube.schemas.golang.gotext import quote
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import GVK

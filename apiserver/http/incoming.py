@@ -20,10 +20,14 @@ class Request(BaseRequest):
     _asked = False
 
     @property
+    def spoken(self) -> HttpVersion:
+        """The version the client speaks."""
+        return super().version
+
+    @property
     def version(self) -> HttpVersion:
         """The version to answer in: 1.1 to who speaks one that is not served."""
-        version = super().version
-        return version if version.major == 1 else HttpVersion11
+        return self.spoken if self.spoken.major == 1 else HttpVersion11
 
     @property
     def keep_alive(self) -> bool:
@@ -56,7 +60,7 @@ def refuse(request: web.BaseRequest) -> web.Response | None:
     expected = request.headers.get(hdrs.EXPECT)
     if expected is not None and expected.lower() not in ("", "100-continue"):
         return _hang_up(417, "")
-    if request._message.version.major != 1:  # noqa: SLF001 # as it came
+    if isinstance(request, Request) and request.spoken.major != 1:
         return _hang_up(505, "505 HTTP Version Not Supported: unsupported protocol version")
     return None
 

@@ -6,8 +6,7 @@ it name JSON as well.
 
 from typing import NamedTuple
 
-from inkube.schemas import status
-from inkube.schemas.remembered import remembered
+from inkube.schemas import caches, status
 
 JSON = "application/json"
 YAML = "application/yaml"
@@ -54,7 +53,7 @@ class _Clause(NamedTuple):
         return dict(self.parameters).get(name, "")
 
 
-@remembered(512)
+@caches.of_texts(512)
 def clauses(header: str) -> tuple[_Clause, ...]:
     """The media ranges, best quality first, order kept among equals."""
     found = []
@@ -87,7 +86,7 @@ def choose(header: str | None, *, transforms: bool = True, any_application: bool
     return form
 
 
-@remembered(512)
+@caches.of_texts(512)
 def _choose(header: str, transforms: bool, any_application: bool) -> Form | None:
     for clause in clauses(header):
         media = _media(clause.media, any_application)

@@ -5,13 +5,12 @@ whoever answers read the same RequestInfo, so they cannot read it differently. P
 strings; nothing here knows what is served. Follows apiserver/pkg/endpoints/request/requestinfo.go.
 """
 
-from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
 from multidict import MultiDict, MultiDictProxy
 
-from inkube.schemas import selectors, status
+from inkube.schemas import caches, selectors, status
 from inkube.schemas.golang import urlquery
 
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch"}
@@ -73,7 +72,7 @@ def _read_query(raw: str) -> MultiDictProxy[str]:
     return MultiDictProxy(MultiDict(urlquery.pairs(raw)))
 
 
-_remembered_query = lru_cache(maxsize=REMEMBERED)(_read_query)
+_remembered_query = caches.of_values(REMEMBERED)(_read_query)
 
 
 def _selected_name(fields: str) -> str:
@@ -87,11 +86,10 @@ def _selected_name(fields: str) -> str:
 
 def _split(method: str, raw_path: str, watch: bool) -> RequestInfo:
     if len(raw_path) > REMEMBERED_LENGTH:
-        return _parse.__wrapped__(method, raw_path, watch)
-    return _parse(method, raw_path, watch)
+        return _parse(method, raw_path, watch)
+    return _parsed(method, raw_path, watch)
 
 
-@lru_cache(maxsize=REMEMBERED)
 def _parse(method: str, raw_path: str, watch: bool) -> RequestInfo:
     path = raw_path if "%" not in raw_path else unquote(raw_path)
     parts = path.strip("/").split("/")
@@ -117,6 +115,9 @@ def _parse(method: str, raw_path: str, watch: bool) -> RequestInfo:
     where = parts[0], group, version, namespace
     what = resource, name, subresource, beyond
     return RequestInfo(method, path, verb, True, *where, *what, deprecated != "")
+
+
+_parsed = caches.of_values(REMEMBERED)(_parse)
 
 
 def _deprecated_verb(method: str, name: str, deprecated: str, verb: str) -> str:

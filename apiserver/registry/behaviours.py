@@ -15,17 +15,18 @@ from typing import Any, Literal, Protocol
 
 import orjson
 
-from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.served import Served
+from inkube.apiserver.registry.stamps import Stamps
+from inkube.schemas import bodies
 from inkube.schemas.builtin import behaviours as builtin
 from inkube.schemas.builtin import conversion
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin.behaviours.base import keep
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang import bodies
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import GVK
 from inkube.schemas.metadata import metadecoding, names, objectmeta
+from inkube.schemas.objects import same
 from inkube.schemas.ownership import resetfields
 from inkube.schemas.ownership.fieldsets import FieldSet
 from inkube.schemas.structural import scale
@@ -154,9 +155,9 @@ class Behaviour:
 class Builtin(Behaviour):
     """A built-in kind: what the data cannot say is in its own part."""
 
-    def __init__(self, own: builtin.Behaviour, identity: Identity) -> None:
+    def __init__(self, own: builtin.Behaviour, stamps: Stamps) -> None:
         self._own = own
-        self._identity = identity
+        self._stamps = stamps
         self.create_on_update = own.create_on_update
         self.unconditional_update = own.unconditional_update
         self.returns_deleted = own.returns_deleted
@@ -209,7 +210,7 @@ class Builtin(Behaviour):
         return self._own.warnings(obj, old)
 
     def mark_deleted(self, obj: Object) -> bool:
-        return self._own.prepare_delete(obj, self._identity.timestamp())
+        return self._own.prepare_delete(obj, self._stamps.timestamp())
 
     def may_go(self, obj: Object) -> bool:
         return self._own.may_go(obj)
@@ -384,12 +385,3 @@ def _differs(obj: Object, old: Object, has_status: bool) -> bool:
         left.discard("status")
         right.discard("status")
     return left != right or any(not same(obj[key], old[key]) for key in left)
-
-
-def same(left: Any, right: Any) -> bool:
-    """Equal as JSON: 1, 1.0 and true differ, the order of keys does not matter."""
-    return left is right or (
-        left == right
-        and orjson.dumps(left, option=orjson.OPT_SORT_KEYS)
-        == orjson.dumps(right, option=orjson.OPT_SORT_KEYS)
-    )

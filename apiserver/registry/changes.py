@@ -9,10 +9,10 @@ import orjson
 
 from inkube.apiserver.registry import conversions, intake, ownership
 from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.registry import Update
+from inkube.apiserver.registry.stamps import Stamps
+from inkube.schemas import bodies as decoding
 from inkube.schemas import status
-from inkube.schemas.golang import bodies as decoding
 from inkube.schemas.golang.unmarshal import cannot_unmarshal
 from inkube.schemas.ownership import apply as apply_rules
 
@@ -58,7 +58,9 @@ def patch(call: Call, kind: str, document: Patch) -> Update:
     def transform(old: Object | None) -> Object:
         assert old is not None, "patches never create"
         new = patched(call, kind, old, body)
-        _check_identity(call, new)
+        if not isinstance(new, dict):
+            raise status.bad_request("a patch must leave an object")
+        call.resource.voice.check_patched_type(call.served, new)
         strategic = body if kind == "strategic" else None
         new = intake.admit_patched(call, new, document.duplicates, strategic=strategic)
         intake.check_namespace(call, new)
@@ -69,6 +71,7 @@ def patch(call: Call, kind: str, document: Patch) -> Update:
 
 
 def patched(call: Call, kind: str, old: Object, body: Any) -> Object:
+    """The object with a patch of that kind applied; `old` stays. Raises StatusError."""
     from inkube.schemas import patch as patches  # with jsonpatch, at the first patch
 
     if kind == "json":
@@ -94,14 +97,7 @@ def _names_version(kind: str, body: Any) -> bool:
     return isinstance(meta, dict) and bool(meta.get("resourceVersion"))
 
 
-def _check_identity(call: Call, new: Object) -> None:
-    """A patch may change neither apiVersion nor kind."""
-    if not isinstance(new, dict):
-        raise status.bad_request("a patch must leave an object")
-    call.resource.voice.check_patched_type(call.served, new)
-
-
-def apply(call: Call, body: Object, identity: Identity) -> Update:
+def apply(call: Call, body: Object, stamps: Stamps) -> Update:
     """Server-side apply of a decoded body. Raises StatusError 400 when it names another object."""
     if "apiVersion" not in body and "kind" not in body:
         raise status.bad_request("invalid object type: /, Kind=")
@@ -123,7 +119,7 @@ def apply(call: Call, body: Object, identity: Identity) -> Update:
             old,
             body,
             typed=call.served.typed,
-            writer=ownership.writer(call, identity.timestamp()),
+            writer=ownership.writer(call, stamps.timestamp()),
             force=force,
             versions=ownership.versions(call.resource),
         )
@@ -134,8 +130,8 @@ def apply(call: Call, body: Object, identity: Identity) -> Update:
     return Update(transform, retry=not names_version, create=not call.subresource, tracks=False)
 
 
-def from_patch(call: Call, kind: str, document: Patch, identity: Identity) -> Update:
+def from_patch(call: Call, kind: str, document: Patch, stamps: Stamps) -> Update:
     """The change a decoded PATCH asks for. Raises StatusError 400."""
     if kind == "apply":
-        return apply(call, document.value, identity)
+        return apply(call, document.value, stamps)
     return patch(call, kind, document)

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from inkube.apiserver.registry.behaviours import Behaviour, Converter, Custom, Warn
-from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.apiserver.registry.served import Served
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.schemas import crds
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
@@ -24,8 +24,8 @@ class Definitions(Behaviour):
 
     deletes_itself = True
 
-    def __init__(self, identity: Identity) -> None:
-        self._identity = identity
+    def __init__(self, stamps: Stamps) -> None:
+        self._stamps = stamps
 
     def is_costly(self, served: Served) -> bool:
         return True
@@ -61,7 +61,7 @@ class Definitions(Behaviour):
         return [] if subresource == "status" else crds.warnings(obj)
 
     def mark_deleted(self, obj: Object) -> bool:
-        return crds.prepare_delete(obj, self._identity.timestamp())
+        return crds.prepare_delete(obj, self._stamps.timestamp())
 
 
 class Installer:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from inkube.apiserver.registry.calls import Call, DeleteOptions
-from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.schemas import meta as metadata
 from inkube.schemas import status
 from inkube.storage.entry import Entry
@@ -54,7 +54,7 @@ def check_preconditions(call: Call, entry: Entry, options: DeleteOptions) -> Non
     raise status.conflict(resource.group, resource.kind, call.name, text)
 
 
-def plan(call: Call, obj: Object, options: DeleteOptions, identity: Identity) -> Plan:
+def plan(call: Call, obj: Object, options: DeleteOptions, stamps: Stamps) -> Plan:
     """What becomes of an object, which is changed in place."""
     meta = obj["metadata"]
     meta.pop("resourceVersion", None)
@@ -63,7 +63,7 @@ def plan(call: Call, obj: Object, options: DeleteOptions, identity: Identity) ->
     held = bool(meta.get("deletionGracePeriodSeconds")) and "deletionTimestamp" in meta
     if held and not _is_shorter(meta, options.grace):
         return Plan(obj, goes=False)
-    graceful = _graceful(call, obj, options, identity)
+    graceful = _graceful(call, obj, options, stamps)
     before = meta.get("finalizers") or []
     finalizers = _finalizers(call, before, options)
     if finalizers:
@@ -71,7 +71,7 @@ def plan(call: Call, obj: Object, options: DeleteOptions, identity: Identity) ->
     else:
         meta.pop("finalizers", None)
     if finalizers and not graceful:
-        _mark(meta, identity)
+        _mark(meta, stamps)
     if not finalizers and not graceful:
         return Plan(None, goes=True)
     return Plan(obj, goes=not finalizers and not meta["deletionGracePeriodSeconds"])
@@ -82,7 +82,7 @@ def _is_shorter(meta: Object, asked: int | None) -> bool:
     return asked is not None and (asked if asked >= 0 else 1) < meta["deletionGracePeriodSeconds"]
 
 
-def _graceful(call: Call, obj: Object, options: DeleteOptions, identity: Identity) -> bool:
+def _graceful(call: Call, obj: Object, options: DeleteOptions, stamps: Stamps) -> bool:
     """Set the times of a graceful deletion; False where the kind or the object knows none."""
     meta = obj["metadata"]
     asked = 1 if options.grace is not None and options.grace < 0 else options.grace
@@ -98,7 +98,7 @@ def _graceful(call: Call, obj: Object, options: DeleteOptions, identity: Identit
     period = call.resource.behaviour.grace_seconds(obj, asked)
     if period is None:
         return False
-    end = identity.now() + _seconds(period)
+    end = stamps.now() + _seconds(period)
     meta["deletionTimestamp"] = metadata.format_time(end)
     meta["deletionGracePeriodSeconds"] = period
     _count(meta)
@@ -111,11 +111,11 @@ def _seconds(count: int) -> timedelta:
     return timedelta(microseconds=nanoseconds // 1000)
 
 
-def _mark(meta: Object, identity: Identity) -> None:
+def _mark(meta: Object, stamps: Stamps) -> None:
     """store.go markAsDeleting."""
     if meta.get("deletionGracePeriodSeconds") is None:
         _count(meta)
-    now = identity.timestamp()
+    now = stamps.timestamp()
     if meta.get("deletionTimestamp", "~") > now:
         meta["deletionTimestamp"] = now
     meta["deletionGracePeriodSeconds"] = 0

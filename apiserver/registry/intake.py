@@ -9,10 +9,10 @@ apiextensions-apiserver's schemaCoercingDecoder.
 from typing import Any
 
 from inkube.apiserver.registry.calls import Call
+from inkube.schemas import bodies as decoding
 from inkube.schemas import status
 from inkube.schemas.builtin import unstructured
 from inkube.schemas.builtin.decoding import patch_refusal
-from inkube.schemas.golang import bodies as decoding
 from inkube.schemas.golang import gotext
 from inkube.schemas.golang.unmarshal import DecodeError
 

@@ -151,7 +151,7 @@ def _first(
         return entries[:limit], min(limit, len(entries))
     found: list[Entry] = []
     for seen, entry in enumerate(entries, 1):
-        if matches(call.resource.view(entry, call.served)):
+        if matches(call.view(entry)):
             found.append(entry)
             if len(found) == limit:
                 return found, seen
@@ -174,7 +174,7 @@ def selected(call: Call, entries: list[Entry], matches: Matcher | None) -> list[
     """Those that match."""
     if matches is None:
         return entries
-    return [entry for entry in entries if matches(call.resource.view(entry, call.served))]
+    return [entry for entry in entries if matches(call.view(entry))]
 
 
 def _version(text: str) -> int:

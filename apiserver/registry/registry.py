@@ -15,12 +15,12 @@ import orjson
 
 from inkube.apiserver.registry import conversions, deletion, ownerreferences, ownership
 from inkube.apiserver.registry.admission import Attributes, Chain
-from inkube.apiserver.registry.behaviours import same
 from inkube.apiserver.registry.calls import Call, DeleteOptions
-from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.registry.worker import Worker
 from inkube.schemas import fielderrors, status
 from inkube.schemas.golang import gojson, strconv
+from inkube.schemas.objects import same
 from inkube.schemas.ownership import managedfields
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Codec, Entry
@@ -36,7 +36,7 @@ GENERATE_RETRIES = 8  # as CreateWithGenerateName retries
 
 
 class Outcome(NamedTuple):
-    """What a write led to. `object` is in the version of the call; `entry` the stored state."""
+    """What a write led to; `entry` is the stored state, to be shown by `Registry.shown`."""
 
     entry: Entry
     created: bool = False
@@ -64,10 +64,10 @@ class Update(NamedTuple):
 class Registry:
     """One for all kinds; the Call says which."""
 
-    def __init__(self, store: Store, chain: Chain, identity: Identity, codec: Codec) -> None:
+    def __init__(self, store: Store, chain: Chain, stamps: Stamps, codec: Codec) -> None:
         self.store = store
         self.chain = chain
-        self.identity = identity
+        self.stamps = stamps
         self._codec = codec
         self._dry = store.dry_run()
         self._turns = Turns()
@@ -113,7 +113,7 @@ class Registry:
                 meta = obj["metadata"]
                 if not call.generated or attempt == GENERATE_RETRIES - 1:
                     raise self._taken(call) from error
-                meta["name"] = call.name = self.identity.generate_name(meta["generateName"])
+                meta["name"] = call.name = self.stamps.generate_name(meta["generateName"])
         raise AssertionError("unreachable: the loop returns or raises")
 
     def _taken(self, call: Call) -> status.StatusError:
@@ -128,7 +128,7 @@ class Registry:
         if not meta.get("name") and meta.get("generateName"):
             prefix = meta["generateName"]
             if isinstance(prefix, str):
-                meta["name"] = self.identity.generate_name(prefix)
+                meta["name"] = self.stamps.generate_name(prefix)
                 call.generated = True
         call.name = meta.get("name") or ""
 
@@ -141,8 +141,8 @@ class Registry:
             meta["namespace"] = call.namespace
         else:
             meta.pop("namespace", None)
-        meta["uid"] = self.identity.uid()
-        meta["creationTimestamp"] = self.identity.timestamp()
+        meta["uid"] = self.stamps.uid()
+        meta["creationTimestamp"] = self.stamps.timestamp()
         call.name = meta.get("name") or ""
         served = call.served
         behaviour.prepare_create(served, obj)
@@ -156,7 +156,7 @@ class Registry:
 
     async def _track(self, call: Call, old: Object | None, obj: Object) -> None:
         """Record who set what; ownership changes nothing else of the object."""
-        steps = ownership.track(call, old, obj, self.identity.timestamp())
+        steps = ownership.track(call, old, obj, self.stamps.timestamp())
         waits = call.resource.converter is not None
         await self.worker.finish(call.effort, steps, waits=waits)
 
@@ -213,7 +213,7 @@ class Registry:
 
     async def _update(self, call: Call, change: Update, entry: Entry) -> Outcome:
         [shown] = await self.shown(call, [entry])
-        old = self.view(call, shown)
+        old = call.view(shown)
         call.weight = max(call.weight, len(entry.data))
         obj = await self._transformed(
             call, change, old if change.shares else self.copy(call, shown)
@@ -326,16 +326,12 @@ class Registry:
         for warning in behaviour.warnings(obj, old, call.subresource):
             call.warn(warning)
 
-    def view(self, call: Call, entry: Entry) -> Object:
-        """The stored object in the version of the call; shared, not to be changed."""
-        return call.resource.view(entry, call.served)
-
     def copy(self, call: Call, entry: Entry) -> Object:
-        """The same as `view`, to be changed freely."""
+        """The same as `call.view`, to be changed freely."""
         if call.resource.shows(entry, call.served):
             obj: Object = orjson.loads(entry.data)
             return obj
-        copied: Object = orjson.loads(orjson.dumps(call.resource.view(entry, call.served)))
+        copied: Object = orjson.loads(orjson.dumps(call.view(entry)))
         return copied
 
     async def delete(self, call: Call, options: DeleteOptions) -> Outcome:
@@ -344,11 +340,11 @@ class Registry:
             entry = self.get(call)
             deletion.check_preconditions(call, entry, options)
             [shown] = await self.shown(call, [entry])
-            old = self.view(call, shown)
+            old = call.view(shown)
             attributes = Attributes("DELETE", call, None, old, options.dry_run, options)
             await self.chain.mutate(attributes)
             await self.chain.validate(attributes)
-            plan = deletion.plan(call, self.copy(call, shown), options, self.identity)
+            plan = deletion.plan(call, self.copy(call, shown), options, self.stamps)
             try:
                 return await self._carry_out(call, plan, entry, dry_run=options.dry_run)
             except (storage_errors.Conflict, storage_errors.NotFound):

@@ -181,10 +181,6 @@ class Resources:
             self.load()
         return [resource for resource in self._table.values() if resource.group == name]
 
-    def serves(self, group: str, version: str) -> bool:
-        """Whether any resource has that version."""
-        return any(resource.served(version) for resource in self.group(group))
-
     def voice(self, group: str) -> Voice:
         """How a group speaks of what it does not serve."""
         return next((resource.voice for resource in self.group(group)), voices.CUSTOM)

@@ -1,10 +1,10 @@
 """One version of a kind, with what its schema compiles to."""
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 import orjson
 
+from inkube.schemas import caches
 from inkube.schemas.builtin import decoding
 from inkube.schemas.definitions import Definition, Origin, Version
 from inkube.schemas.lazyproperty import cached_property
@@ -73,8 +73,10 @@ class _BuiltinServed(Served):
         return TypedSchema(self.version.schema, custom=False, empty=empty)
 
 
-_builtin = cache(_BuiltinServed)
-"""One for all servers of the process: they come and go with tests, what is compiled stays."""
+@caches.of_values(512)
+def _builtin(definition: Definition, version: Version) -> Served:
+    """One for all servers of the process: they come and go with tests, what is compiled stays."""
+    return _BuiltinServed(definition, version)
 
 
 def of(definition: Definition, version: Version) -> Served:

@@ -14,11 +14,10 @@ from typing import Any, ClassVar
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.served import Served
 from inkube.schemas import fielderrors, status
-from inkube.schemas.builtin import columns, resources
+from inkube.schemas.builtin import columns, decoding, resources
 from inkube.schemas.definitions import Definition, Origin, Scale
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang.gotext import quote
-from inkube.schemas.meta import GVR, split_api_version
+from inkube.schemas.meta import GVR
 from inkube.schemas.selectors import format_selector
 from inkube.schemas.status import StatusError
 
@@ -159,8 +158,7 @@ class Builtin(Voice):
         return "watch" in verbs and method != "HEAD"
 
     def method_not_allowed(self, gvr: GVR, verb: str) -> StatusError:
-        message = "the server does not allow this method on the requested resource"
-        return status.method_not_allowed(message, {})
+        return status.method_not_allowed()
 
     def no_subresource(self, gvr: GVR, name: str) -> StatusError:
         return status.resource_not_found()
@@ -171,26 +169,7 @@ class Builtin(Voice):
 
     def check_type(self, served: Served, obj: Object) -> None:
         """A body without kind is what the address says; another kind is refused in Go's words."""
-        version = obj.setdefault("apiVersion", served.api_version) or served.api_version
-        kind = obj.setdefault("kind", served.kind) or served.kind
-        obj["apiVersion"], obj["kind"] = version, kind
-        if kind == served.kind and version == served.api_version:
-            return
-        group, short = split_api_version(version)
-        known = any((group, kind) == (own.group, own.kind) for own in resources.read())
-        if not known:
-            why = (
-                f"no kind {quote(kind)} is registered for version {quote(version)} in scheme "
-                '"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"'
-            )
-        elif kind == served.kind:
-            raise _another_version(version, served)
-        else:
-            package = served.gvk.group.partition(".")[0] or "core"
-            why = f"converting ({short}.{kind}) to ({package}.{served.kind}): unknown conversion"
-        raise status.bad_request(
-            f"{kind} in version {quote(short)} cannot be handled as a {served.kind}: {why}"
-        )
+        decoding.check_type(obj, served.gvk)
 
     def check_patched_type(self, served: Served, obj: Object) -> None:
         """Whatever a patch says there, the object keeps its type."""

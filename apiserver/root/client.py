@@ -1,6 +1,6 @@
 """The in-process client: controllers' `Client` over the same registry as HTTP."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import orjson
@@ -56,7 +56,7 @@ class InProcessClient:
 
     def watch(
         self, resource: GVR | str, selection: Selection = ALL, *, resource_version: str = ""
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event, None]:
         call = self._call("watch", resource, selection.namespace)
         options = ListOptions(
             labels=selection.labels,
@@ -67,7 +67,7 @@ class InProcessClient:
         )
         return self._events(Watcher(self._registry, call, options))
 
-    async def _events(self, watcher: Watcher) -> AsyncIterator[Event]:
+    async def _events(self, watcher: Watcher) -> AsyncGenerator[Event, None]:
         """Events as they are published; every object is a copy of its own."""
         call = watcher.call
         resource, served = call.resource, call.served
@@ -125,7 +125,7 @@ class InProcessClient:
         call.options = WriteOptions(field_manager=field_manager, validation="Ignore", force=force)
         call.manager = field_manager or self._manager
         if type == "apply":
-            change = changes.apply(call, patch, self._registry.identity)
+            change = changes.apply(call, patch, self._registry.stamps)
         else:
             change = changes.patch(call, type, changes.Patch(patch, []))
         return await self._result(call, await self._registry.update(call, change))

@@ -33,7 +33,7 @@ def _known(resource: Resource | None, version: str) -> Known | None:
 
 def _envelope() -> dict[str, Any]:
     """apiVersion, kind and metadata, which schemas of custom kinds leave open."""
-    from inkube.schemas.builtin import types
+    from inkube.schemas.gotypes import table
 
-    properties = types.schema(GVK("", "v1", "ConfigMap"))["properties"]
+    properties = table.schema(GVK("", "v1", "ConfigMap"))["properties"]
     return {member: properties[member] for member in ("apiVersion", "kind", "metadata")}

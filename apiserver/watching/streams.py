@@ -18,8 +18,8 @@ from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http import negotiation, responses
 from inkube.apiserver.http.options import read_list_options
 from inkube.apiserver.registry import conversions
-from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.registry import Registry
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.watching.bursts import Bursts
 from inkube.apiserver.watching.frames import Framer, SharedFrames, chunked
 from inkube.apiserver.watching.watch import Watcher, too_old
@@ -41,9 +41,9 @@ BEFORE_END = 2.0  # a bookmark is sent so long before the timeout
 class Streams:
     """Every open watch of a server."""
 
-    def __init__(self, registry: Registry, identity: Identity) -> None:
+    def __init__(self, registry: Registry, stamps: Stamps) -> None:
         self._registry = registry
-        self._identity = identity
+        self._stamps = stamps
         self._bursts = Bursts()
         self._open: set[_Stream] = set()
         self._closed = False
@@ -63,7 +63,7 @@ class Streams:
             )
         watcher = Watcher(self._registry, call, options)
         chunks = exchange.request.version >= HttpVersion11
-        framer = Framer(watcher, exchange.form, self._identity, chunks=chunks)
+        framer = Framer(watcher, exchange.form, self._stamps, chunks=chunks)
         response = responses.stream(call.warnings)
         if chunks:
             response.enable_chunked_encoding()

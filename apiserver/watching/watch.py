@@ -87,13 +87,13 @@ class Watcher:
 
     def _selects(self, entry: Entry) -> bool:
         matches = self._matches
-        return matches is None or matches(self.call.resource.view(entry, self.call.served))
+        return matches is None or matches(self.call.view(entry))
 
 
 def last_state(call: Call, change: Change) -> Object:
     """What a DELETED event shows: the state before, finalizers and all, under the new version."""
     entry = change.previous or change.entry
-    value = call.resource.view(entry, call.served)
+    value = call.view(entry)
     metadata = {**value["metadata"], "resourceVersion": str(change.revision)}
     return {**value, "metadata": metadata}
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.webhooks.caller import WebhookCaller
 from inkube.schemas import status
 from inkube.schemas.webhooks import conversionreview
@@ -28,11 +28,11 @@ KEPT_BYTES = 16 * 1024 * 1024
 class WebhookConverter:
     """See `registry.behaviours.Converter`."""
 
-    def __init__(self, webhook: Object, caller: WebhookCaller, identity: Identity) -> None:
+    def __init__(self, webhook: Object, caller: WebhookCaller, stamps: Stamps) -> None:
         self._webhook = webhook
         self._version = conversionreview.review_version(webhook["conversionReviewVersions"])
         self._caller = caller
-        self._identity = identity
+        self._stamps = stamps
         self._made: dict[bytes, bytes] = {}
         self._bytes = 0
         self._since = 0.0
@@ -70,7 +70,7 @@ class WebhookConverter:
         return made
 
     async def _ask(self, objects: list[Object], wanted: str) -> list[Object]:
-        uid, version = self._identity.uid(), self._version
+        uid, version = self._stamps.uid(), self._version
         body = conversionreview.build(objects, wanted, uid=uid, version=version)
         client = self._webhook["clientConfig"]
         try:

@@ -10,9 +10,9 @@ import orjson
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.registry import conversions, keys, scales
 from inkube.apiserver.registry.admission import Attributes
-from inkube.apiserver.registry.calls import Call, DeleteOptions, User
+from inkube.apiserver.registry.calls import Call, DeleteOptions
 from inkube.apiserver.registry.served import Served
-from inkube.schemas import status
+from inkube.schemas import selectors, status
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.webhooks import conditions, matching, review
@@ -60,11 +60,11 @@ class Asking:
             return True
         obj = self.attributes.object
         if resource == "namespaces" and not self.call.subresource and obj is not None:
-            return matching.matches(hook.namespaces, matching.labels_of(obj))
+            return selectors.matches(hook.namespaces, matching.labels_of(obj))
         entry = self._store.get(keys.key("namespaces", "", namespace))
         if entry is None:
             raise status.not_found("", "namespaces", namespace)
-        return matching.matches(hook.namespaces, matching.labels_of(entry.value))
+        return selectors.matches(hook.namespaces, matching.labels_of(entry.value))
 
     def _conditions_hold(self, hook: Hook, seen: Seen) -> bool:
         if not hook.conditions:
@@ -170,7 +170,7 @@ def _facts(attributes: Attributes) -> Facts:
         name="" if call.in_collection else call.name,
         namespace=namespace,
         operation=attributes.operation,
-        user=_user(call.user),
+        user=call.user.info(),
         dry_run=attributes.dry_run,
         options=_options(attributes),
     )
@@ -184,13 +184,6 @@ def _kind(attributes: Attributes) -> GVK:
     if not call.subresource or obj is None or obj.get("kind") == call.served.kind:
         return call.served.gvk
     return GVK.of(obj.get("apiVersion", ""), obj.get("kind", ""))
-
-
-def _user(user: User) -> Object:
-    """authentication/v1 UserInfo."""
-    found: Object = {"username": user.name, "uid": user.uid, "groups": list(user.groups)}
-    found["extra"] = {key: list(values) for key, values in user.extra}
-    return {key: value for key, value in found.items() if value}
 
 
 def _options(attributes: Attributes) -> Object:

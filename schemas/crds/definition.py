@@ -1,12 +1,9 @@
 """From a CustomResourceDefinition to the definition the registry serves."""
 
-from typing import Any
-
 from inkube.schemas import versions
 from inkube.schemas.crds import conditions
 from inkube.schemas.definitions import Column, Definition, Names, Origin, Scale, Version
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 
 def to_definition(crd: Object) -> Definition:

@@ -8,13 +8,13 @@ validation and preconditions come after, in the registry.
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import orjson
 
 from inkube.schemas import status
 from inkube.schemas.golang import gotext
 from inkube.schemas.meta import split_api_version
+from inkube.schemas.objects import Object
 from inkube.schemas.ownership import fieldsets, managedfields, typedvalidation
 from inkube.schemas.ownership.fieldsets import FieldSet
 from inkube.schemas.ownership.listitems import UntypableError
@@ -28,8 +28,6 @@ from inkube.schemas.ownership.updater import (
     Manager,
     Updater,
 )
-
-Object = dict[str, Any]
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 BEFORE_FIRST_APPLY = "before-first-apply"

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 from inkube.schemas.golang import gotext
 from inkube.schemas.meta import format_time
+from inkube.schemas.objects import Object
 from inkube.schemas.ownership import comparison, fieldsets
 from inkube.schemas.ownership.fieldsets import EMPTY, MEMBER, FieldSet
 from inkube.schemas.ownership.listitems import UntypableError
 from inkube.schemas.ownership.typed import Steps, TypedSchema, Versions, finished, relabelled
 from inkube.schemas.ownership.updater import Manager, Owned, Owners, Updater
 
-Object = dict[str, Any]
 Entry = dict[str, Any]
 
 APPLY = "Apply"

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
+from inkube.schemas.objects import Object
 from inkube.schemas.ownership import comparison, layouts, mergetypes, typedmerge, typedvalidation
 from inkube.schemas.ownership.comparison import Comparison
 from inkube.schemas.ownership.fieldsets import FieldSet
 from inkube.schemas.ownership.typedvalidation import Problem
-
-Object = dict[str, Any]
 
 _SETTLED = 1024  # sets known to fit the schema; entries of a kind's objects are much alike
 

@@ -6,14 +6,13 @@ server-side apply, both of structured-merge-diff merge/update.go. Sets here are 
 """
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from inkube.schemas.objects import Object
 from inkube.schemas.ownership import comparison, fieldsets
 from inkube.schemas.ownership.comparison import UNCHANGED, Comparison
 from inkube.schemas.ownership.fieldsets import EMPTY, FieldSet
 from inkube.schemas.ownership.typed import Steps, TypedSchema, Versions, Wanted
-
-Object = dict[str, Any]
 
 
 class Manager(NamedTuple):
