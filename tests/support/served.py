@@ -46,6 +46,7 @@ class Served:
         first = self.process.stdout.readline().decode()
         if "serves on" not in first:
             self.kill()
+            self.process.stdout.close()
             raise RuntimeError(f"the server did not start: {self.log}")
         self.port = int(first.rsplit(":", 1)[1])
         return self
