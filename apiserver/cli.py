@@ -18,6 +18,7 @@ from inkube.apiserver.configuration import Options
 if TYPE_CHECKING:
     from inkube.apiserver.server import APIServer
 
+logger = logging.getLogger(__name__)
 LOCAL = Path("inkube.db")
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _PATH = click.Path(path_type=Path)
@@ -69,8 +70,11 @@ def serve(**arguments: Any) -> None:
     logs.configure(style=arguments.pop("log_format"), level=level)
     target = arguments.pop("kubeconfig")
     options = Options(**_named(arguments))
+    from inkube.apiserver.root import dangers
     from inkube.storage.errors import StorageError
 
+    for danger in dangers.found(options):
+        logger.warning("%s", danger)
     try:
         _runner()(_serve(options, target))
     except (StorageError, OSError, ValueError) as error:

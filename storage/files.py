@@ -17,12 +17,13 @@ PRIVATE = 0o600
 BESIDE = ("-wal", "-shm", "-journal")
 
 
-def claim(path: Path) -> None:
-    """Make the file where there is none; take from others what they may do with it, and say so.
-
-    Raises OSError when it cannot be made.
-    """
+def create(path: Path) -> None:
+    """Make the file where there is none. Raises OSError when it cannot be made."""
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), PRIVATE))
+
+
+def make_private(path: Path) -> None:
+    """Take from others what they may do with a file that is known to be ours, and say so."""
     if os.name == "nt":
         return  # rights there are no modes
     for each in (path, *(path.with_name(path.name + end) for end in BESIDE)):

@@ -76,7 +76,7 @@ class SqliteDialect:
         """See Dialect. Nothing is changed before the file is known to be ours or new."""
         # aiosqlite leaves a thread behind when it cannot open a file: ask before it does.
         try:
-            files.claim(Path(self.name))
+            files.create(Path(self.name))
         except OSError as error:
             raise Unavailable(f"{self.name}: {error}") from error
         sqlite3.connect(self.name).close()
@@ -84,6 +84,7 @@ class SqliteDialect:
         connection = await engine.connect()
         try:
             await self._prepare(connection)
+            files.make_private(Path(self.name))
         except BaseException:
             await connection.close()
             raise
