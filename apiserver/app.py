@@ -16,20 +16,20 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 
 from inkube.apiserver.auth.access import Access
 from inkube.apiserver.discovery.endpoints import Endpoint
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
-from inkube.apiserver.http import negotiation, requests, responses
+from inkube.apiserver.http import incoming, negotiation, requests, responses
 from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.deadlines import Deadlines
+from inkube.apiserver.http.delivery import Answer
 from inkube.apiserver.http.guards import Guard
 from inkube.apiserver.http.metrics import Metrics
 from inkube.apiserver.http.records import RequestRecord
 from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.http.responses import Answer
 from inkube.apiserver.registry.calls import Call, User
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resource, Resources
@@ -84,8 +84,7 @@ class App:
         started = time.perf_counter()
         request_id = f"{self._run}-{next(self._numbers)}"
         url = request.rel_url
-        watch = url.raw_query_string != "" and _watches(request)
-        info = requests.parse(request.method, url.raw_path, watch=watch)
+        info = requests.parse(request.method, url.raw_path, url.raw_query_string)
         response = await self._answer(request, info, request_id)
         elapsed = time.perf_counter() - started
         parts = self._parts
@@ -109,6 +108,9 @@ class App:
     async def _answer(
         self, request: web.BaseRequest, info: RequestInfo, request_id: str
     ) -> web.StreamResponse:
+        refused = incoming.refuse(request)
+        if refused is not None:
+            return refused
         try:
             with self._parts.guard.admit(request, long=info.verb in _LONG):
                 if request.method in _READS:
@@ -120,6 +122,8 @@ class App:
             response = responses.error(error, form)
         except (ConnectionError, asyncio.CancelledError):
             raise
+        except storage_errors.Damaged as error:
+            response = responses.error(status.internal(str(error)), negotiation.PLAIN)
         except storage_errors.StorageError as error:
             logger.error("the store failed: %s", error, extra={"request_id": request_id})
             response = responses.error(status.storage_failed(str(error)), negotiation.PLAIN)
@@ -129,9 +133,10 @@ class App:
             response = responses.error(failure, negotiation.PLAIN)
         if isinstance(response, (Answer, web.Response)) and not response.prepared:
             response.headers["Audit-Id"] = request_id
+        if isinstance(response, Answer):
             encoding = request.headers.get("Accept-Encoding")
-            if encoding is not None:
-                await responses.compress(response, encoding)
+            if encoding is not None and request.version >= HttpVersion11:
+                responses.compress(response, encoding)
         return response
 
     async def _serve_write(self, request: web.BaseRequest, info: RequestInfo) -> web.StreamResponse:
@@ -193,13 +198,13 @@ class App:
         accept = request.headers.get("Accept")
         form = negotiation.choose(accept, any_application=call.resource.voice.any_application)
         if form.kind == "Table":
-            include = request.rel_url.query.get("includeObject", "")
+            include = info.query.get("includeObject", "")
             tables.check_include(include)
             form = form._replace(include=include)
-        return self._verb(Exchange(request, call, form), info)
+        return self._verb(Exchange(request, info, call, form, self._parts.registry.worker))
 
-    def _verb(self, exchange: Exchange, info: RequestInfo) -> Awaitable[web.StreamResponse]:
-        call, voice = exchange.call, exchange.call.resource.voice
+    def _verb(self, exchange: Exchange) -> Awaitable[web.StreamResponse]:
+        call, info, voice = exchange.call, exchange.info, exchange.call.resource.voice
         verbs = call.resource.definition.verbs
         if call.subresource and call.subresource != "status":
             return self._subresource(exchange)
@@ -245,10 +250,6 @@ def _record(
         user_agent=request.headers.get("User-Agent", ""),
         warnings=tuple(response.headers.getall("Warning", ())),
     )
-
-
-def _watches(request: web.BaseRequest) -> bool:
-    return request.rel_url.query.get("watch", "0").lower() not in ("", "0", "false")
 
 
 def _check_name(name: str) -> None:

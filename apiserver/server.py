@@ -22,7 +22,6 @@ from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
-from aiohttp.web_request import BaseRequest
 
 from inkube.apiserver import discovery, root, subresources, webhooks
 from inkube.apiserver.admission.declaredkinds import DeclaredKinds
@@ -36,8 +35,9 @@ from inkube.apiserver.discovery.endpoints import Endpoint, Endpoints, later
 from inkube.apiserver.handlers.rendering import Renderer
 from inkube.apiserver.handlers.verbs import Handler, Handlers
 from inkube.apiserver.http import bodies, logs
-from inkube.apiserver.http.cors import OriginRequest, Origins
+from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.guards import Guard
+from inkube.apiserver.http.incoming import Request
 from inkube.apiserver.http.metrics import Metrics
 from inkube.apiserver.policies.plugin import PolicyAdmission
 from inkube.apiserver.registry import keys
@@ -115,6 +115,7 @@ class APIServer:
         self._declared = DeclaredKinds(lambda: self.environment)
         chain = Chain(self._plugins())
         self.registry = Registry(self.store, chain, self.stamps, codec)
+        self._stack.callback(self.registry.worker.close)
         self.client = InProcessClient(self.registry, self.resources)
         bootstrap.install_builtin(self.resources, self.stamps)
         self.manager = Manager(self.client, self.clock)
@@ -288,12 +289,12 @@ class APIServer:
             await self.manager.settled()
 
 
-def _request_factory(origins: Origins) -> Callable[..., BaseRequest]:
+def _request_factory(origins: Origins) -> Callable[..., Request]:
     """Requests whose body may be as large as kube-apiserver's."""
     loop = asyncio.get_running_loop()
-    kind: type[BaseRequest] = BaseRequest
+    kind: type[Request] = Request
     if origins:
-        kind = type("OriginRequest", (OriginRequest,), {"origins": origins})
+        kind = type("OriginRequest", (Request,), {"origins": origins})
 
     def make(
         message: RawRequestMessage,
@@ -301,7 +302,7 @@ def _request_factory(origins: Origins) -> Callable[..., BaseRequest]:
         protocol: RequestHandler,
         writer: AbstractStreamWriter,
         task: asyncio.Task[None],
-    ) -> BaseRequest:
+    ) -> Request:
         return kind(message, payload, protocol, writer, task, loop, client_max_size=bodies.MAX_BODY)
 
     return make

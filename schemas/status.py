@@ -11,7 +11,7 @@ apimachinery/pkg/api/errors/errors.go.
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
-from inkube.schemas.fielderrors import FieldError, unique_texts
+from inkube.schemas.fielderrors import FieldError, told
 from inkube.schemas.golang.gotext import quote
 from inkube.schemas.objects import Object
 
@@ -140,11 +140,15 @@ def apply_conflict(causes: Sequence[Object], message: str) -> StatusError:
 
 
 def invalid(group: str, kind: str, name: str, errors: Iterable[FieldError]) -> StatusError:
-    """422: every error as a cause; the message names each distinct text once."""
-    found = list(errors)
+    """422: every error as a cause; the message names each distinct text once.
+
+    Of more errors than anybody reads the first are told, and how many there are.
+    """
+    causes, texts, left = told(errors)
     details = _details(group, kind, name)
-    details["causes"] = [error.cause() for error in found]
-    texts = unique_texts(found)
+    details["causes"] = causes
+    if left:
+        texts = [*texts, f"and {left} more errors"]
     joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     return StatusError(
         422,

@@ -10,8 +10,10 @@ from typing import Any
 
 import orjson
 from aiohttp import web
+from multidict import CIMultiDict
 
 from inkube.apiserver.http import negotiation, responses
+from inkube.apiserver.http.delivery import Answer
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry import voices
 from inkube.apiserver.registry.calls import User
@@ -92,7 +94,7 @@ class Discovery:
         }
         if request.headers.get("If-None-Match") == etag:
             return web.Response(status=304, headers=headers)
-        return web.Response(body=body, headers=headers)
+        return Answer(body, CIMultiDict(headers))
 
     def _refresh(self) -> None:
         """Follow the table of resources."""

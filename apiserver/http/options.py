@@ -17,6 +17,7 @@ from inkube.apiserver.registry.listing import ListOptions
 from inkube.schemas import bodies, fielderrors, status
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import strconv, unmarshal
+from inkube.schemas.golang.urlquery import truthy
 
 MAX_MANAGER = 128
 VALIDATIONS = ("", "Ignore", "Strict", "Warn")
@@ -66,11 +67,6 @@ def read_timeout(query: Query) -> float:
         return math.inf
     seconds = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
     return seconds or math.inf
-
-
-def truthy(value: str | None) -> bool:
-    """Go's conversion of a query value to bool: only "", "0" and "false" are false."""
-    return value is not None and value.lower() not in ("false", "0")
 
 
 def _dry_run(values: Sequence[str], lenient: bool) -> tuple[bool, list[FieldError], list[str]]:

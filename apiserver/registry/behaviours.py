@@ -68,6 +68,10 @@ class Behaviour:
     undecided_warning = ""
     """What a DELETE that says nothing about dependents is warned of."""
 
+    def is_costly(self, served: Served) -> bool:
+        """Whether even a small object may take long: where expressions are compiled, or run."""
+        return False
+
     def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:
         """Give an incoming object its types: prune, default. Collects unknown fields if asked.
 
@@ -161,6 +165,9 @@ class Builtin(Behaviour):
         self.undecided_warning = own.undecided_warning
         self.deletes_itself = own.deletes_itself
 
+    def is_costly(self, served: Served) -> bool:
+        return served.gvk.group == "admissionregistration.k8s.io"
+
     def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:
         decoded = _decode_builtin(obj, served.gvk)
         if unknown is not None:
@@ -229,6 +236,9 @@ class Custom(Behaviour):
 
     def __init__(self, rules: Rules | None = None) -> None:
         self._rules = rules
+
+    def is_costly(self, served: Served) -> bool:
+        return served.is_costly
 
     def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:
         paths: list[str] | None = None if unknown is None else []
