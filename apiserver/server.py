@@ -26,6 +26,7 @@ from aiohttp.web_request import BaseRequest
 
 from inkube.apiserver.admission.lifecycle import NamespaceLifecycle
 from inkube.apiserver.admission.limits import LimitRanger
+from inkube.apiserver.admission.podsecurity import PodSecurity
 from inkube.apiserver.admission.quotas import QuotaAdmission
 from inkube.apiserver.app import App, Endpoint, Parts, SubresourceHandlers
 from inkube.apiserver.configuration import Options
@@ -150,6 +151,7 @@ class APIServer:
             ValidatingWebhooks(self.store, lambda: self._dispatcher),
             self._modules,
             *self.security.escalation,
+            PodSecurity(self.store),
             QuotaAdmission(self.store),
         ]
 
