@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 from aiohttp import web
 
 from inkube.apiserver.auth.access import Access
+from inkube.apiserver.discovery.endpoints import Endpoint
 from inkube.apiserver.handlers import tables
-from inkube.apiserver.handlers.verbs import Exchange, Handlers
+from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
 from inkube.apiserver.http import negotiation, requests, responses
 from inkube.apiserver.http.answers import Answer
 from inkube.apiserver.http.cors import Origins
@@ -37,9 +38,6 @@ from inkube.storage import errors as storage_errors
 
 logger = logging.getLogger("inkube.access")
 Object = dict[str, Any]
-Endpoint = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamResponse]]
-SubresourceHandler = Callable[[Exchange], Awaitable[web.StreamResponse]]
-SubresourceHandlers = Mapping[tuple[str, str, str], SubresourceHandler]
 _LONG = frozenset({"watch", "watchone"})
 _CREATE_ONLY = ("create",)
 _READS = frozenset({"GET", "HEAD"})
@@ -59,7 +57,7 @@ class Parts(NamedTuple):
     metrics: Metrics
     endpoints: dict[str, Endpoint]
     """Exact paths that are no resources, such as `/healthz`; a key ending in `/` is a prefix."""
-    subresources: Callable[[], SubresourceHandlers]
+    subresources: Callable[[], Mapping[tuple[str, str, str], Handler]]
     """(group, plural, subresource) → handler; group and plural may be `*`. Subresource "" answers
     the creates of a kind that stores nothing."""
     on_request: Callable[[RequestRecord], None] | None = None

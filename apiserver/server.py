@@ -28,17 +28,18 @@ from inkube.apiserver.admission.lifecycle import NamespaceLifecycle
 from inkube.apiserver.admission.limits import LimitRanger
 from inkube.apiserver.admission.podsecurity import PodSecurity
 from inkube.apiserver.admission.quotas import QuotaAdmission
-from inkube.apiserver.app import App, Endpoint, Parts, SubresourceHandlers
+from inkube.apiserver.app import App, Parts
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import issuer
-from inkube.apiserver.discovery.endpoints import Endpoints, later
+from inkube.apiserver.discovery.endpoints import Endpoint, Endpoints, later
 from inkube.apiserver.handlers.rendering import Renderer
-from inkube.apiserver.handlers.verbs import Handlers
+from inkube.apiserver.handlers.verbs import Handler, Handlers
 from inkube.apiserver.http import bodies, logs
 from inkube.apiserver.http.cors import OriginRequest, Origins
 from inkube.apiserver.http.guards import Guard
 from inkube.apiserver.http.metrics import Metrics
-from inkube.apiserver.policies.plugin import LiveSchemas, PolicyAdmission
+from inkube.apiserver.policies.plugin import PolicyAdmission
+from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Chain, Plugin
 from inkube.apiserver.registry.codec import JSONCodec
 from inkube.apiserver.registry.crds import Installer
@@ -50,6 +51,7 @@ from inkube.apiserver.registry.strategy import Strategy
 from inkube.apiserver.root import bootstrap, security
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.client import InProcessClient
+from inkube.apiserver.root.liveschemas import LiveSchemas
 from inkube.apiserver.watching.streams import Streams
 from inkube.apiserver.webhooks.plugins import MutatingWebhooks, ValidatingWebhooks
 from inkube.controllers.clock import SystemClock
@@ -197,7 +199,7 @@ class APIServer:
         """Leave kinds declared in Python out until they are asked for, unless there is work."""
         groups = provisioning_options.GROUPS
         self.resources.defer(groups, lambda: self.environment)
-        if self.options.kinds or any(self.store.count(f"/registry/{name}/") for name in groups):
+        if self.options.kinds or any(self.store.count(keys.of_group(name)) for name in groups):
             self.resources.load()
 
     def _log(self) -> Log:
@@ -281,10 +283,17 @@ class APIServer:
 
         return OpenAPI(self.resources)
 
-    def _subresources(self, handlers: Handlers) -> SubresourceHandlers:
+    def _subresources(self, handlers: Handlers) -> dict[tuple[str, str, str], Handler]:
         from inkube.apiserver.subresources import table
 
-        return table.table(self.registry, handlers, self.identity, self.security)
+        guards = self.security
+        return table.table(
+            self.registry,
+            handlers,
+            identity=self.identity,
+            authenticator=guards.authenticator,
+            authorizer=guards.authorizer,
+        )
 
     def kubeconfig(self) -> str:
         """A kubeconfig for this server, as YAML text."""

@@ -3,13 +3,14 @@
 Follows apiserver/pkg/admission/plugin/namespace/lifecycle.
 """
 
+from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import status
 from inkube.storage.store import Store
 
 IMMORTAL = ("default", "kube-system", "kube-public")
-_PREFIX = "/registry/namespaces/"
+_PREFIX = keys.prefix("namespaces")
 
 
 class NamespaceLifecycle(Plugin):

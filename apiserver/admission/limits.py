@@ -6,6 +6,7 @@ Follows plugin/pkg/admission/limitranger; what a range means is in `schemas.buil
 from collections.abc import Iterator
 from typing import Any
 
+from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import status
@@ -13,7 +14,7 @@ from inkube.schemas.builtin import limitranges
 from inkube.storage.store import Store
 
 Object = dict[str, Any]
-_PREFIX = "/registry/limitranges/"
+_PREFIX = keys.prefix("limitranges")
 
 
 class LimitRanger(Plugin):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.calls import User
 from inkube.schemas.golang.gotext import quote
 from inkube.storage.store import BaseStore
@@ -112,7 +113,7 @@ class ServiceAccountTokens:
         return User(name, account["uid"], groups(namespace), tuple(extra))
 
     def _check_alive(self, namespace: str, plural: str, named: Object) -> None:
-        entry = self._store.get(f"/registry/{plural}/{namespace}/{named['name']}")
+        entry = self._store.get(keys.key(plural, namespace, named["name"]))
         if entry is None or entry.value["metadata"]["uid"] != named["uid"]:
             raise TokenRefused(f"{plural} {quote(named['name'])} is not the one it was issued for")
 

@@ -1,13 +1,13 @@
 """Paths that are no resources: health, version, metrics, the root."""
 
 import platform
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import cache
+from importlib import metadata
 from typing import Any
 
 from aiohttp import web
 
-from inkube.apiserver.app import Endpoint
 from inkube.apiserver.discovery import issuer
 from inkube.apiserver.http import negotiation, responses
 from inkube.apiserver.http.metrics import Metrics
@@ -17,6 +17,7 @@ from inkube.apiserver.registry.resources import Resources
 from inkube.schemas import status
 
 Object = dict[str, Any]
+Endpoint = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamResponse]]
 
 # The reference whose behaviour is served; clients compare it with their own version.
 REFERENCE = "v1.36.2"
@@ -33,10 +34,9 @@ def later(make: Callable[[], Endpoint]) -> Endpoint:
     return serve
 
 
+@cache
 def version_document() -> Object:
     """`/version`: the reference's version, and our own in a field of its own."""
-    from inkube import __version__
-
     major, minor, _ = REFERENCE.lstrip("v").split(".")
     return {
         "major": major,
@@ -52,7 +52,7 @@ def version_document() -> Object:
         "goVersion": "none",
         "compiler": platform.python_implementation(),
         "platform": f"{platform.system().lower()}/{platform.machine()}",
-        "inkube": {"name": "inkube", "version": __version__},
+        "inkube": {"name": "inkube", "version": metadata.version("inkube")},
     }
 
 

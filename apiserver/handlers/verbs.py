@@ -16,6 +16,7 @@ from inkube.apiserver.http.options import (
     Query,
     manager_name,
     read_delete_options,
+    read_list_options,
     read_timeout,
     read_write_options,
 )
@@ -68,7 +69,8 @@ class Handlers:
     async def get(self, exchange: Exchange) -> web.StreamResponse:
         """One object; its stored bytes where they fit the form asked for."""
         if exchange.request.rel_url.raw_query_string:
-            listing.check_read(exchange.query, self._registry)
+            version = exchange.query.get("resourceVersion", "")
+            listing.check_read(version, self._registry)
         entry = self._registry.get(exchange.call)
         await self._registry.ready(exchange.call, entry)
         return self._renderer.entry(exchange.call, entry, exchange.form)
@@ -76,7 +78,7 @@ class Handlers:
     async def list(self, exchange: Exchange) -> web.StreamResponse:
         """Many objects at one revision."""
         call = exchange.call
-        options = listing.read_options(exchange.query, call)
+        options = read_list_options(exchange.query)
         page = await listing.find(self._registry, call, options)
         return self._renderer.page(call, page, exchange.form)
 
@@ -85,7 +87,7 @@ class Handlers:
         call = exchange.call
         self._options(exchange, "CreateOptions")
         body = await bodies.read(exchange.request)
-        obj = intake.read(call, body, bodies.media_type(exchange.request))
+        obj = bodies.read_object(call, body, bodies.media_type(exchange.request))
         intake.check_namespace(call, obj)
         if call.name:
             obj["metadata"]["name"] = call.name
@@ -98,7 +100,7 @@ class Handlers:
         if not call.name:
             raise status.bad_request("name must be provided")
         body = await bodies.read(exchange.request)
-        obj = intake.read(call, body, bodies.media_type(exchange.request))
+        obj = bodies.read_object(call, body, bodies.media_type(exchange.request))
         intake.check_namespace(call, obj)
         intake.check_name(call, obj)
         return await self._answer(
@@ -113,9 +115,10 @@ class Handlers:
             raise status.bad_request("name must be provided")
         self._options(exchange, "PatchOptions", apply=kind == "apply")
         body = await bodies.read(exchange.request)
-        outcome = await self._registry.update(
-            call, changes.read_patch(call, kind, body, self._registry.identity)
-        )
+        strict = call.options.validation == "Strict"
+        document = bodies.decode_patch(kind, body, strict=strict)
+        change = changes.from_patch(call, kind, document, self._registry.identity)
+        outcome = await self._registry.update(call, change)
         return await self._answer(exchange, outcome)
 
     async def delete(self, exchange: Exchange) -> web.StreamResponse:
@@ -133,7 +136,7 @@ class Handlers:
     async def delete_collection(self, exchange: Exchange) -> web.StreamResponse:
         """DELETE of all that the selectors match; answers them as they were listed."""
         call = exchange.call
-        query = listing.read_options(exchange.query, call)
+        query = read_list_options(exchange.query)
         options = await self._delete_options(exchange)
         page = await listing.find(self._registry, call, query)
         for entry in page.entries:

@@ -1,11 +1,13 @@
 """Reading request bodies: size, media type, patches, DeleteOptions."""
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 from aiohttp import web
 
+from inkube.apiserver.registry import intake
 from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.changes import Patch
 from inkube.schemas import status
 from inkube.schemas.builtin import protobuf
 from inkube.schemas.golang import bodies
@@ -55,6 +57,29 @@ def media_type(request: web.BaseRequest) -> str:
     raise status.unsupported_media_type(_UNKNOWN_FORMAT + accepted)
 
 
+def read_object(call: Call, body: bytes, media: str) -> Object:
+    """The object of a create or update, admitted. Raises StatusError 400, 415 or 422.
+
+    Answers to a protobuf body of a built-in kind are JSON all the same.
+    """
+    kind = call.served.kind
+    if media == PROTOBUF:
+        head, data = open_protobuf(body, kind)
+        intake.check_type(call, head)
+        return intake.admit(call, decode_protobuf(data, call.served.gvk), [])
+    decoded = bodies.decode_object(
+        body,
+        "yaml" if media == "yaml" else "json",
+        kind=kind,
+        want_duplicates=call.options.validation != "Ignore",
+        needs_kind=not call.resource.builtin,
+    )
+    obj: Object = decoded.value
+    intake.check_type(call, obj)
+    strict = call.options.validation == "Strict"
+    return intake.admit(call, obj, decoded.strict_texts() if strict else decoded.duplicates)
+
+
 def patch_kind(request: web.BaseRequest, *, builtin: bool) -> str:
     """Which patch the Content-Type names. Raises StatusError 415."""
     media = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
@@ -70,13 +95,6 @@ def patch_kind(request: web.BaseRequest, *, builtin: bool) -> str:
         )
     accepted = ", ".join(name for name, kind in _PATCHES.items() if kind != "strategic")
     raise status.unsupported_media_type(_UNKNOWN_FORMAT + accepted)
-
-
-class Patch(NamedTuple):
-    """A patch document, and the keys it repeats."""
-
-    value: Any
-    duplicates: list[str]
 
 
 def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:

@@ -9,7 +9,8 @@ from typing import Any
 
 from inkube.apiserver.auth.attributes import Attributes as Wanted
 from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.policies.authorizer import ResourceCheck, UserAuthorizer
+from inkube.apiserver.auth.celauthorizer import ResourceCheck, UserAuthorizer
+from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.resources import Resource, Resources, Served
@@ -48,8 +49,8 @@ class Bound:
     `policies` and `bindings` are the prefixes of what is stored.
     """
 
-    policies = "/registry/validatingadmissionpolicies/"
-    bindings = "/registry/validatingadmissionpolicybindings/"
+    policies = keys.prefix("validatingadmissionpolicies")
+    bindings = keys.prefix("validatingadmissionpolicybindings")
     compiler = CompiledPolicy
 
     def __init__(self, store: BaseStore, resources: Resources, authorizer: Authorizer) -> None:
@@ -109,7 +110,7 @@ class Bound:
         )
 
     def _namespace(self, name: str) -> Object | None:
-        entry = self._store.get(f"/registry/namespaces/{name}") if name else None
+        entry = self._store.get(keys.key("namespaces", "", name)) if name else None
         return entry.value if entry is not None else None
 
     def params(self, policy: CompiledPolicy, binding: Object, call: Call) -> list[Object | None]:

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from inkube.apiserver.policies.judging import Bound, ConfigError
+from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes
 from inkube.schemas import status
 from inkube.schemas.golang.unmarshal import DecodeError
@@ -20,8 +21,8 @@ Object = dict[str, Any]
 class Mutator(Bound):
     """What mutating policies change."""
 
-    policies = "/registry/mutatingadmissionpolicies/"
-    bindings = "/registry/mutatingadmissionpolicybindings/"
+    policies = keys.prefix("mutatingadmissionpolicies")
+    bindings = keys.prefix("mutatingadmissionpolicybindings")
     compiler = MutatingPolicy
 
     def mutate(self, attributes: Attributes) -> None:

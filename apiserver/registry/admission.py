@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from inkube.apiserver.http.options import DeleteOptions
-from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.calls import Call, DeleteOptions
 from inkube.apiserver.registry.resources import Resource
 
 Object = dict[str, Any]

@@ -33,6 +33,17 @@ class WriteOptions(NamedTuple):
 NO_OPTIONS = WriteOptions()
 
 
+class DeleteOptions(NamedTuple):
+    """metav1.DeleteOptions; None where the client said nothing. `grace` is in seconds."""
+
+    dry_run: bool = False
+    grace: int | None = None
+    orphan: bool | None = None
+    propagation: str | None = None
+    uid: str | None = None
+    resource_version: str | None = None
+
+
 @dataclass(slots=True)
 class Call:
     """One request on its way through registry and admission. `warnings` collects headers."""

@@ -3,11 +3,10 @@
 Each function returns a `registry.Change`; HTTP and the in-process client use the same ones.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
-from inkube.apiserver.http import bodies
 from inkube.apiserver.registry import intake, ownership
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.identity import Identity
@@ -20,8 +19,15 @@ from inkube.schemas.ownership import apply as apply_rules
 Object = dict[str, Any]
 
 
+class Patch(NamedTuple):
+    """A patch document, and the keys it repeats."""
+
+    value: Any
+    duplicates: list[str]
+
+
 def put(call: Call, obj: Object) -> Change:
-    """Replace by a body that passed `intake.read`."""
+    """Replace by a body that passed `intake.admit`."""
     fresh = orjson.dumps(obj)
 
     def transform(old: Object | None) -> Object:
@@ -45,7 +51,7 @@ def put_status(obj: Object) -> Change:
     return Change(transform, retry=not obj["metadata"].get("resourceVersion"), shares=True)
 
 
-def patch(call: Call, kind: str, document: bodies.Patch) -> Change:
+def patch(call: Call, kind: str, document: Patch) -> Change:
     """A `json`, `merge` or `strategic` patch."""
     body = document.value
 
@@ -130,9 +136,8 @@ def apply(call: Call, body: Object, identity: Identity) -> Change:
     return Change(transform, retry=not names_version, create=not call.subresource, tracks=False)
 
 
-def read_patch(call: Call, kind: str, body: bytes, identity: Identity) -> Change:
-    """The change a PATCH body asks for; decoding errors raise StatusError 400."""
-    document = bodies.decode_patch(kind, body, strict=call.options.validation == "Strict")
+def from_patch(call: Call, kind: str, document: Patch, identity: Identity) -> Change:
+    """The change a decoded PATCH asks for. Raises StatusError 400."""
     if kind == "apply":
         return apply(call, document.value, identity)
     return patch(call, kind, document)

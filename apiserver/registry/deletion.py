@@ -8,8 +8,7 @@ updateForGracefulDeletionAndFinalizers of generic/registry/store.go.
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from inkube.apiserver.http.options import DeleteOptions
-from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.calls import Call, DeleteOptions
 from inkube.apiserver.registry.identity import Identity
 from inkube.schemas import meta as metadata
 from inkube.schemas import status

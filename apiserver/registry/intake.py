@@ -8,7 +8,6 @@ apiextensions-apiserver's schemaCoercingDecoder.
 
 from typing import Any
 
-from inkube.apiserver.http import bodies
 from inkube.apiserver.registry.calls import Call
 from inkube.schemas import fielderrors, status
 from inkube.schemas.builtin import resources as builtin_resources
@@ -21,31 +20,6 @@ from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import split_api_version
 
 Object = dict[str, Any]
-
-
-def read(call: Call, body: bytes, media: str) -> Object:
-    """Decode the body of a create or update. Raises StatusError 400 or 422."""
-    kind = call.served.kind
-    if media == bodies.PROTOBUF:
-        return _read_protobuf(call, body)
-    decoded = decoding.decode_object(
-        body,
-        "yaml" if media == "yaml" else "json",
-        kind=kind,
-        want_duplicates=call.options.validation != "Ignore",
-        needs_kind=not call.resource.builtin,
-    )
-    obj: Object = decoded.value
-    check_type(call, obj)
-    strict = call.options.validation == "Strict"
-    return admit(call, obj, decoded.strict_texts() if strict else decoded.duplicates)
-
-
-def _read_protobuf(call: Call, body: bytes) -> Object:
-    """A protobuf body of a built-in kind; answers are JSON all the same. Raises 400 or 415."""
-    head, data = bodies.open_protobuf(body, call.served.kind)
-    check_type(call, head)
-    return admit(call, bodies.decode_protobuf(data, call.served.gvk), [])
 
 
 def check_type(call: Call, obj: Object) -> None:

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from inkube.apiserver.http.options import DeleteOptions
 from inkube.apiserver.registry import conversions, deletion, owners, ownership
 from inkube.apiserver.registry.admission import Attributes, Chain
-from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.calls import Call, DeleteOptions
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.strategy import same
 from inkube.schemas import fielderrors, status

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
+from inkube.apiserver.registry import keys
 from inkube.schemas.builtin import decoding
 from inkube.schemas.definitions import Definition, Origin, Version
 from inkube.schemas.meta import GVK, GVR
@@ -99,7 +100,7 @@ class Resource:
         }
         own = self.versions[definition.storage_version.name]
         self.storage: Served = own if stored_as is None else stored_as.storage
-        self.prefix: str = storage_prefix(definition) if stored_as is None else stored_as.prefix
+        self.prefix: str = _prefix(definition) if stored_as is None else stored_as.prefix
         self.field_versions: Versions | None = None
         """How `ownership` reads managedFields of other versions; made on first use."""
         self.plugins: dict[tuple[str, str], tuple[Plugin, ...]] = {}
@@ -152,10 +153,9 @@ class Resource:
         return known[1] is None
 
 
-def storage_prefix(definition: Definition) -> str:
-    """`/registry/GROUP/PLURAL/` for custom kinds, `/registry/PLURAL/` for built-in ones."""
-    group = "" if definition.origin is Origin.BUILTIN else f"{definition.group}/"
-    return f"/registry/{group}{definition.names.plural}/"
+def _prefix(definition: Definition) -> str:
+    group = "" if definition.origin is Origin.BUILTIN else definition.group
+    return keys.prefix(definition.names.plural, group)
 
 
 class Resources:

@@ -6,6 +6,7 @@ Most objects are bound to nothing: their bytes show it, and they are not even de
 import logging
 from collections.abc import Callable, Sequence
 
+from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.controllers.core.catalog import Follower, Item, Kind, Step
 from inkube.schemas.meta import split_api_version
@@ -14,7 +15,6 @@ from inkube.storage.store import Store
 from inkube.storage.subscription import Subscription
 
 logger = logging.getLogger(__name__)
-_EVERYTHING = "/registry/"
 _OWNERS, _DELETION = b'"ownerReferences"', b'"deletionTimestamp"'
 
 
@@ -41,13 +41,13 @@ class LiveCatalog:
     def follow(self, follower: Follower, *, known: bool = False) -> Callable[[], None]:
         """See Catalog."""
         if known:
-            for entry in self._store.list(_EVERYTHING):
+            for entry in self._store.list(keys.ROOT):
                 item = self._item(entry) if _is_bound(entry) else None
                 if item is not None:
                     follower(Step(None, item))
         self._followers.append(follower)
         if self._subscription is None:
-            self._subscription = self._store.subscribe(_EVERYTHING, deliver=self._deliver)
+            self._subscription = self._store.subscribe(keys.ROOT, deliver=self._deliver)
         return lambda: self._end(follower)
 
     def _end(self, follower: Follower) -> None:

@@ -6,10 +6,9 @@ from typing import Any
 import orjson
 
 from inkube.apiserver.handlers.rendering import data_of
-from inkube.apiserver.http.bodies import Patch
-from inkube.apiserver.http.options import DeleteOptions, read_delete_options
+from inkube.apiserver.http.options import read_delete_options
 from inkube.apiserver.registry import changes, conversions, intake, listing
-from inkube.apiserver.registry.calls import Call, User, WriteOptions
+from inkube.apiserver.registry.calls import Call, DeleteOptions, User, WriteOptions
 from inkube.apiserver.registry.listing import ListOptions
 from inkube.apiserver.registry.registry import Outcome, Registry
 from inkube.apiserver.registry.resources import Resources
@@ -130,7 +129,7 @@ class InProcessClient:
         if type == "apply":
             change = changes.apply(call, patch, self._registry.identity)
         else:
-            change = changes.patch(call, type, Patch(patch, []))
+            change = changes.patch(call, type, changes.Patch(patch, []))
         return await self._result(call, await self._registry.update(call, change))
 
     async def delete(

@@ -136,7 +136,7 @@ class ReviewHandler:
         for warning in warnings:
             call.warn(warning)
         body = await bodies.read(request)
-        obj = intake.read(call, body, bodies.media_type(request))
+        obj = bodies.read_object(call, body, bodies.media_type(request))
         intake.check_namespace(call, obj)
         ownership.track(call, None, obj, self._identity.timestamp())
         answer = self._review(call, obj)

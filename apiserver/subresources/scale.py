@@ -16,24 +16,20 @@ from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http import bodies, responses
 from inkube.apiserver.http.options import manager_name, read_write_options
-from inkube.apiserver.registry import changes, intake, ownership
+from inkube.apiserver.registry import changes, intake, ownership, scales
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.registry import Change, Outcome, Registry
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.scales import SCALE
 from inkube.schemas import fielderrors, status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin import types
-from inkube.schemas.definitions import Scale
 from inkube.schemas.golang import gotext
-from inkube.schemas.meta import GVK
 from inkube.schemas.ownership import apply as apply_rules
 from inkube.schemas.ownership import managedfields, scalefields
 from inkube.schemas.ownership.typed import TypedSchema
-from inkube.schemas.selectors import format_selector
 
 Object = dict[str, Any]
-SCALE = GVK("autoscaling", "v1", "Scale")
 _UNREGISTERED = (
     "no kind is registered for the type v1.Scale in scheme "
     '"k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go:781"'
@@ -115,13 +111,13 @@ class ScaleHandler:
 
     def _track(self, call: Call, old: Object, scale: Object) -> None:
         writer = ownership.writer(call, self._identity.timestamp(), api_version=SCALE.api_version)
-        before = to_scale(call, old, lenient=True, owned=True)
+        before = scales.to_scale(call, old, lenient=True, owned=True)
         scale.setdefault("metadata", {}).pop("managedFields", None)
         managedfields.track_update(before, scale, typed=_typed(), writer=writer)
 
     def _applied(self, call: Call, old: Object, body: Object) -> Object:
         writer = ownership.writer(call, self._identity.timestamp(), api_version=SCALE.api_version)
-        before = to_scale(call, old, lenient=True, owned=True)
+        before = scales.to_scale(call, old, lenient=True, owned=True)
         force = call.options.force
         return apply_rules.apply(before, body, typed=_typed(), writer=writer, force=force)
 
@@ -137,71 +133,15 @@ class ScaleHandler:
     def _answer(self, exchange: Exchange, obj: Object) -> web.StreamResponse:
         call = exchange.call
         form = exchange.form
-        scale = to_scale(call, obj, owned=True)
+        scale = scales.to_scale(call, obj, owned=True)
         if form.kind:
             now = self._identity.now()
             scale = tables.transform(call, [scale], form, now, include=form.include)
         return responses.render(scale, form, warnings=call.warnings)
 
 
-def to_scale(call: Call, obj: Object, *, lenient: bool = False, owned: bool = False) -> Object:
-    """The Scale of an object. Raises StatusError 500 when it has no replicas, unless `lenient`.
-
-    `owned` adds the entries of managedFields that concern the replicas.
-    """
-    paths = _paths(call)
-    replicas = _read(obj, paths.spec_replicas)
-    if replicas is None and not call.resource.builtin and not lenient:
-        why = f'the spec replicas field "{paths.spec_replicas}" does not exist'
-        error = status.internal(f"Internal error occurred: {why}")
-        error.details = {"causes": [{"message": why}]}
-        raise error
-    meta = obj["metadata"]
-    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-    scale: Object = {
-        "kind": SCALE.kind,
-        "apiVersion": SCALE.api_version,
-        "metadata": {key: meta[key] for key in kept if key in meta},
-        "spec": {"replicas": replicas} if replicas else {},
-        "status": {"replicas": _read(obj, paths.status_replicas) or 0},
-    }
-    selector = _selector(call, obj, paths)
-    if selector:
-        scale["status"]["selector"] = selector
-    if owned:
-        entries = scalefields.of_scale(meta.get("managedFields"), _all_paths(call.resource))
-        if entries:
-            scale["metadata"]["managedFields"] = entries
-    return scale
-
-
-def _selector(call: Call, obj: Object, paths: Scale) -> str:
-    if call.resource.builtin:
-        selector = (obj.get("spec") or {}).get("selector") or {}
-        if call.resource.plural == "replicationcontrollers":
-            selector = {"matchLabels": selector}
-        return format_selector(selector)
-    found = _read(obj, paths.label_selector) if paths.label_selector else None
-    return found if isinstance(found, str) else ""
-
-
-def _paths(call: Call) -> Scale:
-    paths = call.served.version.scale
-    assert paths is not None, "checked by the handler"
-    return paths
-
-
-def _all_paths(resource: Resource) -> dict[str, str]:
-    """Where each served version keeps its replicas."""
-    return {
-        served.api_version: served.version.scale.spec_replicas if served.version.scale else ""
-        for served in resource.versions.values()
-        if served.version.served
-    }
-
-
 def _patched(call: Call, kind: str, old: Object, document: Any) -> Object:
-    new = changes.patched(call, kind, to_scale(call, old, owned=True), document)
+    new = changes.patched(call, kind, scales.to_scale(call, old, owned=True), document)
     try:
         return builtin_decoding.decode(new, SCALE).object
     except builtin_decoding.DecodeError as error:
@@ -224,7 +164,7 @@ def _check(call: Call, scale: Object) -> None:
         detail = "must be greater than or equal to 0"
         error = fielderrors.invalid("spec.replicas", replicas, detail)
         raise status.invalid(SCALE.group, SCALE.kind, call.name, [error])
-    path = _paths(call).spec_replicas
+    path = scales.paths_of(call).spec_replicas
     error = fielderrors.invalid(path, replicas, "should be a non-negative integer")
     raise status.invalid(call.resource.group, call.resource.kind, call.name, [error])
 
@@ -232,12 +172,7 @@ def _check(call: Call, scale: Object) -> None:
 def _carried_back(call: Call, old: Object, scale: Object) -> Object:
     """The object with the Scale's replicas, precondition and owners."""
     obj: Object = orjson.loads(orjson.dumps(old))
-    path = _paths(call).spec_replicas
-    *parents, leaf = path.lstrip(".").split(".")
-    target = obj
-    for part in parents:
-        target = target.setdefault(part, {})
-    target[leaf] = (scale.get("spec") or {}).get("replicas", 0)
+    scales.set_replicas(call, obj, (scale.get("spec") or {}).get("replicas", 0))
     meta = scale.get("metadata") or {}
     for member in ("resourceVersion", "uid"):
         if meta.get(member):
@@ -247,14 +182,7 @@ def _carried_back(call: Call, old: Object, scale: Object) -> Object:
     obj["metadata"]["managedFields"] = scalefields.of_parent(
         old["metadata"].get("managedFields"),
         meta.get("managedFields"),
-        paths=_all_paths(call.resource),
+        paths=scales.paths_of_versions(call.resource),
         version=call.served.api_version,
     )
     return obj
-
-
-def _read(obj: Object, path: str) -> Any:
-    value: Any = obj
-    for part in path.lstrip(".").split("."):
-        value = value.get(part) if isinstance(value, dict) else None
-    return value

@@ -3,11 +3,11 @@
 A part of the composition root that `server` imports at the first request for one of them.
 """
 
-from inkube.apiserver.app import SubresourceHandler
-from inkube.apiserver.handlers.verbs import Handlers
+from inkube.apiserver.auth.authenticators import Authenticator
+from inkube.apiserver.auth.authorizer import Authorizer
+from inkube.apiserver.handlers.verbs import Handler, Handlers
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.registry import Registry
-from inkube.apiserver.root.security import Security
 from inkube.apiserver.subresources.finalize import FinalizeHandler
 from inkube.apiserver.subresources.reviews import Reviews
 from inkube.apiserver.subresources.scale import ScaleHandler
@@ -15,11 +15,16 @@ from inkube.apiserver.subresources.tokenrequests import TokenRequestHandler
 
 
 def table(
-    registry: Registry, handlers: Handlers, identity: Identity, guards: Security
-) -> dict[tuple[str, str, str], SubresourceHandler]:
+    registry: Registry,
+    handlers: Handlers,
+    *,
+    identity: Identity,
+    authenticator: Authenticator,
+    authorizer: Authorizer,
+) -> dict[tuple[str, str, str], Handler]:
     """(group, plural, subresource) → handler, as `app.Parts` has it."""
-    reviews = Reviews(guards.authenticator, guards.authorizer, identity)
-    tokens = TokenRequestHandler(registry, guards.authenticator.accounts, identity)
+    reviews = Reviews(authenticator, authorizer, identity)
+    tokens = TokenRequestHandler(registry, authenticator.accounts, identity)
     return {
         ("*", "*", "scale"): ScaleHandler(registry, identity),
         ("", "namespaces", "finalize"): FinalizeHandler(handlers),

@@ -12,6 +12,7 @@ from inkube.apiserver.auth.serviceaccounts import AUDIENCES, ISSUER, ServiceAcco
 from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http import bodies, responses
 from inkube.apiserver.http.options import read_write_options
+from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.identity import Identity
@@ -110,7 +111,7 @@ class TokenRequestHandler:
             raise status.bad_request(
                 f"cannot bind token for serviceaccount to object of type {text}"
             )
-        entry = self._registry.store.get(f"/registry/{plural}/{call.namespace}/{name}")
+        entry = self._registry.store.get(keys.key(plural, call.namespace, name))
         if entry is None:
             raise status.not_found("", plural, name)
         runs_as = entry.value.get("spec", {}).get("serviceAccountName", "")

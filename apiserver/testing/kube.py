@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from inkube.apiserver.registry import keys
 from inkube.apiserver.root import manifests
 from inkube.apiserver.root.manifests import Source
 from inkube.apiserver.server import APIServer, Options
@@ -25,7 +26,6 @@ from inkube.schemas.status import Reason, StatusError
 from inkube.storage.store import Subscription
 
 T = TypeVar("T")
-OBJECTS = "/registry/"
 LOOK_AGAIN = 0.05
 """A condition that depends on something else than objects is looked at every so many seconds."""
 TURNS = 20
@@ -163,7 +163,7 @@ async def _start(server: APIServer, plan: Plan, log: TestLog) -> Subscription:
     except BaseException:
         await server.stop()
         raise
-    return server.store.subscribe(OBJECTS, deliver=log.hear_changes)
+    return server.store.subscribe(keys.ROOT, deliver=log.hear_changes)
 
 
 async def _stop(server: APIServer, subscription: Subscription) -> None:

@@ -16,7 +16,8 @@ from aiohttp import HttpVersion11, web
 
 from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http import negotiation, responses
-from inkube.apiserver.registry import conversions, listing
+from inkube.apiserver.http.options import read_list_options
+from inkube.apiserver.registry import conversions
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.watching.bursts import Bursts
@@ -55,7 +56,7 @@ class Streams:
     async def serve(self, exchange: Exchange) -> web.StreamResponse:
         """Answer a watch request; returns when the stream is over."""
         call = exchange.call
-        options = listing.read_options(exchange.query, call)
+        options = read_list_options(exchange.query, watching=call.verb == "watch")
         if exchange.form.media != negotiation.JSON:
             raise status.not_acceptable(
                 f"only the following media types are accepted: {negotiation.JSON}"

@@ -10,6 +10,7 @@ import math
 import ssl
 from typing import TYPE_CHECKING, Any
 
+from inkube.apiserver.registry import keys
 from inkube.schemas.golang.gotext import quote
 from inkube.schemas.remembered import remembered
 from inkube.schemas.webhooks import replies
@@ -83,7 +84,7 @@ class WebhookCaller:
 
     def _no_service(self, service: Object) -> str:
         name = quote(service["name"])
-        found = self._store.get(f"/registry/services/{service['namespace']}/{service['name']}")
+        found = self._store.get(keys.key("services", service["namespace"], service["name"]))
         if found is None:
             return f"service {name} not found"
         return (

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.http.options import DeleteOptions
+from inkube.apiserver.registry import keys, scales
 from inkube.apiserver.registry.admission import Attributes
-from inkube.apiserver.registry.calls import Call, User
+from inkube.apiserver.registry.calls import Call, DeleteOptions, User
 from inkube.apiserver.registry.resources import Served
 from inkube.schemas import status
 from inkube.schemas.builtin import decoding as builtin_decoding
@@ -23,10 +23,9 @@ from inkube.schemas.webhooks.review import Facts, Seen
 from inkube.storage.store import BaseStore
 
 if TYPE_CHECKING:
-    from inkube.apiserver.policies.authorizer import ResourceCheck, UserAuthorizer
+    from inkube.apiserver.auth.celauthorizer import ResourceCheck, UserAuthorizer
 
 Object = dict[str, Any]
-_SCALE = GVK("autoscaling", "v1", "Scale")
 _VERBS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
 
 
@@ -64,7 +63,7 @@ class Asking:
         obj = self.attributes.object
         if resource == "namespaces" and not self.call.subresource and obj is not None:
             return matching.matches(hook.namespaces, matching.labels_of(obj))
-        entry = self._store.get(f"/registry/namespaces/{namespace}")
+        entry = self._store.get(keys.key("namespaces", "", namespace))
         if entry is None:
             raise status.not_found("", "namespaces", namespace)
         return matching.matches(hook.namespaces, matching.labels_of(entry.value))
@@ -72,7 +71,7 @@ class Asking:
     def _conditions_hold(self, hook: Hook, seen: Seen) -> bool:
         if not hook.conditions:
             return True
-        from inkube.apiserver.policies.authorizer import UserAuthorizer
+        from inkube.apiserver.auth.celauthorizer import UserAuthorizer
 
         authorizer = UserAuthorizer(self._authorizer, self.call.user)
         variables = {
@@ -106,9 +105,7 @@ class Asking:
         if obj is None:
             return None
         if self._is_scale:
-            from inkube.apiserver.subresources import scale
-
-            return scale.to_scale(self.call, obj, lenient=True, owned=True)
+            return scales.to_scale(self.call, obj, lenient=True, owned=True)
         if served is self.call.served:
             return obj
         return self.call.resource.strategy.from_storage(obj, served)
@@ -165,18 +162,10 @@ def internal(why: str) -> status.StatusError:
 
 def _rescale(call: Call, obj: Object, patched: Object) -> bool:
     """Carry a patched Scale's replicas back into the object."""
-    paths = call.served.version.scale
-    assert paths is not None, "checked by the handler"
     replicas = (patched.get("spec") or {}).get("replicas") or 0
     if type(replicas) is not int:
         raise internal("json: cannot unmarshal value into Go struct field ScaleSpec.spec.replicas")
-    *parents, leaf = paths.spec_replicas.lstrip(".").split(".")
-    target = obj
-    for part in parents:
-        target = target.setdefault(part, {})
-    changed = target.get(leaf) != replicas
-    target[leaf] = replicas
-    return changed
+    return scales.set_replicas(call, obj, replicas)
 
 
 def _facts(attributes: Attributes) -> Facts:
@@ -201,7 +190,7 @@ def _kind(attributes: Attributes) -> GVK:
     """What the request carries: some subresources have a kind of their own."""
     call, obj = attributes.call, attributes.object
     if call.subresource == "scale":
-        return _SCALE
+        return scales.SCALE
     if not call.subresource or obj is None or obj.get("kind") == call.served.kind:
         return call.served.gvk
     return GVK.of(obj.get("apiVersion", ""), obj.get("kind", ""))

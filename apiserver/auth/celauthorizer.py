@@ -1,4 +1,7 @@
-"""The variable `authorizer` of policies: apiserver pkg/cel/library/authz.go."""
+"""The variable `authorizer` of CEL expressions in policies and webhooks.
+
+Follows apiserver pkg/cel/library/authz.go.
+"""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
