@@ -24,8 +24,20 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
+from inkube.apiserver.admission.defaultclasses import (
+    ClaimResize,
+    DefaultIngressClass,
+    DefaultStorageClass,
+    StorageProtection,
+    TaintNewNodes,
+)
 from inkube.apiserver.admission.lifecycle import NamespaceLifecycle
 from inkube.apiserver.admission.limits import LimitRanger
+from inkube.apiserver.admission.pods import (
+    DefaultTolerationSeconds,
+    Priority,
+    RuntimeClasses,
+)
 from inkube.apiserver.admission.podsecurity import PodSecurity
 from inkube.apiserver.admission.quotas import QuotaAdmission
 from inkube.apiserver.app import App, Parts
@@ -148,12 +160,20 @@ class APIServer:
             NamespaceLifecycle(self.store),
             *self.security.rights,
             LimitRanger(self.store),
+            TaintNewNodes(),
+            PodSecurity(self.store),
+            Priority(self.store),
+            DefaultTolerationSeconds(),
+            DefaultStorageClass(self.store),
+            StorageProtection(),
+            ClaimResize(self.store),
+            RuntimeClasses(self.store),
+            DefaultIngressClass(self.store),
             PolicyAdmission(self.store, self.resources, self.security.authorizer),
             MutatingWebhooks(self.store, lambda: self._dispatcher),
             ValidatingWebhooks(self.store, lambda: self._dispatcher),
             self._modules,
             *self.security.escalation,
-            PodSecurity(self.store),
             QuotaAdmission(self.store),
         ]
 

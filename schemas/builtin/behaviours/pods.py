@@ -1,7 +1,6 @@
 """Pods and pod templates, as stored objects: nothing runs them.
 
-The admission plugins Priority and DefaultTolerationSeconds, which every cluster has, are part of
-the preparation. Follows pkg/registry/core/pod/strategy.go and core validation ValidatePodUpdate.
+Follows pkg/registry/core/pod/strategy.go and core validation ValidatePodUpdate.
 """
 
 from typing import Any
@@ -9,13 +8,12 @@ from typing import Any
 import orjson
 
 from inkube.schemas import fielderrors, quantity
-from inkube.schemas.builtin.behaviours import leases, poddefaults, podvalidation
+from inkube.schemas.builtin.behaviours import poddefaults, podvalidation
 from inkube.schemas.builtin.behaviours.base import Behaviour, same
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.quantity import Quantity
 
 Object = dict[str, Any]
-_TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _FIXED = (
     "pod updates may not change fields other than `spec.containers[*].image`,"
     "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
@@ -40,8 +38,6 @@ class Pods(Behaviour):
     def prepare_create(self, obj: Object) -> None:
         super().prepare_create(obj)
         spec = obj["spec"]
-        _prioritise(spec)
-        _tolerate(spec)
         obj["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
 
     def grace_seconds(self, obj: Object, asked: int | None) -> int | None:
@@ -73,27 +69,6 @@ class Pods(Behaviour):
         if not errors and not same(_fixed_part(spec), _fixed_part(before)):
             errors.append(fielderrors.forbidden("spec", _FIXED))
         return errors
-
-
-def _prioritise(spec: Object) -> None:
-    """The Priority plugin, for what it knows without looking at PriorityClasses."""
-    name = spec.get("priorityClassName", "")
-    spec.setdefault("priority", leases.SYSTEM_PRIORITIES.get(name, 0))
-    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
-
-
-def _tolerate(spec: Object) -> None:
-    """The DefaultTolerationSeconds plugin: five minutes on a node that is gone."""
-    present = spec.get("tolerations") or []
-    for key in _TOLERATED:
-        if not any(
-            toleration.get("key", "") in ("", key)
-            and toleration.get("effect", "") in ("", "NoExecute")
-            for toleration in present
-        ):
-            added = {"key": key, "operator": "Exists", "effect": "NoExecute"}
-            present = [*present, {**added, "tolerationSeconds": 300}]
-    spec["tolerations"] = present
 
 
 def qos_class(spec: Object) -> str:
