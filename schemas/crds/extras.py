@@ -7,7 +7,7 @@ validateDeprecationWarning).
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from inkube.schemas.crds import fieldpaths
+from inkube.schemas.cel.rules import schema_paths
 from inkube.schemas.fielderrors import FieldError, duplicate, invalid, required, too_many
 
 Object = dict[str, Any]
@@ -80,8 +80,8 @@ def validate_selectable(
             yield required(at)
             continue
         try:
-            found, leaf = fieldpaths.resolve(json_path, schema, arrays=False)
-        except fieldpaths.InvalidPath as why:
+            found, leaf = schema_paths.resolve(json_path, schema, arrays=False)
+        except schema_paths.InvalidPath as why:
             yield invalid(at, json_path, f"is an invalid path: {why}")
             continue
         if found.partition(".")[0] == "metadata":

@@ -6,7 +6,7 @@ Follows validation.go (ValidateCustomResourceDefinitionOpenAPISchema).
 from collections.abc import Iterator
 from typing import Any
 
-from inkube.schemas.crds import fieldpaths
+from inkube.schemas.cel.rules import schema_paths
 from inkube.schemas.fielderrors import FieldError, invalid, not_supported, required
 
 Object = dict[str, Any]
@@ -53,8 +53,8 @@ def _field_path(field_path: str, node: Object, path: str) -> Iterator[FieldError
     if _has_line_breaks(field_path):
         yield invalid(path, field_path, _ONE_LINE)
     try:
-        fieldpaths.resolve(field_path, node)
-    except fieldpaths.InvalidPath:
+        schema_paths.resolve(field_path, node)
+    except schema_paths.InvalidPath:
         yield invalid(path, field_path, "must be a valid path")
 
 

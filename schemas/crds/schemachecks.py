@@ -6,8 +6,8 @@ Follows validation.go (validateCustomResourceDefinitionValidation).
 from collections.abc import Iterator
 from typing import Any, Final
 
+from inkube.schemas.cel.rules.validation import validate_rules
 from inkube.schemas.crds import defaultvalues, gojson, openapi, structural
-from inkube.schemas.crds.rulechecks import Context, RuleCheck
 from inkube.schemas.fielderrors import FieldError, forbidden, invalid
 from inkube.schemas.memo import Memo
 
@@ -23,7 +23,7 @@ _IF_STATUS = "at the root of the schema if the status subresource is enabled"
 
 
 def validate(
-    schema: Object | None, path: str, *, has_status: bool, unchanged: bool, rules: RuleCheck
+    schema: Object | None, path: str, *, has_status: bool, unchanged: bool
 ) -> Iterator[FieldError]:
     """Everything wrong with a schema; `path` is its own."""
     if schema is None:
@@ -31,7 +31,7 @@ def validate(
     key = _CLEAN.key(schema, has_status, unchanged)
     if _CLEAN.get(key):
         return
-    errors = list(_errors(schema, path, has_status=has_status, unchanged=unchanged, rules=rules))
+    errors = list(_errors(schema, path, has_status=has_status, unchanged=unchanged))
     if not errors:
         _CLEAN.put(key, True)
     yield from errors
@@ -43,21 +43,21 @@ that follows a dry run, and with every server of the process."""
 
 
 def _errors(
-    schema: Object, path: str, *, has_status: bool, unchanged: bool, rules: RuleCheck
+    schema: Object, path: str, *, has_status: bool, unchanged: bool
 ) -> Iterator[FieldError]:
     found = list(_root(schema, path, has_status=has_status))
     unconvertible: list[FieldError] = []
     broken: list[FieldError] = []
     try:
         broken = structural.validate(schema, path)
-        broken = broken or defaultvalues.validate(schema, path, rules.run)
+        broken = broken or defaultvalues.validate(schema, path)
     except structural.Unconvertible as why:
         unconvertible = [invalid(path, "", str(why))]
     keywords = openapi.validate(schema, path)
     found += broken + keywords
     yield from found or unconvertible
     if not broken and not unconvertible:
-        yield from rules.compile(schema, path, Context(keywords, unchanged))
+        yield from validate_rules(schema, path, keywords, unchanged=unchanged)
 
 
 def _root(schema: Object, path: str, *, has_status: bool) -> Iterator[FieldError]:

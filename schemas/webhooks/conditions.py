@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from inkube.schemas import cel, fielderrors
 from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.decls import Decl
+from inkube.schemas.cel.declarations.types import Shape
 from inkube.schemas.cel.library.authorizer import AUTHORIZER, RESOURCE_CHECK
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
@@ -16,13 +16,13 @@ from inkube.schemas.policies.environment import NAMESPACE, REQUEST
 from inkube.schemas.remembered import remembered
 
 MAX_CONDITIONS: Final = 64
-_VARIABLES: Final[dict[str, Decl]] = {
-    "object": Decl.of(types.DYN),
-    "oldObject": Decl.of(types.DYN),
+_VARIABLES: Final[dict[str, Shape]] = {
+    "object": Shape.of(types.DYN),
+    "oldObject": Shape.of(types.DYN),
     "request": REQUEST,
     "namespaceObject": NAMESPACE,
-    "authorizer": Decl.of(AUTHORIZER),
-    "authorizer.requestResource": Decl.of(RESOURCE_CHECK),
+    "authorizer": Shape.of(AUTHORIZER),
+    "authorizer.requestResource": Shape.of(RESOURCE_CHECK),
 }
 
 

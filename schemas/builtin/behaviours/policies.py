@@ -11,7 +11,7 @@ from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks, extensions
 from inkube.schemas.builtin.behaviours.webhookconfigs import rule_errors
 from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.env import Environment
+from inkube.schemas.cel.declarations.environment import Environment
 from inkube.schemas.cel.declarations.types import Type
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names

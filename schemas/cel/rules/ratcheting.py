@@ -6,7 +6,7 @@ by key, items of keyed lists by their keys; items of other lists belong to the l
 
 from typing import Any, Final
 
-from inkube.schemas.cel.running.maplists import MapList
+from inkube.schemas.cel.rules.map_lists import MapList
 
 _ABSENT: Final = object()
 

@@ -12,10 +12,10 @@ from inkube.schemas.cel.declarations.functions import Overload
 from inkube.schemas.cel.declarations.types import Kind, Type
 from inkube.schemas.cel.declarations.values import INT_MAX, INT_MIN, equal
 from inkube.schemas.cel.language.ast import Call, Const, Node, Select
-from inkube.schemas.cel.running import compiler, operator_overloads, operators
-from inkube.schemas.cel.running.constants import MISSING, fold
-from inkube.schemas.cel.running.dispatch import dispatcher
-from inkube.schemas.cel.running.writer import Code, Writer
+from inkube.schemas.cel.running import operator_overloads, operators
+from inkube.schemas.cel.running.dynamic_calls import dispatcher
+from inkube.schemas.cel.running.folding import MISSING, fold
+from inkube.schemas.cel.running.writer import Code, FunctionWriter
 
 _COMPARISONS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
     "_<_": ("<", operators.less),
@@ -39,7 +39,7 @@ _SHORT = 10
 """Characters whose traversal costs 1."""
 
 
-def call(w: Writer, node: Call) -> Code:
+def call(w: FunctionWriter, node: Call) -> Code:
     """Any call that is no branch and no index."""
     if node.function in _EQUALITIES:
         return _equality(w, node)
@@ -52,15 +52,15 @@ def call(w: Writer, node: Call) -> Code:
     return _function(w, node)
 
 
-def _operand(w: Writer, node: Node) -> Code:
+def _operand(w: FunctionWriter, node: Node) -> Code:
     """An operand of a comparison of numbers: a stored number need not become a float."""
     if node.type.kind is Kind.DOUBLE and isinstance(node, Select):
-        code = w.bounded(compiler.raw(w, node))
+        code = w.bounded(w.raw(node))
         return Code(code.text, code.fails)
-    return compiler.value(w, node)
+    return w.value(node)
 
 
-def _pair(w: Writer, node: Call) -> tuple[Code, Code]:
+def _pair(w: FunctionWriter, node: Call) -> tuple[Code, Code]:
     left = _operand(w, node.args[0])
     mark = w.mark()
     right = _operand(w, node.args[1])
@@ -68,7 +68,7 @@ def _pair(w: Writer, node: Call) -> tuple[Code, Code]:
     return left, right
 
 
-def _equality(w: Writer, node: Call) -> Code:
+def _equality(w: FunctionWriter, node: Call) -> Code:
     operator, general = _EQUALITIES[node.function]
     left, right = _pair(w, node)
     left, right = _pay_comparison(w, node, left, right)
@@ -94,7 +94,7 @@ def _plain_unequal(left: Any, right: Any) -> bool:
     return not _plain_equal(left, right)
 
 
-def _null_check(w: Writer, operator: str, left: Code, right: Code, fails: bool) -> Code:
+def _null_check(w: FunctionWriter, operator: str, left: Code, right: Code, fails: bool) -> Code:
     identity = "is" if operator == "==" else "is not"
     return Code(f"({left.text} {identity} {right.text})", fails)
 
@@ -105,7 +105,7 @@ def _is_plain(type: Type) -> bool:
     return type.kind in _PLAIN
 
 
-def _pay_comparison(w: Writer, node: Call, left: Code, right: Code) -> tuple[Code, Code]:
+def _pay_comparison(w: FunctionWriter, node: Call, left: Code, right: Code) -> tuple[Code, Code]:
     """The smaller operand is traversed; short texts and scalars cost 1."""
     one, two = node.args
     if one.type.kind in _SCALARS or two.type.kind in _SCALARS:
@@ -122,7 +122,7 @@ def _pay_comparison(w: Writer, node: Call, left: Code, right: Code) -> tuple[Cod
     return left, right
 
 
-def _comparison(w: Writer, node: Call) -> Code:
+def _comparison(w: FunctionWriter, node: Call) -> Code:
     operator, general = _COMPARISONS[node.function]
     left, right = _pair(w, node)
     left, right = _pay_comparison(w, node, left, right)
@@ -139,12 +139,12 @@ def _may_be_nan(node: Node) -> bool:
     return not isinstance(node, Const | Select)
 
 
-def _membership(w: Writer, node: Call) -> Code:
+def _membership(w: FunctionWriter, node: Call) -> Code:
     element, container = node.args
     constant = fold(container)
     if isinstance(constant, list) and _is_hashable(constant):
         return _constant_membership(w, element, constant)
-    codes = compiler.values(w, node.args)
+    codes = w.values(node.args)
     is_map = container.type.kind is Kind.MAP
     if container.type.kind is Kind.LIST:
         codes[1] = w.hold(codes[1])
@@ -163,9 +163,9 @@ def _membership(w: Writer, node: Call) -> Code:
     return Code(f"{contains}({codes[0].text}, {codes[1].text})", True)
 
 
-def _constant_membership(w: Writer, element: Node, constant: list[Any]) -> Code:
+def _constant_membership(w: FunctionWriter, element: Node, constant: list[Any]) -> Code:
     """cel-go looks constants up in a set, and counts no cost for it."""
-    code = compiler.value(w, element)
+    code = w.value(element)
     if _is_plain(element.type):
         return Code(f"({code.text} in {w.constant(frozenset(constant))})", code.fails)
     contains = w.constant(operators.contains)
@@ -177,16 +177,16 @@ def _is_hashable(items: list[Any]) -> bool:
     return len(kinds) <= 1 and kinds <= {str, int, bytes}
 
 
-def _inversion(w: Writer, node: Call) -> Code:
+def _inversion(w: FunctionWriter, node: Call) -> Code:
     w.pay(1)
-    code = compiler.value(w, node.args[0])
+    code = w.value(node.args[0])
     if node.args[0].type.kind is Kind.BOOL:
         return Code(f"(not {code.text})", code.fails)
     return Code(f"{w.constant(operators.invert)}({code.text})", True)
 
 
-def _function(w: Writer, node: Call) -> Code:
-    codes = compiler.values(w, node.operands)
+def _function(w: FunctionWriter, node: Call) -> Code:
+    codes = w.values(node.operands)
     is_dynamic = any(arg.type.kind in _DYNAMIC for arg in node.operands)
     if len(node.overloads) != 1 or (is_dynamic and _is_choosy(node.overloads[0])):
         return _dispatched(w, node, codes)
@@ -201,7 +201,7 @@ def _is_choosy(overload: Overload) -> bool:
     return any(param.kind not in _DYNAMIC for param in overload.params)
 
 
-def _dispatched(w: Writer, node: Call, codes: list[Code]) -> Code:
+def _dispatched(w: FunctionWriter, node: Call, codes: list[Code]) -> Code:
     result, cost = w.temporary(), w.temporary()
     function = w.constant(dispatcher(node.overloads))
     w.line(f"{result}, {cost} = {function}({_joined(codes)})")
@@ -213,7 +213,7 @@ def _joined(codes: list[Code]) -> str:
     return ", ".join(code.text for code in codes)
 
 
-def _called(w: Writer, node: Call, overload: Overload, codes: list[Code]) -> Code:
+def _called(w: FunctionWriter, node: Call, overload: Overload, codes: list[Code]) -> Code:
     implementation = overload.impl
     if overload.specialise is not None:
         known = {place: fold(arg) for place, arg in enumerate(node.operands)}
@@ -231,7 +231,9 @@ def _called(w: Writer, node: Call, overload: Overload, codes: list[Code]) -> Cod
     return result
 
 
-def _written_out(w: Writer, node: Call, overload: Overload, codes: list[Code]) -> Code | None:
+def _written_out(
+    w: FunctionWriter, node: Call, overload: Overload, codes: list[Code]
+) -> Code | None:
     fails = any(code.fails for code in codes)
     if overload.id in _SUMS:
         return _integer_sum(w, _SUMS[overload.id], codes)
@@ -247,7 +249,7 @@ def _written_out(w: Writer, node: Call, overload: Overload, codes: list[Code]) -
     return _text_search(w, overload, codes, constant) if isinstance(constant, str) else None
 
 
-def _integer_sum(w: Writer, operator: str, codes: list[Code]) -> Code:
+def _integer_sum(w: FunctionWriter, operator: str, codes: list[Code]) -> Code:
     w.pay(1)
     result = w.hold(Code(f"{codes[0].text} {operator} {codes[1].text}"))
     w.line(
@@ -257,7 +259,9 @@ def _integer_sum(w: Writer, operator: str, codes: list[Code]) -> Code:
     return result
 
 
-def _text_search(w: Writer, overload: Overload, codes: list[Code], constant: str) -> Code | None:
+def _text_search(
+    w: FunctionWriter, overload: Overload, codes: list[Code], constant: str
+) -> Code | None:
     text, part = codes
     length = len(constant)
     fails = text.fails

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.decls import Decl, Field, Fields
 from inkube.schemas.cel.declarations.escaping import escape
-from inkube.schemas.cel.declarations.formats import FORMATS
+from inkube.schemas.cel.declarations.string_formats import FORMATS
+from inkube.schemas.cel.declarations.types import Field, Fields, Shape
 
 MAX_REQUEST: Final = 3 * 1024 * 1024
 """Bytes of a request: no value is larger."""
@@ -35,14 +35,14 @@ _SCALARS: Final = {
 Schema = dict[str, Any]
 
 
-def declare(schema: Schema, *, is_root: bool = False, name: str = "object") -> Decl | None:
+def declare(schema: Schema, *, is_root: bool = False, name: str = "object") -> Shape | None:
     """The shape of values of a schema; None where rules cannot see them.
 
     `is_root` is set for a resource's own schema and for embedded resources: apiVersion, kind,
     metadata.name and metadata.generateName are always declared there.
     """
     if schema.get(_INT_OR_STRING):
-        return Decl(types.DYN, max_size=MAX_REQUEST - 2)
+        return Shape(types.DYN, max_size=MAX_REQUEST - 2)
     if is_root:
         schema = with_identity(schema)
     match schema.get("type"):
@@ -54,7 +54,7 @@ def declare(schema: Schema, *, is_root: bool = False, name: str = "object") -> D
             return _string(schema)
         case "boolean" | "integer" | "number" as kind:
             convert = _double if kind == "number" else None
-            return Decl(_SCALARS[kind][0], max_size=0, convert=convert)
+            return Shape(_SCALARS[kind][0], max_size=0, convert=convert)
     return None
 
 
@@ -100,7 +100,7 @@ def _double(value: Any) -> Any:
     return float(value) if type(value) is int else value
 
 
-def _list(schema: Schema, name: str) -> Decl | None:
+def _list(schema: Schema, name: str) -> Shape | None:
     items = schema.get("items")
     if not isinstance(items, dict):
         return None
@@ -110,7 +110,7 @@ def _list(schema: Schema, name: str) -> Decl | None:
     bound = schema.get("maxItems")
     most = max(bound, 0) if bound is not None else _fitting(items, 1)
     list_type = schema.get("x-kubernetes-list-type", "")
-    return Decl(
+    return Shape(
         types.list_of(element.type),
         element=element,
         max_size=most,
@@ -119,7 +119,7 @@ def _list(schema: Schema, name: str) -> Decl | None:
     )
 
 
-def _object_or_map(schema: Schema, name: str) -> Decl | None:
+def _object_or_map(schema: Schema, name: str) -> Shape | None:
     values = schema.get("additionalProperties")
     if isinstance(values, dict):
         element = declare(values, is_root=bool(values.get(_EMBEDDED)), name=f"{name}.@elem")
@@ -127,10 +127,10 @@ def _object_or_map(schema: Schema, name: str) -> Decl | None:
             return None
         bound = schema.get("maxProperties")
         most = max(bound, 0) if bound is not None else _fitting(values, 6)
-        key = Decl(types.STRING, max_size=0)
+        key = Shape(types.STRING, max_size=0)
         kind = types.map_of(types.STRING, element.type)
-        return Decl(kind, key=key, element=element, max_size=most)
-    return Decl(types.object_of(name, _Declared(schema, name)), max_size=0)
+        return Shape(kind, key=key, element=element, max_size=most)
+    return Shape(types.object_of(name, _Declared(schema, name)), max_size=0)
 
 
 def _fitting(schema: Schema, beside: int) -> int:
@@ -172,16 +172,16 @@ class _Declared(Fields):
         return None if shape is None else Field(key, shape, nullable=bool(part.get("nullable")))
 
 
-def _string(schema: Schema) -> Decl:
+def _string(schema: Schema) -> Shape:
     bound = schema.get("maxLength")
     most = None if bound is None else max(bound, 0)
     known = FORMATS.get(schema.get("format", ""))
     if known is not None:
         size = most if most is not None and known.type is types.BYTES else known.longest
-        return Decl(known.type, max_size=size, convert=known.convert)
+        return Shape(known.type, max_size=size, convert=known.convert)
     unbounded = _longest_choice(schema) or MAX_REQUEST - 2
     size = unbounded if most is None else most * _CODE_POINT
-    return Decl(types.STRING, max_size=size)
+    return Shape(types.STRING, max_size=size)
 
 
 def _longest_choice(schema: Schema) -> int:

@@ -8,13 +8,13 @@ whole value.
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from inkube.schemas.cel.declarations.decls import Decl
+from inkube.schemas.cel.declarations.types import Shape
 from inkube.schemas.cel.declarations.values import contains, equal
 
 Adapter = Callable[[Any], Any]
 
 
-def adapter(shape: Decl) -> Adapter:
+def adapter(shape: Shape) -> Adapter:
     """A function from a JSON value of that shape to its CEL value."""
     if shape.convert is not None:
         return _optional(shape.convert)
@@ -39,7 +39,7 @@ def _map_adapter(items: Adapter | None) -> Adapter:
     return adapt
 
 
-def _list_adapter(shape: Decl, items: Adapter | None) -> Adapter:
+def _list_adapter(shape: Shape, items: Adapter | None) -> Adapter:
     def adapt(value: Any) -> Any:
         if not isinstance(value, list):
             return value
@@ -53,7 +53,7 @@ def _list_adapter(shape: Decl, items: Adapter | None) -> Adapter:
     return adapt
 
 
-def _object_adapter(shape: Decl) -> Adapter:
+def _object_adapter(shape: Shape) -> Adapter:
     parts: dict[str, Adapter] | None = None
 
     def adapt(value: Any) -> Any:

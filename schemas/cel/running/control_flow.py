@@ -4,16 +4,16 @@
 `c` is the cost so far, `limit` its bound, checked in every turn of a loop and at the end.
 """
 
-from inkube.schemas.cel.declarations.decls import Decl
-from inkube.schemas.cel.declarations.types import Kind
+from inkube.schemas.cel.declarations.types import Kind, Shape
 from inkube.schemas.cel.language.ast import Call, Fold, Node
-from inkube.schemas.cel.running import compiler, operators
-from inkube.schemas.cel.running.writer import Code, Variable, Writer
+from inkube.schemas.cel.running import operators
+from inkube.schemas.cel.running.writer import Code, FunctionWriter, Variable
 
+LIST_COST = 10
 _CHECK = "if c > limit: raise exceeded()"
 
 
-def branches(w: Writer, node: Node) -> Code:
+def branches(w: FunctionWriter, node: Node) -> Code:
     """`&&`, `||`, `?:`, and `or` and `orValue` of an optional."""
     assert isinstance(node, Call)
     if node.function == "_?_:_":
@@ -23,9 +23,9 @@ def branches(w: Writer, node: Node) -> Code:
     return _logical(w, node)
 
 
-def _alternative(w: Writer, node: Call, target: Node) -> Code:
+def _alternative(w: FunctionWriter, node: Call, target: Node) -> Code:
     """`o.or(p)` and `o.orValue(v)`: the argument is only computed where it is needed."""
-    optional = w.hold(compiler.value(w, target))
+    optional = w.hold(w.value(target))
     result = w.temporary()
     if target.type.kind is not Kind.OPAQUE:
         w.line(f"{w.constant(operators.optional)}({optional.text})")
@@ -34,73 +34,57 @@ def _alternative(w: Writer, node: Call, target: Node) -> Code:
             kept = optional.text if node.function == "or" else f"{optional.text}.value"
             w.line(f"{result} = {kept}")
         with w.block("else:"):
-            w.line(f"{result} = {compiler.value(w, node.args[0]).text}")
+            w.line(f"{result} = {w.value(node.args[0]).text}")
     return Code(result)
 
 
-def _boolean(w: Writer, node: Node) -> Code:
-    code = compiler.value(w, node)
+def _boolean(w: FunctionWriter, node: Node) -> Code:
+    code = w.value(node)
     if node.type.kind is Kind.BOOL:
         return code
     return Code(f"{w.constant(operators.boolean)}({code.text})", True)
 
 
-def _conditional(w: Writer, node: Call) -> Code:
+def _conditional(w: FunctionWriter, node: Call) -> Code:
     condition = _boolean(w, node.args[0])
     result = w.temporary()
     with w.level():
         for head, part in (f"if {condition.text}:", node.args[1]), ("else:", node.args[2]):
             with w.block(head):
-                w.line(f"{result} = {compiler.value(w, part).text}")
+                w.line(f"{result} = {w.value(part).text}")
     return Code(result)
 
 
-def _logical(w: Writer, node: Call) -> Code:
+def _logical(w: FunctionWriter, node: Call) -> Code:
     """A loop left by the first term that decides."""
     result, error = w.temporary(), w.temporary()
     leave = f"if {result}: break" if node.function == "_||_" else f"if not {result}: break"
     w.line(f"{error} = None")
     with w.level(), w.nested("while True:"):
-        may_fail = False
         for term in node.args[:-1]:
-            may_fail = _term(w, term, (result, error, leave)) or may_fail
-        _last_term(w, node.args[-1], (result, error, leave), may_fail)
+            with w.payment():
+                with w.nested("try:"):
+                    w.line(f"{result} = {_boolean(w, term).text}")
+                    w.line(leave)
+                with w.nested("except errors as x:"):
+                    w.line(f"{error} = {error} or x")
+        with w.payment():
+            with w.nested("try:"):
+                w.line(f"{result} = {_boolean(w, node.args[-1]).text}")
+            with w.nested("except errors as x:"):
+                w.line(f"raise {error} or x from None")
+            w.line(leave)
+            w.line(f"if {error} is not None: raise {error}")
         w.line("break")
     return Code(result)
 
 
-def _term(w: Writer, node: Node, names: tuple[str, str, str]) -> bool:
-    """One term in front of others; whether it may fail."""
-    result, error, leave = names
-    with w.payment():
-        with w.nested("try:"):
-            w.line(f"{result} = {_boolean(w, node).text}")
-            w.line(leave)
-        with w.nested("except errors as x:"):
-            w.line(f"{error} = {error} or x")
-    return True
-
-
-def _last_term(w: Writer, node: Node, names: tuple[str, str, str], may_fail: bool) -> None:
-    result, error, leave = names
-    with w.payment():
-        if not may_fail:
-            w.line(f"{result} = {_boolean(w, node).text}")
-            return
-        with w.nested("try:"):
-            w.line(f"{result} = {_boolean(w, node).text}")
-        with w.nested("except errors as x:"):
-            w.line(f"raise {error} or x from None")
-        w.line(leave)
-        w.line(f"if {error} is not None: raise {error}")
-
-
-def comprehension(w: Writer, node: Node) -> Code:
+def comprehension(w: FunctionWriter, node: Node) -> Code:
     """A macro over a list, a map or, for optMap, over nothing."""
     assert isinstance(node, Fold)
     if node.macro == "bind":
         return _binding(w, node)
-    source = w.bounded(compiler.raw(w, node.range))
+    source = w.bounded(w.raw(node.range))
     outer = w.scope
     w.scope = dict(outer)
     head = _loop_head(w, node, source)
@@ -111,22 +95,22 @@ def comprehension(w: Writer, node: Node) -> Code:
     return Code(result)
 
 
-def _binding(w: Writer, node: Fold) -> Code:
-    bound = w.hold(compiler.value(w, node.init))
+def _binding(w: FunctionWriter, node: Fold) -> Code:
+    bound = w.hold(w.value(node.init))
     outer = w.scope
     w.scope = {**outer, node.accumulator: Variable(bound.text, None)}
-    result = w.hold(compiler.value(w, node.result))
+    result = w.hold(w.value(node.result))
     w.scope = outer
     return result
 
 
-def _loop_head(w: Writer, node: Fold, source: Code) -> str:
+def _loop_head(w: FunctionWriter, node: Fold, source: Code) -> str:
     """`for …:`, with the variables in scope."""
     kind = node.range.type.kind
     shape = source.shape
     element = shape.element if shape is not None else None
     if kind not in (Kind.LIST, Kind.MAP):
-        source, element = compiler.adapted(w, source), None
+        source, element = w.adapted(source), None
     names = [w.temporary() for _ in node.variables]
     shapes = _shapes(node, element)
     for name, variable, known in zip(names, node.variables, shapes, strict=True):
@@ -134,13 +118,13 @@ def _loop_head(w: Writer, node: Fold, source: Code) -> str:
     return f"for {', '.join(names)} in {_sequence(w, node, source.text)}:"
 
 
-def _shapes(node: Fold, element: Decl | None) -> list[Decl | None]:
+def _shapes(node: Fold, element: Shape | None) -> list[Shape | None]:
     if len(node.variables) == 2:
         return [None, element]
     return [element if node.range.type.kind is Kind.LIST else None]
 
 
-def _sequence(w: Writer, node: Fold, source: str) -> str:
+def _sequence(w: FunctionWriter, node: Fold, source: str) -> str:
     kind = node.range.type.kind
     if len(node.variables) == 1:
         return (
@@ -153,7 +137,7 @@ def _sequence(w: Writer, node: Fold, source: str) -> str:
     return f"{source}.items()" if kind is Kind.MAP else f"{w.constant(operators.pairs)}({source})"
 
 
-def _quantified(w: Writer, node: Fold, head: str) -> str:
+def _quantified(w: FunctionWriter, node: Fold, head: str) -> str:
     """all and exists: a turn costs the condition, the accumulator and the body."""
     is_all = node.macro == "all"
     result, error = w.temporary(), w.temporary()
@@ -175,7 +159,7 @@ def _quantified(w: Writer, node: Fold, head: str) -> str:
     return result
 
 
-def _counted(w: Writer, node: Fold, head: str) -> str:
+def _counted(w: FunctionWriter, node: Fold, head: str) -> str:
     """exists_one."""
     result, count = w.temporary(), w.temporary()
     w.line(f"{count} = 0")
@@ -191,7 +175,7 @@ def _counted(w: Writer, node: Fold, head: str) -> str:
     return result
 
 
-def _filtered(w: Writer, node: Fold, head: str) -> str:
+def _filtered(w: FunctionWriter, node: Fold, head: str) -> str:
     result = w.temporary()
     w.line(f"{result} = []")
     variable = w.scope[node.variables[0]]
@@ -201,89 +185,79 @@ def _filtered(w: Writer, node: Fold, head: str) -> str:
         body = _boolean(w, node.body)
         with w.block(f"if {body.text}:"):
             w.pay(12)
-            kept = compiler.adapted(w, Code(variable.name, False, variable.shape))
+            kept = w.adapted(Code(variable.name, False, variable.shape))
             w.line(f"{result}.append({kept.text})")
     return result
 
 
-def _mapped(w: Writer, node: Fold, head: str) -> str:
-    """map and transformList: a turn costs the accumulator, a list of one, and joining them."""
+def _collected(w: FunctionWriter, node: Fold, head: str) -> str:
+    """map, transformList, transformMap, transformMapEntry: what is made in the turns, gathered."""
+    add, empty = _GATHERED[node.macro]
     result = w.temporary()
-    w.line(f"{result} = []")
+    w.line(f"{result} = {empty}")
     with w.block(head):
         w.line(_CHECK)
         if node.filter is None:
-            _append(w, node, result)
+            add(w, node, result)
         else:
             condition = _boolean(w, node.filter)
             with w.block(f"if {condition.text}:"):
-                _append(w, node, result)
+                add(w, node, result)
             with w.block("else:"):
                 w.pay(1)
     return result
 
 
-def _append(w: Writer, node: Fold, result: str) -> None:
-    w.pay(2 + compiler.LIST_COST)
-    w.line(f"{result}.append({compiler.value(w, node.body).text})")
+def _append(w: FunctionWriter, node: Fold, result: str) -> None:
+    """A turn costs the accumulator, a list of one, and joining them."""
+    w.pay(2 + LIST_COST)
+    w.line(f"{result}.append({w.value(node.body).text})")
 
 
-def _transformed(w: Writer, node: Fold, head: str) -> str:
-    """transformMap and transformMapEntry."""
-    result = w.temporary()
-    w.line(f"{result} = {{}}")
-    with w.block(head):
-        w.line(_CHECK)
-        if node.filter is None:
-            _insert(w, node, result)
-        else:
-            condition = _boolean(w, node.filter)
-            with w.block(f"if {condition.text}:"):
-                _insert(w, node, result)
-            with w.block("else:"):
-                w.pay(1)
-    return result
-
-
-def _insert(w: Writer, node: Fold, result: str) -> None:
-    body = compiler.value(w, node.body)
-    if node.macro == "transformMapEntry":
-        w.pay(2)
-        w.line(f"{w.constant(_insert_all)}({result}, {body.text})")
-        return
+def _insert(w: FunctionWriter, node: Fold, result: str) -> None:
+    body = w.value(node.body)
     w.pay(3)
     key = w.scope[node.variables[0]].name
-    w.line(f"{w.constant(compiler.insert)}({result}, {key}, {body.text})")
+    w.line(f"{w.constant(operators.insert)}({result}, {key}, {body.text})")
+
+
+def _insert_entries(w: FunctionWriter, node: Fold, result: str) -> None:
+    body = w.value(node.body)
+    w.pay(2)
+    w.line(f"{w.constant(_insert_all)}({result}, {body.text})")
 
 
 def _insert_all(mapping: dict[object, object], entries: dict[object, object]) -> None:
     for key, found in entries.items():
-        compiler.insert(mapping, key, found)
+        operators.insert(mapping, key, found)
 
 
+_GATHERED = {
+    "map": (_append, "[]"),
+    "transformList": (_append, "[]"),
+    "transformMap": (_insert, "{}"),
+    "transformMapEntry": (_insert_entries, "{}"),
+}
 _MACROS = {
     "all": _quantified,
     "exists": _quantified,
     "exists_one": _counted,
     "filter": _filtered,
-    "map": _mapped,
-    "transformList": _mapped,
-    "transformMap": _transformed,
-    "transformMapEntry": _transformed,
+    **dict.fromkeys(_GATHERED, _collected),
 }
 
 
-def outlined(w: Writer, node: Node) -> Code:
+def outlined(w: FunctionWriter, node: Node) -> Code:
     """The node as a function of its own, called with the cost so far and everything in scope."""
     scope = {
         name: Variable(f"v{place}", variable.shape)
         for place, (name, variable) in enumerate(w.scope.items())
     }
-    inner = Writer(w.module, scope)
+    inner = FunctionWriter(w.module, scope, w.translate)
     name = f"f{len(w.module.functions)}"
     w.module.functions.append("")
     with inner.payment():
-        result = compiler.value(inner, node)
+        result = inner.value(node)
     names = [variable.name for variable in scope.values()]
     w.module.functions[int(name[1:])] = function_text(name, names, inner, result)
     found = w.temporary()
@@ -296,7 +270,7 @@ def outlined(w: Writer, node: Node) -> Code:
     return Code(found)
 
 
-def function_text(name: str, variables: list[str], body: Writer, result: Code) -> str:
+def function_text(name: str, variables: list[str], body: FunctionWriter, result: Code) -> str:
     """A function that yields the value and the cost so far; its errors carry the cost."""
     lines = [
         f"def {name}({', '.join(['c', 'limit', *variables])}):",

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.decls import Decl
 from inkube.schemas.cel.declarations.functions import Overload
-from inkube.schemas.cel.declarations.types import Type
+from inkube.schemas.cel.declarations.types import Shape, Type
 
 Functions = Mapping[str, tuple[Overload, ...]]
 
@@ -35,8 +34,8 @@ class Environment:
     """Names in scope at the top of an expression: variables with their shapes, functions."""
 
     functions: Functions
-    variables: Mapping[str, Decl] = field(default_factory=dict)
-    constructed: Mapping[str, Decl | None] = field(default_factory=dict)
+    variables: Mapping[str, Shape] = field(default_factory=dict)
+    constructed: Mapping[str, Shape | None] = field(default_factory=dict)
     """Types that `Name{…}` makes; None: `Name` and every `Name.a.b`, with fields of any type."""
 
     def is_open(self, name: str) -> bool:
