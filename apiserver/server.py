@@ -24,6 +24,11 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_request import BaseRequest
 
+from inkube.apiserver.admission.certificates import (
+    CertificateApproval,
+    CertificateSigning,
+    CertificateSubjectRestriction,
+)
 from inkube.apiserver.admission.defaultclasses import (
     ClaimResize,
     DefaultIngressClass,
@@ -168,6 +173,9 @@ class APIServer:
             StorageProtection(),
             ClaimResize(self.store),
             RuntimeClasses(self.store),
+            CertificateApproval(self.security.authorizer),
+            CertificateSigning(self.security.authorizer),
+            CertificateSubjectRestriction(),
             DefaultIngressClass(self.store),
             PolicyAdmission(self.store, self.resources, self.security.authorizer),
             MutatingWebhooks(self.store, lambda: self._dispatcher),
@@ -309,6 +317,7 @@ class APIServer:
         guards = self.security
         return table.table(
             self.registry,
+            self.resources,
             handlers,
             identity=self.identity,
             authenticator=guards.authenticator,

@@ -281,12 +281,8 @@ class Registry:
             raise self._wrong_uid(call, uid, current)
 
     def _wrong_uid(self, call: Call, uid: str, current: str) -> status.StatusError:
-        why = (
-            f"StorageError: invalid object, Code: 4, Key: {call.key}, ResourceVersion: 0, "
-            f"AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, "
-            f"UID in object meta: {current}"
-        )
-        return status.conflict(call.resource.group, call.resource.plural, call.name, why)
+        resource = call.resource
+        return status.wrong_uid(resource.group, resource.plural, call.name, call.key, uid, current)
 
     def _before_update(self, call: Call, obj: Object, old: Object) -> None:
         """rest.BeforeUpdate: what the server owns is kept, then every validation."""
@@ -326,17 +322,21 @@ class Registry:
         copied: Object = orjson.loads(orjson.dumps(call.resource.view(entry, call.served)))
         return copied
 
-    async def delete(self, call: Call, options: DeleteOptions) -> Outcome:
-        """Delete, or mark as being deleted while finalizers hold it."""
+    async def delete(self, call: Call, options: DeleteOptions, *, admits: bool = True) -> Outcome:
+        """Delete, or mark as being deleted while finalizers hold it.
+
+        `admits` says whether admission is asked; an eviction was admitted itself.
+        """
         for _ in range(MAX_RETRIES):
             entry = self.get(call)
             deletion.check_preconditions(call, entry, options)
             await self.ready(call, entry)
             old = self.view(call, entry)
-            attributes = Attributes("DELETE", call, None, old, options.dry_run, options)
-            await self.chain.mutate(attributes)
-            await self.chain.validate(attributes)
-            await self.ready(call, entry)
+            if admits:
+                attributes = Attributes("DELETE", call, None, old, options.dry_run, options)
+                await self.chain.mutate(attributes)
+                await self.chain.validate(attributes)
+                await self.ready(call, entry)
             plan = deletion.plan(call, self.copy(call, entry), options, self.identity)
             try:
                 return await self._carry_out(call, plan, entry, dry_run=options.dry_run)

@@ -14,7 +14,7 @@ from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.resources import Resource, Served
 from inkube.schemas.builtin import conversion
 from inkube.schemas.builtin import decoding as builtin_decoding
-from inkube.schemas.builtin.behaviours import Behaviour
+from inkube.schemas.builtin.behaviours import Behaviour, Stamp
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import bodies
 from inkube.schemas.golang.unmarshal import DecodeError
@@ -254,6 +254,7 @@ class BuiltinStrategy(Strategy):
 
     def prepare_create(self, call: Call, obj: Object) -> None:
         self.behaviour.prepare_create(obj)
+        self._stamp(call, obj, None)
         obj["metadata"] = _in_order(obj["metadata"])
 
     def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
@@ -263,11 +264,18 @@ class BuiltinStrategy(Strategy):
             obj["metadata"].pop("generation", None)
         if call.subresource == "status":
             self.behaviour.prepare_status(obj, old)
-        elif call.subresource == "finalize":
-            self.behaviour.prepare_finalize(obj, old)
+        elif call.subresource:
+            self.behaviour.prepare_part(call.subresource, obj, old)
         else:
             self.behaviour.prepare_update(obj, old)
+        self._stamp(call, obj, old)
         obj["metadata"] = _in_order(obj["metadata"])
+
+    def _stamp(self, call: Call, obj: Object, old: Object | None) -> None:
+        if self.behaviour.stamps:
+            user = call.user
+            stamp = Stamp(self._identity.timestamp(), user.name, user.uid, user.groups, user.extra)
+            self.behaviour.stamp(obj, old, call.subresource, stamp)
 
     def error_group(self, call: Call) -> str:
         return self.behaviour.error_group
@@ -281,6 +289,8 @@ class BuiltinStrategy(Strategy):
         )
         if call.subresource == "status":
             return errors + self.behaviour.validate_status(obj, old)
+        if call.subresource:
+            return errors + self.behaviour.validate_part(call.subresource, obj, old)
         return errors + self.behaviour.validate_update(obj, old)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:

@@ -4,9 +4,9 @@ from functools import cache
 from importlib import import_module
 
 from inkube.schemas.builtin import resources
-from inkube.schemas.builtin.behaviours.base import Behaviour
+from inkube.schemas.builtin.behaviours.base import Behaviour, Stamp
 
-__all__ = ["Behaviour", "of"]
+__all__ = ["Behaviour", "Stamp", "of"]
 
 _Family = dict[str, str]
 """Plural → `module.Class` of this package, imported when the kind is first used."""
@@ -67,6 +67,7 @@ _GROUPS: dict[str, _Family] = {
     "apps": _APPS,
     "autoscaling": {"horizontalpodautoscalers": "autoscaling.Autoscalers"},
     "batch": {"cronjobs": "jobs.CronJobs", "jobs": "jobs.Jobs"},
+    "certificates.k8s.io": {"certificatesigningrequests": "certificates.SigningRequests"},
     "coordination.k8s.io": {"leases": "leases.Leases"},
     "discovery.k8s.io": {"endpointslices": "services.EndpointSlices"},
     "events.k8s.io": {"events": "events.Events"},

@@ -13,11 +13,11 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 
 Object = dict[str, Any]
-_COUNTED = frozenset({
+COUNTED = frozenset({
     "pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps",
     "persistentvolumeclaims", "services.nodeports", "services.loadbalancers",
 })  # fmt: skip
-_QUOTA = _COUNTED | {
+_QUOTA = COUNTED | {
     "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.storage",
     "requests.ephemeral-storage", "limits.cpu", "limits.memory", "limits.ephemeral-storage",
 }  # fmt: skip
@@ -76,12 +76,13 @@ def _quota_name(name: str, path: str) -> list[FieldError]:
 
 def _amount(name: str, amount: str, path: str) -> list[FieldError]:
     errors = checks.quantity_not_negative(amount, path)
-    if name in _COUNTED and not _is_whole(quantity.parse(amount)):
+    if name in COUNTED and not is_whole(quantity.parse(amount)):
         errors.append(fielderrors.invalid(path, amount, "must be an integer"))
     return errors
 
 
-def _is_whole(amount: quantity.Quantity) -> bool:
+def is_whole(amount: quantity.Quantity) -> bool:
+    """Whether the amount has no fraction."""
     return amount.scale >= 0 or amount.value % 10**-amount.scale == 0
 
 

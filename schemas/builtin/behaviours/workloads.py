@@ -6,7 +6,7 @@ Follows pkg/apis/apps/v1/defaults.go, pkg/apis/apps/validation and pkg/registry/
 from typing import Any
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin.behaviours import checks, poddefaults, podvalidation
+from inkube.schemas.builtin.behaviours import checks, poddefaults, podvalidation, podwarnings
 from inkube.schemas.builtin.behaviours.base import Behaviour, same
 from inkube.schemas.fielderrors import FieldError
 
@@ -53,7 +53,7 @@ class _Workload(Behaviour):
 
     def warnings(self, obj: Object, old: Object | None) -> list[str]:
         template = obj["spec"].get("template") or {}
-        found = podvalidation.warnings(template.get("spec") or {}, "spec.template.spec")
+        found = podwarnings.of_spec(template, "spec.template")
         if old is not None or not self.warns_of_names:
             return found
         name = obj["metadata"].get("name", "")
