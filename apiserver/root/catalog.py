@@ -16,6 +16,11 @@ from inkube.storage.subscription import Subscription
 
 logger = logging.getLogger(__name__)
 _OWNERS, _DELETION = b'"ownerReferences"', b'"deletionTimestamp"'
+_COUNTED = tuple(
+    keys.prefix(plural)
+    for plural in ("persistentvolumeclaims", "pods", "resourceclaims", "services")
+)
+"""Objects whose changes are told even if they are bound to nothing: quotas count them anew."""
 
 
 class LiveCatalog:
@@ -72,7 +77,10 @@ class LiveCatalog:
 
     def _step(self, change: Change) -> Step | None:
         gone, before = change.type == "DELETED", change.previous
-        if not (gone or _is_bound(change.entry) or (before is not None and _is_bound(before))):
+        counted = before is not None and change.entry.key.startswith(_COUNTED)
+        if not (
+            gone or counted or _is_bound(change.entry) or (before is not None and _is_bound(before))
+        ):
             return None
         old = self._item(before) if before is not None else None
         new = None if gone else self._item(change.entry)
