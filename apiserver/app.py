@@ -12,7 +12,7 @@ import itertools
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from aiohttp import web
 
@@ -44,11 +44,24 @@ _READS = frozenset({"GET", "HEAD"})
 WRITE_SECONDS = 60.0  # --request-timeout
 
 
+class Defaults(Protocol):
+    """Objects that are made when one of their kind is first asked for (`root.defaults`)."""
+
+    def is_wanted(self, group: str, plural: str) -> bool:
+        """Whether `make` has something to do first."""
+        ...
+
+    async def make(self, group: str, plural: str) -> None:
+        """Make what is missing."""
+        ...
+
+
 class Parts(NamedTuple):
     """What the application is made of; put together by `server`."""
 
     registry: Registry
     resources: Resources
+    defaults: Defaults
     handlers: Handlers
     streams: Streams
     access: Access
@@ -157,6 +170,8 @@ class App:
             if parts.resources.is_builtin_group(info.group):
                 raise status.resource_not_found()
             return responses.plain_not_found()
+        if parts.defaults.is_wanted(info.group, info.resource):
+            await parts.defaults.make(info.group, info.resource)
         namespace = info.namespace if resource.namespaced else ""
         call = Call(info.verb, resource, served, namespace, info.name, info.subresource, user=user)
         if served.version.deprecated:

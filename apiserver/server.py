@@ -65,7 +65,7 @@ from inkube.apiserver.registry.modules import ModuleAdmission
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resources
 from inkube.apiserver.registry.strategy import Strategy
-from inkube.apiserver.root import bootstrap, security
+from inkube.apiserver.root import bootstrap, defaults, security
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.root.liveschemas import LiveSchemas
@@ -141,7 +141,10 @@ class APIServer:
         self.manager = Manager(self.client, self.clock)
         self._outside = await self._stack.enter_async_context(contextlib.AsyncExitStack())
         self._defer_kinds()
-        await bootstrap.first_objects(self.client, roles=self.options.authorization_mode == "RBAC")
+        await bootstrap.first_objects(self.client)
+        self._defaults = self._make_defaults()
+        if self.options.authorization_mode == "RBAC":
+            await self._defaults.make_set(defaults.ROLES)
         crds.add(self.manager, Installer(self.resources, self._by_webhook))
         if self.options.controllers:
             aggregation.add(self.manager, self.client)
@@ -223,6 +226,16 @@ class APIServer:
         )
         return declared.install(parts)
 
+    def _make_defaults(self) -> defaults.Defaults:
+        certificate = self.security.certificate
+        authority = certificate.authority.decode() if certificate else ""
+        return defaults.Defaults(
+            self.store,
+            self.identity,
+            address=lambda: (self._host, self.port),
+            authority=authority,
+        )
+
     def _defer_kinds(self) -> None:
         """Leave kinds declared in Python out until they are asked for, unless there is work."""
         groups = provisioning_options.GROUPS
@@ -260,6 +273,7 @@ class APIServer:
         site = web.TCPSite(runner, self.options.host, self.options.port, ssl_context=context)
         await site.start()
         host, port = runner.addresses[0][:2]
+        self._host: str = host
         self.port: int = port
         name = f"[{host}]" if ":" in host else host
         self.url = f"{'https' if context else 'http'}://{name}:{port}"
@@ -278,6 +292,7 @@ class APIServer:
         return Parts(
             registry=self.registry,
             resources=self.resources,
+            defaults=self._defaults,
             handlers=handlers,
             streams=self.streams,
             access=self.security.access,

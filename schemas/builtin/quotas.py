@@ -237,15 +237,16 @@ def _in_scope(requirement: Object, group: str, plural: str, obj: Object) -> bool
     deadline = spec.get("activeDeadlineSeconds")
     ends = deadline is not None and deadline >= 0
     if scope in ("Terminating", "NotTerminating"):
-        return ends == (scope == "Terminating")
+        return bool(ends == (scope == "Terminating"))
     if scope in ("BestEffort", "NotBestEffort"):
-        best = pod_behaviour.qos_class(spec) == "BestEffort"
-        return best == (scope == "BestEffort")
+        best: bool = pod_behaviour.qos_class(spec) == "BestEffort"
+        return best is (scope == "BestEffort")
     return scope == "CrossNamespacePodAffinity" and _looks_elsewhere(spec)
 
 
 def _selects(requirement: Object, value: str) -> bool:
-    operator, values = requirement.get("operator"), requirement.get("values") or []
+    operator = requirement.get("operator")
+    values: list[str] = requirement.get("values") or []
     if operator == "In":
         return bool(value in values)
     if operator == "NotIn":

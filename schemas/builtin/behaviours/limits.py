@@ -70,7 +70,6 @@ class ResourceQuotas(Behaviour):
             errors.append(fielderrors.invalid("spec.scopes", new, checks.IMMUTABLE))
         return errors
 
-
     def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
         errors: list[FieldError] = []
         for member in ("hard", "used"):
@@ -121,7 +120,9 @@ def _selector(spec: Object) -> list[FieldError]:
         if scope not in _SCOPES:
             errors.append(fielderrors.invalid(f"{path}.scopeName", scope, "unsupported scope"))
         errors += [
-            fielderrors.invalid(path, spec["scopeSelector"], "unsupported scope applied to resource")
+            fielderrors.invalid(
+                path, spec["scopeSelector"], "unsupported scope applied to resource"
+            )
             for name in sorted(spec.get("hard") or {})
             if not _fits(scope, name)
         ]
