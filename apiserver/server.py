@@ -29,6 +29,7 @@ from inkube.apiserver.admission.certificates import (
     CertificateSigning,
     CertificateSubjectRestriction,
 )
+from inkube.apiserver.admission.declaredkinds import DeclaredKinds
 from inkube.apiserver.admission.defaultclasses import (
     ClaimResize,
     DefaultIngressClass,
@@ -58,13 +59,12 @@ from inkube.apiserver.http.metrics import Metrics
 from inkube.apiserver.policies.plugin import PolicyAdmission
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Chain, Plugin
+from inkube.apiserver.registry.behaviours import Converter
 from inkube.apiserver.registry.codec import JSONCodec
 from inkube.apiserver.registry.crds import Installer
-from inkube.apiserver.registry.identity import Identity
-from inkube.apiserver.registry.modules import ModuleAdmission
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resources
-from inkube.apiserver.registry.strategy import Strategy
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.root import bootstrap, defaults, security
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.client import InProcessClient
@@ -98,7 +98,7 @@ class APIServer:
         self._started = False
         self._closed = False
         self.clock = self.options.clock or SystemClock()
-        self.identity = Identity(now=self.clock.now)
+        self.stamps = Stamps(now=self.clock.now)
         self.resources = Resources()
 
     async def __aenter__(self) -> Self:
@@ -132,12 +132,12 @@ class APIServer:
     async def _start(self) -> None:
         codec = JSONCodec()
         self.store = await self._stack.enter_async_context(Store(self._log(), codec))
-        self.security = security.build(self.options, self.store, self.identity)
-        self._modules = ModuleAdmission(lambda: self.environment)
+        self.security = security.build(self.options, self.store, self.stamps)
+        self._declared = DeclaredKinds(lambda: self.environment)
         chain = Chain(self._plugins())
-        self.registry = Registry(self.store, chain, self.identity, codec)
+        self.registry = Registry(self.store, chain, self.stamps, codec)
         self.client = InProcessClient(self.registry, self.resources)
-        bootstrap.install_builtin(self.resources, self.identity)
+        bootstrap.install_builtin(self.resources, self.stamps)
         self.manager = Manager(self.client, self.clock)
         self._outside = await self._stack.enter_async_context(contextlib.AsyncExitStack())
         self._defer_kinds()
@@ -145,7 +145,7 @@ class APIServer:
         self._defaults = self._make_defaults()
         if self.options.authorization_mode == "RBAC":
             await self._defaults.make_set(defaults.ROLES)
-        crds.add(self.manager, Installer(self.resources, self._by_webhook))
+        crds.add(self.manager, Installer(self.resources, self._converter))
         if self.options.controllers:
             aggregation.add(self.manager, self.client)
             catalog = LiveCatalog(self.store, self.resources)
@@ -183,7 +183,7 @@ class APIServer:
             PolicyAdmission(self.store, self.resources, self.security.authorizer),
             MutatingWebhooks(self.store, lambda: self._dispatcher),
             ValidatingWebhooks(self.store, lambda: self._dispatcher),
-            self._modules,
+            self._declared,
             *self.security.escalation,
             QuotaAdmission(self.store),
         ]
@@ -193,8 +193,8 @@ class APIServer:
         """Made when the first admission webhook is to be asked."""
         from inkube.apiserver.webhooks.dispatcher import Dispatcher
 
-        identity, authorizer = self.identity, self.security.authorizer
-        return Dispatcher(self.store, self._caller, authorizer=authorizer, uid=identity.uid)
+        authorizer = self.security.authorizer
+        return Dispatcher(self.store, self._caller, authorizer=authorizer, uid=self.stamps.uid)
 
     @cached_property
     def _caller(self) -> "WebhookCaller":
@@ -205,10 +205,10 @@ class APIServer:
         self._outside.push_async_callback(caller.close)
         return caller
 
-    def _by_webhook(self, webhook: dict[str, Any]) -> Strategy:
-        from inkube.apiserver.webhooks.conversion import WebhookStrategy
+    def _converter(self, webhook: dict[str, Any]) -> Converter:
+        from inkube.apiserver.webhooks.conversion import WebhookConverter
 
-        return WebhookStrategy(webhook, self._caller, self.identity)
+        return WebhookConverter(webhook, self._caller, self.stamps)
 
     @cached_property
     def environment(self) -> "Environment":
@@ -221,7 +221,7 @@ class APIServer:
             self.client,
             self.manager,
             self.resources,
-            self._modules,
+            self._declared,
             self._outside,
         )
         return declared.install(parts)
@@ -231,7 +231,7 @@ class APIServer:
         authority = certificate.authority.decode() if certificate else ""
         return defaults.Defaults(
             self.store,
-            self.identity,
+            self.stamps,
             address=lambda: (self._host, self.port),
             authority=authority,
         )
@@ -252,7 +252,7 @@ class APIServer:
         return sqlite_log(self.options.data, options)
 
     async def _serve(self) -> None:
-        self.streams = Streams(self.registry, self.identity)
+        self.streams = Streams(self.registry, self.stamps)
         app = App(self._parts())
         self._stack.callback(app.close)
         server = web.Server(
@@ -285,7 +285,7 @@ class APIServer:
 
     def _parts(self) -> Parts:
         metrics = Metrics()
-        handlers = Handlers(self.registry, Renderer(self.identity))
+        handlers = Handlers(self.registry, Renderer(self.stamps))
         endpoints = Endpoints(metrics, self.resources)
         discovery = later(self._discovery)
         documents = issuer.Issuer(self.security.authenticator.accounts, lambda: self.url)
@@ -334,7 +334,7 @@ class APIServer:
             self.registry,
             self.resources,
             handlers,
-            identity=self.identity,
+            stamps=self.stamps,
             authenticator=guards.authenticator,
             authorizer=guards.authorizer,
         )

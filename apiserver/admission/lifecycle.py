@@ -20,9 +20,8 @@ class NamespaceLifecycle(Plugin):
         self._store = store
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
-        is_namespace = resource.builtin and resource.plural == "namespaces"
         if operation == "DELETE":
-            return is_namespace
+            return resource.is_namespaces
         return resource.namespaced and operation == "CREATE"
 
     async def mutate(self, attributes: Attributes) -> None:

@@ -24,7 +24,7 @@ class LimitRanger(Plugin):
         self._store = store
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
-        return resource.builtin and resource.plural == "pods" and operation == "CREATE"
+        return (resource.group, resource.plural) == ("", "pods") and operation == "CREATE"
 
     async def mutate(self, attributes: Attributes) -> None:
         for limit_range in self._ranges(attributes):

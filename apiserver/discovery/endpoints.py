@@ -2,7 +2,6 @@
 
 import platform
 from collections.abc import Awaitable, Callable
-from functools import cache
 from importlib import metadata
 from typing import Any
 
@@ -14,7 +13,7 @@ from inkube.apiserver.http.metrics import Metrics
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
 from inkube.apiserver.registry.resources import Resources
-from inkube.schemas import status
+from inkube.schemas import caches, status
 
 Object = dict[str, Any]
 Endpoint = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamResponse]]
@@ -26,15 +25,18 @@ CHECKS = ("ping", "log", "etcd", "poststarthook/start-apiextensions-controllers"
 
 def later(make: Callable[[], Endpoint]) -> Endpoint:
     """An endpoint that its first request makes, and whose module that imports."""
-    made = cache(make)
+    made: Endpoint | None = None
 
     async def serve(request: web.BaseRequest, info: RequestInfo, user: User) -> web.StreamResponse:
-        return await made()(request, info, user)
+        nonlocal made
+        if made is None:
+            made = make()
+        return await made(request, info, user)
 
     return serve
 
 
-@cache
+@caches.of_values(1)
 def version_document() -> Object:
     """`/version`: the reference's version, and our own in a field of its own."""
     major, minor, _ = REFERENCE.lstrip("v").split(".")
@@ -100,13 +102,14 @@ class Endpoints:
     ) -> web.StreamResponse:
         """`/version`."""
         if info.method not in ("GET", "HEAD"):
-            message = "the server does not allow this method on the requested resource"
-            raise status.method_not_allowed(message, {})
+            raise status.method_not_allowed()
         return responses.render(version_document(), negotiation.PLAIN)
 
     async def metrics(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
         """`/metrics` in the exposition format."""
+        from inkube.apiserver.http import exposition
+
         headers = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
-        return web.Response(body=self._metrics.text(), headers=headers)
+        return web.Response(body=exposition.text(self._metrics), headers=headers)

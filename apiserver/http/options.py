@@ -14,7 +14,7 @@ from multidict import MultiDict, MultiMapping
 from inkube.apiserver.registry.calls import NO_OPTIONS, DeleteOptions, WriteOptions
 from inkube.apiserver.registry.listing import NO_OPTIONS as PLAIN_LIST
 from inkube.apiserver.registry.listing import ListOptions
-from inkube.schemas import fielderrors, status
+from inkube.schemas import bodies, fielderrors, status
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import strconv, unmarshal
 
@@ -187,9 +187,7 @@ def _member(
 
 def _refusal(value: Any, go_type: str, field: str) -> status.StatusError:
     why = unmarshal.cannot_unmarshal(value, go_type, f"DeleteOptions.{field}").text
-    return status.bad_request(
-        f'DeleteOptions in version "v1" cannot be handled as a DeleteOptions: {why}'
-    )
+    return bodies.cannot_handle("v1", "DeleteOptions", "DeleteOptions", why)
 
 
 def parse_int(text: str) -> int:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.registry import conversions, keys
+from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.storage.store import BaseStore
@@ -41,15 +41,14 @@ class PolicyAdmission(Plugin):
 
     async def mutate(self, attributes: Attributes) -> None:
         if self._changed and not _binds(attributes.call.resource):
-            self._mutator.mutate(attributes)
+            await self._mutator.mutate(attributes)
 
     async def validate(self, attributes: Attributes) -> None:
         if _binds(attributes.call.resource):
             self._judged = self._judged or attributes.call.resource.plural == _JUDGING
             self._changed = self._changed or attributes.call.resource.plural == _CHANGING
         elif self._judged:
-            judge, resource = self._judge, attributes.call.resource
-            await conversions.settled(resource, lambda: judge.judge(attributes))
+            await self._judge.judge(attributes)
 
     @cached_property
     def _judge(self) -> "Judge":

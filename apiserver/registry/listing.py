@@ -55,7 +55,7 @@ class Page(NamedTuple):
     def metadata(self, call: Call) -> Object:
         """ListMeta; custom resources carry an empty continue, built-in kinds do not."""
         meta: Object = {}
-        if self.token or not call.resource.builtin:
+        if self.token or call.resource.voice.tells_empty_continue:
             meta["continue"] = self.token
         if self.remaining is not None:
             meta["remainingItemCount"] = self.remaining
@@ -97,7 +97,7 @@ async def find(registry: Registry, call: Call, options: ListOptions) -> Page:
     else:
         entries = store.list(call.resource.key(call.namespace, ""))
     revision = store.revision
-    await registry.ready(call, *entries)
+    entries = await registry.shown(call, entries)
     return Page(selected(call, entries, matches), revision)
 
 
@@ -115,10 +115,10 @@ async def _page(
     start = bisect_right(entries, prefix + after, key=_key_of) if after else 0
     left = entries[start:] if start else entries
     asked = left[: options.limit] if options.limit > 0 and matches is None else left
-    await registry.ready(call, *asked)
+    asked = await registry.shown(call, asked)
     if options.limit <= 0:
-        return Page(selected(call, left, matches), revision)
-    shown, seen = _first(call, left, matches, options.limit)
+        return Page(selected(call, asked, matches), revision)
+    shown, seen = _first(call, asked, matches, options.limit)
     if seen == len(left):
         return Page(shown, revision)
     token = continuation.encode(shown[-1].key.removeprefix(prefix), revision)
@@ -149,7 +149,7 @@ def _first(
         return entries[:limit], min(limit, len(entries))
     found: list[Entry] = []
     for seen, entry in enumerate(entries, 1):
-        if matches(call.resource.view(entry, call.served)):
+        if matches(call.view(entry)):
             found.append(entry)
             if len(found) == limit:
                 return found, seen
@@ -172,7 +172,7 @@ def selected(call: Call, entries: list[Entry], matches: Matcher | None) -> list[
     """Those that match."""
     if matches is None:
         return entries
-    return [entry for entry in entries if matches(call.resource.view(entry, call.served))]
+    return [entry for entry in entries if matches(call.view(entry))]
 
 
 def _version(text: str) -> int:

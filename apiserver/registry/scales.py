@@ -7,11 +7,11 @@ from typing import Any
 
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.voices import read_path
 from inkube.schemas import status
 from inkube.schemas.definitions import Scale
 from inkube.schemas.meta import GVK
 from inkube.schemas.ownership import scalefields
-from inkube.schemas.selectors import format_selector
 
 Object = dict[str, Any]
 SCALE = GVK("autoscaling", "v1", "Scale")
@@ -23,8 +23,8 @@ def to_scale(call: Call, obj: Object, *, lenient: bool = False, owned: bool = Fa
     `owned` adds the entries of managedFields that concern the replicas.
     """
     paths = paths_of(call)
-    replicas = _read(obj, paths.spec_replicas)
-    if replicas is None and not call.resource.builtin and not lenient:
+    replicas = read_path(obj, paths.spec_replicas)
+    if replicas is None and call.resource.voice.scale_needs_replicas and not lenient:
         why = f'the spec replicas field "{paths.spec_replicas}" does not exist'
         error = status.internal(f"Internal error occurred: {why}")
         error.details = {"causes": [{"message": why}]}
@@ -36,9 +36,9 @@ def to_scale(call: Call, obj: Object, *, lenient: bool = False, owned: bool = Fa
         "apiVersion": SCALE.api_version,
         "metadata": {key: meta[key] for key in kept if key in meta},
         "spec": {"replicas": replicas} if replicas else {},
-        "status": {"replicas": _read(obj, paths.status_replicas) or 0},
+        "status": {"replicas": read_path(obj, paths.status_replicas) or 0},
     }
-    selector = _selector(call, obj, paths)
+    selector = call.resource.voice.scale_selector(call.served.gvr, obj, paths)
     if selector:
         scale["status"]["selector"] = selector
     if owned:
@@ -46,16 +46,6 @@ def to_scale(call: Call, obj: Object, *, lenient: bool = False, owned: bool = Fa
         if entries:
             scale["metadata"]["managedFields"] = entries
     return scale
-
-
-def _selector(call: Call, obj: Object, paths: Scale) -> str:
-    if call.resource.builtin:
-        selector = (obj.get("spec") or {}).get("selector") or {}
-        if call.resource.plural == "replicationcontrollers":
-            selector = {"matchLabels": selector}
-        return format_selector(selector)
-    found = _read(obj, paths.label_selector) if paths.label_selector else None
-    return found if isinstance(found, str) else ""
 
 
 def paths_of(call: Call) -> Scale:
@@ -83,10 +73,3 @@ def set_replicas(call: Call, obj: Object, replicas: int) -> bool:
     changed: bool = target.get(leaf) != replicas
     target[leaf] = replicas
     return changed
-
-
-def _read(obj: Object, path: str) -> Any:
-    value: Any = obj
-    for part in path.lstrip(".").split("."):
-        value = value.get(part) if isinstance(value, dict) else None
-    return value

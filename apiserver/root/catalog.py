@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.resources import Resource, Resources
+from inkube.apiserver.registry.storedbytes import may_be_bound
 from inkube.controllers.core.catalog import Follower, Item, Kind, Step
 from inkube.schemas.meta import split_api_version
 from inkube.storage.entry import Change, Entry
@@ -15,7 +16,6 @@ from inkube.storage.store import Store
 from inkube.storage.subscription import Subscription
 
 logger = logging.getLogger(__name__)
-_OWNERS, _DELETION = b'"ownerReferences"', b'"deletionTimestamp"'
 _COUNTED = tuple(
     keys.prefix(plural)
     for plural in ("persistentvolumeclaims", "pods", "resourceclaims", "services")
@@ -47,7 +47,7 @@ class LiveCatalog:
         """See Catalog."""
         if known:
             for entry in self._store.list(keys.ROOT):
-                item = self._item(entry) if _is_bound(entry) else None
+                item = self._item(entry) if may_be_bound(entry.data) else None
                 if item is not None:
                     follower(Step(None, item))
         self._followers.append(follower)
@@ -79,7 +79,10 @@ class LiveCatalog:
         gone, before = change.type == "DELETED", change.previous
         counted = before is not None and change.entry.key.startswith(_COUNTED)
         if not (
-            gone or counted or _is_bound(change.entry) or (before is not None and _is_bound(before))
+            gone
+            or counted
+            or may_be_bound(change.entry.data)
+            or (before is not None and may_be_bound(before.data))
         ):
             return None
         old = self._item(before) if before is not None else None
@@ -104,7 +107,3 @@ def _kind(resource: Resource, version: str = "") -> Kind | None:
         return None
     verbs = frozenset(resource.definition.verbs)
     return Kind(served.gvr, served.kind, resource.namespaced, verbs)
-
-
-def _is_bound(entry: Entry) -> bool:
-    return _OWNERS in entry.data or _DELETION in entry.data

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.storage import errors
 from inkube.storage.store import Store
 
@@ -43,13 +43,13 @@ class Defaults:
     def __init__(
         self,
         store: Store,
-        identity: Identity,
+        stamps: Stamps,
         *,
         address: Callable[[], tuple[str, int]],
         authority: str = "",
     ) -> None:
         self._store = store
-        self._identity = identity
+        self._stamps = stamps
         self._address = address
         self._authority = authority
         self._missing = set(_SETS.values())
@@ -73,7 +73,7 @@ class Defaults:
     def _objects(self, name: str) -> Objects:
         from inkube.apiserver.root import defaultobjects
 
-        now = self._identity.timestamp()
+        now = self._stamps.timestamp()
         if name == ROLES:
             from inkube.apiserver.root import defaultroles
 
@@ -94,7 +94,7 @@ class Defaults:
         if self._store.get(key) is not None:
             return
         head = {name: meta[name] for name in ("name", "namespace") if name in meta}
-        made = {"uid": self._identity.uid(), "creationTimestamp": self._identity.timestamp()}
+        made = {"uid": self._stamps.uid(), "creationTimestamp": self._stamps.timestamp()}
         try:
             await self._store.create(key, {**obj, "metadata": {**head, **made, **meta}})
         except errors.AlreadyExists:

@@ -27,14 +27,13 @@ def _known(resource: Resource | None, version: str) -> Known | None:
     if resource is None or served is None:
         return None
     schema: dict[str, Any] = served.version.schema
-    if not resource.builtin:
-        schema = {**schema, "properties": {**schema.get("properties", {}), **_envelope()}}
-    return Known(served.gvk, schema)
+    properties = {**schema.get("properties", {}), **_envelope()}
+    return Known(served.gvk, {**schema, "properties": properties})
 
 
 def _envelope() -> dict[str, Any]:
     """apiVersion, kind and metadata, which schemas of custom kinds leave open."""
-    from inkube.schemas.builtin import types
+    from inkube.schemas.gotypes import table
 
-    properties = types.schema(GVK("", "v1", "ConfigMap"))["properties"]
+    properties = table.schema(GVK("", "v1", "ConfigMap"))["properties"]
     return {member: properties[member] for member in ("apiVersion", "kind", "metadata")}

@@ -79,7 +79,7 @@ class Binder:
                 "type": "PodScheduled",
                 "status": "True",
                 "lastProbeTime": None,
-                "lastTransitionTime": self._registry.identity.timestamp(),
+                "lastTransitionTime": self._registry.stamps.timestamp(),
             },
         )
 

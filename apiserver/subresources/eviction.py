@@ -15,9 +15,8 @@ from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.calls import Call, DeleteOptions
 from inkube.apiserver.registry.registry import MAX_RETRIES, Registry
 from inkube.apiserver.subresources import posted
-from inkube.schemas import status
+from inkube.schemas import selectors, status
 from inkube.schemas.builtin import podstatus
-from inkube.schemas.builtin.behaviours import checks
 from inkube.schemas.meta import GVK
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Entry
@@ -106,7 +105,7 @@ class EvictionHandler:
         prefix = keys.key("poddisruptionbudgets", meta["namespace"], "")
         for entry in self._registry.store.list(prefix):
             selector = (entry.value.get("spec") or {}).get("selector") or {}
-            if selector and checks.selects(selector, meta.get("labels") or {}):
+            if selector and selectors.selects(selector, meta.get("labels") or {}):
                 yield entry
 
     async def _take_one(self, call: Call, name: str, *, dry_run: bool) -> bool:
@@ -115,7 +114,7 @@ class EvictionHandler:
         entry = registry.store.get(keys.key("poddisruptionbudgets", call.namespace, name))
         if entry is None:
             raise status.not_found("policy", "poddisruptionbudgets", name)
-        changed = _charged(entry.value, call.name, registry.identity.timestamp())
+        changed = _charged(entry.value, call.name, registry.stamps.timestamp())
         if dry_run:
             return True
         try:
@@ -143,7 +142,7 @@ class EvictionHandler:
                     "observedGeneration": generation,
                     "status": "True",
                     "lastProbeTime": None,
-                    "lastTransitionTime": registry.identity.timestamp(),
+                    "lastTransitionTime": registry.stamps.timestamp(),
                     "reason": "EvictionByEvictionAPI",
                     "message": "Eviction API: evicting",
                 },

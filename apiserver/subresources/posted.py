@@ -11,11 +11,10 @@ from aiohttp import web
 
 from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http import bodies, responses
-from inkube.apiserver.http.options import read_write_options
 from inkube.apiserver.registry.calls import Call
+from inkube.schemas import bodies as decoding
 from inkube.schemas import status
 from inkube.schemas.builtin import decoding as builtin_decoding
-from inkube.schemas.golang import bodies as decoding
 from inkube.schemas.meta import GVK
 
 Object = dict[str, Any]
@@ -24,8 +23,7 @@ Object = dict[str, Any]
 def check_verb(call: Call, *allowed: str) -> None:
     """Only these verbs, or only create. Raises StatusError 405."""
     if call.verb not in (allowed or ("create",)):
-        message = "the server does not allow this method on the requested resource"
-        raise status.method_not_allowed(message, {})
+        raise status.method_not_allowed()
 
 
 async def read(exchange: Exchange, kind: GVK, *, others: Sequence[str] = ()) -> Object:
@@ -34,9 +32,7 @@ async def read(exchange: Exchange, kind: GVK, *, others: Sequence[str] = ()) -> 
     Sets the options of the call. Raises StatusError 400 or 415.
     """
     call = exchange.call
-    call.options, warnings = read_write_options(exchange.query, "CreateOptions")
-    for warning in warnings:
-        call.warn(warning)
+    exchange.read_options("CreateOptions")
     body = await bodies.read(exchange.request)
     sent = bodies.decode_kind(body, bodies.media_type(exchange.request), kind.kind)
     if sent.get("kind") in (None, kind.kind) and sent.get("apiVersion") in others:
@@ -47,8 +43,7 @@ async def read(exchange: Exchange, kind: GVK, *, others: Sequence[str] = ()) -> 
     except builtin_decoding.DecodeError as error:
         raise builtin_decoding.refusal(kind, error) from error
     if decoded.unknown and call.options.validation == "Strict":
-        text = decoding.strict_text(decoded.unknown)
-        raise decoding.cannot_handle(kind.api_version, kind.kind, kind.kind, text)
+        raise builtin_decoding.refusal(kind, decoding.strict_text(decoded.unknown))
     if call.options.validation != "Ignore":
         for text in decoded.unknown:
             call.warn(text)

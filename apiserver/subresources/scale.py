@@ -6,7 +6,6 @@ apiextensions-apiserver/pkg/registry/customresource/etcd.go (ScaleREST).
 """
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import orjson
@@ -15,19 +14,19 @@ from aiohttp import web
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http import bodies, responses
-from inkube.apiserver.http.options import manager_name, read_write_options
 from inkube.apiserver.registry import changes, intake, ownership, scales
 from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.identity import Identity
-from inkube.apiserver.registry.registry import Change, Outcome, Registry
+from inkube.apiserver.registry.registry import Registry, Update
 from inkube.apiserver.registry.scales import SCALE
-from inkube.schemas import fielderrors, status
+from inkube.apiserver.registry.stamps import Stamps
+from inkube.schemas import caches, status
 from inkube.schemas.builtin import decoding as builtin_decoding
-from inkube.schemas.builtin import types
 from inkube.schemas.golang import gotext
+from inkube.schemas.gotypes import table
 from inkube.schemas.ownership import apply as apply_rules
 from inkube.schemas.ownership import managedfields, scalefields
 from inkube.schemas.ownership.typed import TypedSchema
+from inkube.storage.entry import Entry
 
 Object = dict[str, Any]
 _UNREGISTERED = (
@@ -36,30 +35,27 @@ _UNREGISTERED = (
 )
 
 
-@cache
+@caches.of_values(1)
 def _typed() -> TypedSchema:
     """How fields of a Scale are owned."""
-    return TypedSchema(types.schema(SCALE), custom=False)
+    return TypedSchema(table.schema(SCALE), custom=False)
 
 
 class ScaleHandler:
     """GET, PUT and PATCH of /scale."""
 
-    def __init__(self, registry: Registry, identity: Identity) -> None:
+    def __init__(self, registry: Registry, stamps: Stamps) -> None:
         self._registry = registry
-        self._identity = identity
+        self._stamps = stamps
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
         """Answer one request. Raises StatusError 404 where the kind has no scale."""
         call = exchange.call
         if call.served.version.scale is None:
-            if call.resource.builtin:
-                raise status.resource_not_found()
-            raise status.not_found(call.resource.group, call.resource.plural, call.name)
+            raise call.resource.voice.no_subresource(call.served.gvr, call.name)
         if call.verb == "get":
             entry = self._registry.get(call)
-            await self._registry.ready(call, entry)
-            return self._answer(exchange, self._registry.view(call, entry))
+            return await self._shown(exchange, entry)
         if call.verb == "update":
             return await self._put(exchange)
         if call.verb == "patch":
@@ -68,7 +64,7 @@ class ScaleHandler:
 
     async def _put(self, exchange: Exchange) -> web.StreamResponse:
         call = exchange.call
-        self._options(exchange, "UpdateOptions")
+        exchange.read_options("UpdateOptions")
         body = await bodies.read(exchange.request)
         scale = bodies.decode_kind(body, bodies.media_type(exchange.request), "Scale")
         if (scale.get("apiVersion"), scale.get("kind")) not in (
@@ -80,20 +76,22 @@ class ScaleHandler:
         intake.check_namespace(call, scale)
         intake.check_name(call, scale)
         change = self._change(call, lambda old: _decoded(scale))
-        return await self._result(exchange, await self._registry.update(call, change))
+        outcome = await self._registry.update(call, change)
+        return await self._shown(exchange, outcome.entry)
 
     async def _patch(self, exchange: Exchange) -> web.StreamResponse:
         call = exchange.call
-        kind = bodies.patch_kind(exchange.request, builtin=call.resource.builtin)
-        self._options(exchange, "PatchOptions", apply=kind == "apply")
+        kind = bodies.patch_kind(exchange.request, call.resource.voice)
+        exchange.read_options("PatchOptions", apply=kind == "apply")
         document = bodies.decode_patch(kind, await bodies.read(exchange.request)).value
         if kind == "apply":
             change = self._change(call, lambda old: self._applied(call, old, document), own=False)
         else:
             change = self._change(call, lambda old: _patched(call, kind, old, document))
-        return await self._result(exchange, await self._registry.update(call, change))
+        outcome = await self._registry.update(call, change)
+        return await self._shown(exchange, outcome.entry)
 
-    def _change(self, call: Call, make: Callable[[Object], Object], *, own: bool = True) -> Change:
+    def _change(self, call: Call, make: Callable[[Object], Object], *, own: bool = True) -> Update:
         """An update of the object's replicas by what `make` makes of the object.
 
         `own` says whether ownership still has to be tracked on the Scale.
@@ -107,35 +105,30 @@ class ScaleHandler:
                 self._track(call, old, scale)
             return _carried_back(call, old, scale)
 
-        return Change(transform, retry=True, tracks=False)
+        return Update(transform, retry=True, tracks=False)
 
     def _track(self, call: Call, old: Object, scale: Object) -> None:
-        writer = ownership.writer(call, self._identity.timestamp(), api_version=SCALE.api_version)
+        writer = ownership.writer(call, self._stamps.timestamp(), api_version=SCALE.api_version)
         before = scales.to_scale(call, old, lenient=True, owned=True)
         scale.setdefault("metadata", {}).pop("managedFields", None)
         managedfields.track_update(before, scale, typed=_typed(), writer=writer)
 
     def _applied(self, call: Call, old: Object, body: Object) -> Object:
-        writer = ownership.writer(call, self._identity.timestamp(), api_version=SCALE.api_version)
+        writer = ownership.writer(call, self._stamps.timestamp(), api_version=SCALE.api_version)
         before = scales.to_scale(call, old, lenient=True, owned=True)
         force = call.options.force
         return apply_rules.apply(before, body, typed=_typed(), writer=writer, force=force)
 
-    def _options(self, exchange: Exchange, kind: str, *, apply: bool = False) -> None:
-        call = exchange.call
-        call.options, _ = read_write_options(exchange.query, kind, apply=apply)
-        call.manager = manager_name(call.options, exchange.request.headers.get("User-Agent", ""))
-
-    async def _result(self, exchange: Exchange, outcome: Outcome) -> web.StreamResponse:
-        await self._registry.ready(exchange.call, outcome.entry)
-        return self._answer(exchange, self._registry.view(exchange.call, outcome.entry))
+    async def _shown(self, exchange: Exchange, entry: Entry) -> web.StreamResponse:
+        [shown] = await self._registry.shown(exchange.call, [entry])
+        return self._answer(exchange, exchange.call.view(shown))
 
     def _answer(self, exchange: Exchange, obj: Object) -> web.StreamResponse:
         call = exchange.call
         form = exchange.form
         scale = scales.to_scale(call, obj, owned=True)
         if form.kind:
-            now = self._identity.now()
+            now = self._stamps.now()
             scale = tables.transform(call, [scale], form, now, include=form.include)
         return responses.render(scale, form, warnings=call.warnings)
 
@@ -160,13 +153,7 @@ def _check(call: Call, scale: Object) -> None:
     replicas = (scale.get("spec") or {}).get("replicas", 0)
     if replicas >= 0:
         return
-    if call.resource.builtin:
-        detail = "must be greater than or equal to 0"
-        error = fielderrors.invalid("spec.replicas", replicas, detail)
-        raise status.invalid(SCALE.group, SCALE.kind, call.name, [error])
-    path = scales.paths_of(call).spec_replicas
-    error = fielderrors.invalid(path, replicas, "should be a non-negative integer")
-    raise status.invalid(call.resource.group, call.resource.kind, call.name, [error])
+    raise call.resource.voice.negative_replicas(call.served, call.name, replicas)
 
 
 def _carried_back(call: Call, old: Object, scale: Object) -> Object:

@@ -1,4 +1,4 @@
-"""What answers under an object's name or instead of its kind: scale, tokens, evictions, reviews…
+"""What answers under an object's name or instead of its kind: scale, tokens, evictions, reviews.
 
 A part of the composition root that `server` imports at the first request for one of them.
 """
@@ -6,9 +6,9 @@ A part of the composition root that `server` imports at the first request for on
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.handlers.verbs import Handler, Handlers
-from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resource, Resources
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.subresources.binding import BindingHandler
 from inkube.apiserver.subresources.eviction import EvictionHandler
 from inkube.apiserver.subresources.nodeless import Proxies, Streams
@@ -23,18 +23,18 @@ def table(
     resources: Resources,
     handlers: Handlers,
     *,
-    identity: Identity,
+    stamps: Stamps,
     authenticator: Authenticator,
     authorizer: Authorizer,
 ) -> dict[tuple[str, str, str], Handler]:
     """(group, plural, subresource) → handler, as `app.Parts` has it."""
-    reviews = Reviews(authenticator, authorizer, identity)
-    tokens = TokenRequestHandler(registry, authenticator.accounts, identity)
+    reviews = Reviews(authenticator, authorizer, stamps)
+    tokens = TokenRequestHandler(registry, authenticator.accounts, stamps)
     binding = BindingHandler(registry, lambda: _pods(resources))
     part = PartHandler(handlers)
     streams, proxies = Streams(registry), Proxies(registry)
     return {
-        ("*", "*", "scale"): ScaleHandler(registry, identity),
+        ("*", "*", "scale"): ScaleHandler(registry, stamps),
         ("", "bindings", ""): binding,
         ("", "namespaces", "finalize"): PartHandler(handlers, "update"),
         ("", "nodes", "proxy"): proxies.node,

@@ -1,8 +1,6 @@
 """Conditions of pods, as more than one part of the server reads and writes them."""
 
-from typing import Any
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 
 def is_ready(pod: Object) -> bool:

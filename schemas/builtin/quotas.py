@@ -5,14 +5,13 @@ says to which. Follows apiserver/pkg/quota/v1 and pkg/quota/v1/evaluator/core.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from inkube.schemas import quantity
 from inkube.schemas.builtin.behaviours import pods as pod_behaviour
 from inkube.schemas.builtin.behaviours import requirements
+from inkube.schemas.objects import Object
 from inkube.schemas.quantity import Quantity
 
-Object = dict[str, Any]
 Amounts = dict[str, Quantity]
 _COUNT = "count/"
 _CORE = frozenset({

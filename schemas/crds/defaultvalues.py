@@ -8,15 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from inkube.schemas.caches import Memo
 from inkube.schemas.cel.rules.validation import run_on_default
 from inkube.schemas.crds.structural import EMBEDDED
 from inkube.schemas.fielderrors import FieldError, Type, invalid, unique_texts
 from inkube.schemas.golang.unmarshal import DecodeError
-from inkube.schemas.memo import Memo
+from inkube.schemas.objects import Object
 from inkube.schemas.structural import embedded
 from inkube.schemas.structural.compiled import CompiledSchema
-
-Object = dict[str, Any]
 
 _META_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 _VALIDATION = {"apiVersion": "validation/v1", "kind": "Validation"}
@@ -94,7 +93,7 @@ def _value(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
     yield from errors
 
 
-_FINE: Final[Memo[bool]] = Memo(2048)
+_FINE: Final[Memo[bool]] = Memo(__name__, "_FINE", 2048)
 
 
 def _value_errors(node: Object, path: str) -> Iterator[FieldError]:

@@ -4,14 +4,13 @@ Follows validation.go (validateCustomResourceDefinitionValidation).
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
+from inkube.schemas.caches import Memo
 from inkube.schemas.cel.rules.validation import validate_rules
-from inkube.schemas.crds import defaultvalues, gojson, openapi, structural
+from inkube.schemas.crds import defaultvalues, openapi, printing, structural
 from inkube.schemas.fielderrors import FieldError, forbidden, invalid
-from inkube.schemas.memo import Memo
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 _AT_ROOT = (
     "Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum",
@@ -37,7 +36,7 @@ def validate(
     yield from errors
 
 
-_CLEAN: Final[Memo[bool]] = Memo(2048)
+_CLEAN: Final[Memo[bool]] = Memo(__name__, "_CLEAN", 2048)
 """Schemas without fault. They come again with every update of their definition, with the create
 that follows a dry run, and with every server of the process."""
 
@@ -62,14 +61,14 @@ def _errors(
 
 def _root(schema: Object, path: str, *, has_status: bool) -> Iterator[FieldError]:
     """What may not stand at the root; the first offence only, where status is cut out of it."""
-    for name in gojson.schema_fields(schema) if has_status else ():
+    for name in printing.schema_fields(schema) if has_status else ():
         if name == "Type" and schema["type"] != "object":
             detail = f'only "object" is allowed as the type {_IF_STATUS}'
             yield invalid(f"{path}.type", schema["type"], detail)
             break
         if name not in _AT_ROOT:
             detail = f"only [{' '.join(_AT_ROOT)}] fields are allowed {_IF_STATUS}"
-            yield invalid(path, gojson.schema(schema), detail)
+            yield invalid(path, printing.schema(schema), detail)
             break
     if schema.get("nullable"):
         yield forbidden(f"{path}.nullable", "nullable cannot be true at the root")

@@ -6,7 +6,6 @@ pkg/apis/apiextensions/validation/validation.go and pkg/registry/customresourced
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from inkube.schemas.crds import (
     approval,
@@ -15,15 +14,14 @@ from inkube.schemas.crds import (
     conversion,
     defaultvalues,
     extras,
-    gojson,
     internal,
     naming,
+    printing,
     schemachecks,
 )
 from inkube.schemas.fielderrors import FieldError, invalid, required
 from inkube.schemas.metadata import names, objectmeta
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 
 def validate_create(crd: Object) -> list[FieldError]:
@@ -124,10 +122,10 @@ def _versions(spec: internal.Spec, unchanged: set[str]) -> Iterator[FieldError]:
     seen = [version["name"] for version in spec.versions]
     if len(set(seen)) < len(seen):
         detail = "must contain unique version names"
-        yield invalid("spec.versions", gojson.versions(spec.versions), detail)
+        yield invalid("spec.versions", printing.versions(spec.versions), detail)
     if sum(version["storage"] for version in spec.versions) != 1:
         detail = "must have exactly one version marked as storage version"
-        yield invalid("spec.versions", gojson.versions(spec.versions), detail)
+        yield invalid("spec.versions", printing.versions(spec.versions), detail)
     if spec.version and (problems := names.dns1035_label(spec.version)):
         yield invalid("spec.version", spec.version, ",".join(problems))
 

@@ -4,16 +4,14 @@ Follows apiserver/pkg/admission/plugin/policy/validating/typechecking.go.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.schema_shapes import declare
 from inkube.schemas.cel.declarations.types import Shape
 from inkube.schemas.cel.language.source import CompileError
 from inkube.schemas.cel.running.program import checked
+from inkube.schemas.objects import Object
 from inkube.schemas.policies.environment import Scope, any_params
-
-Object = dict[str, Any]
 
 
 def doubts(

@@ -6,14 +6,13 @@ Follows plugin/webhook/matchconditions/matcher.go.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from inkube.schemas import cel, fielderrors
+from inkube.schemas import caches, cel, fielderrors
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.types import Shape
 from inkube.schemas.cel.library.authorizer import AUTHORIZER, RESOURCE_CHECK
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.policies.environment import NAMESPACE, REQUEST
-from inkube.schemas.remembered import remembered
 
 MAX_CONDITIONS: Final = 64
 _VARIABLES: Final[dict[str, Shape]] = {
@@ -30,7 +29,7 @@ class ConditionError(Exception):
     """Conditions that could not be decided; the text names every one."""
 
 
-@remembered(1024)
+@caches.of_texts(1024)
 def _program(expression: str) -> cel.Program:
     return cel.compile(expression, _VARIABLES)
 

@@ -5,12 +5,11 @@ apimachinery/pkg/util/validation/ip.go and core validation (validatePodIPs, vali
 """
 
 import ipaddress
-from typing import Any
 
 from inkube.schemas import fielderrors
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 _BLOCK = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -82,12 +81,12 @@ def of_pod(told: Object, member: str) -> list[FieldError]:
         families = {found.version for one in many if (found := parse(one.get("ip", "")))}
         if len(families) != len(many):
             why = "may specify no more than one IP for each IP family"
-            shown = fielderrors.GoType(_listed(many))
+            shown = fielderrors.Verbatim(_listed(many))
             errors.append(fielderrors.invalid(path, shown, why))
         seen: set[str] = set()
         for index, one in enumerate(many):
             if one.get("ip", "") in seen:
-                shown = fielderrors.GoType(_listed([one])[1:-1])
+                shown = fielderrors.Verbatim(_listed([one])[1:-1])
                 errors.append(fielderrors.duplicate(f"{path}[{index}]", shown))
             seen.add(one.get("ip", ""))
     return errors

@@ -7,15 +7,14 @@ pkg/registry/certificates/certificates/strategy.go and pkg/apis/certificates/val
 import base64
 import binascii
 import re
-from typing import Any
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks
 from inkube.schemas.builtin.behaviours.base import Behaviour, Stamp, keep, same
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 LEGACY = "kubernetes.io/legacy-unknown"
 _USAGES = (
     "any", "cert sign", "client auth", "code signing", "content commitment", "crl sign",

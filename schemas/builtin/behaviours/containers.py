@@ -1,7 +1,7 @@
 """What is wrong with containers. Follows core validation validateContainers and its siblings."""
 
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import (
@@ -12,8 +12,8 @@ from inkube.schemas.builtin.behaviours import (
     securitycontexts,
 )
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 _MESSAGES = ("File", "FallbackToLogsOnError")

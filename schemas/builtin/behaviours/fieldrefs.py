@@ -12,8 +12,8 @@ from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 IN_VARIABLES = frozenset({
     "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName",
     "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs",

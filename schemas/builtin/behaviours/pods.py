@@ -3,15 +3,12 @@
 Follows pkg/registry/core/pod/strategy.go and core validation ValidatePodUpdate.
 """
 
-from typing import Any
-
 from inkube.schemas import quantity
 from inkube.schemas.builtin.behaviours import poddefaults, podupdates, podvalidation, podwarnings
 from inkube.schemas.builtin.behaviours.base import Behaviour, Stamp, keep, reset_metadata, same
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
 from inkube.schemas.quantity import Quantity
-
-Object = dict[str, Any]
 
 
 class Pods(Behaviour):

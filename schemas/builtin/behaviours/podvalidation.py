@@ -1,9 +1,8 @@
 """What is wrong with pod specs and templates. Follows core validation ValidatePodSpec."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from inkube.schemas import fielderrors
+from inkube.schemas import fielderrors, selectors
 from inkube.schemas.builtin.behaviours import (
     addresses,
     checks,
@@ -17,8 +16,8 @@ from inkube.schemas.builtin.behaviours import (
 )
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _RESTART = ("Always", "OnFailure", "Never")
 _DNS = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _MAX_SERVERS, _MAX_SEARCHES, _MAX_SEARCH_CHARS = 3, 32, 2048
@@ -169,7 +168,7 @@ def _resource_claims(given: list[Object], path: str) -> list[FieldError]:
             errors += checks.named(name, f"{place}.name", naming.label)
             seen.add(name)
         told = [member for member in members if claim.get(member) is not None]
-        shown = fielderrors.GoType(_claim_shown(claim))
+        shown = fielderrors.Verbatim(_claim_shown(claim))
         if len(told) > 1:
             why = (
                 "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
@@ -295,7 +294,7 @@ def selector_and_template(
         why = f"empty selector is invalid for {kind}"
         errors.append(fielderrors.invalid(place, selector, why))
     labels = ((given or {}).get("metadata") or {}).get("labels") or {}
-    if selector and not checks.selects(selector, labels):
+    if selector and not selectors.selects(selector, labels):
         why = "`selector` does not match template `labels`"
         value = labels or None
         errors.append(fielderrors.invalid(f"{path}.template.metadata.labels", value, why))

@@ -1,13 +1,12 @@
 """What works in pods and templates but surprises. Follows pkg/api/pod/warnings.go."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from inkube.schemas import quantity
 from inkube.schemas.builtin.behaviours import limits
 from inkube.schemas.golang import gotext
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _LABELS = {
     "beta.kubernetes.io/arch": ("v1.14", "kubernetes.io/arch"),
     "beta.kubernetes.io/os": ("v1.14", "kubernetes.io/os"),

@@ -5,14 +5,13 @@ pkg/apis/core/helper.
 """
 
 from collections.abc import Collection
-from typing import Any
 
 from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin.behaviours import checks, limits
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _STANDARD = ("cpu", "memory", "ephemeral-storage")
 _HUGE = "hugepages-"
 _INTEGER = "must be an integer"

@@ -4,14 +4,12 @@ Follows core validation validateAffinity, ValidateNodeSelector, validateTopology
 ValidateTolerations.
 """
 
-from typing import Any
-
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks, naming
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")

@@ -5,14 +5,13 @@ validateLinux, validateHostUsers.
 """
 
 import re
-from typing import Any
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _IDS = "must be between 0 and 2147483647, inclusive"
 _SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL = rf"^({_SEGMENT}[\./])*{_SEGMENT}$"
@@ -52,7 +51,7 @@ def of_container(given: Object | None, path: str, *, host_users: bool) -> list[F
             errors.append(fielderrors.invalid(f"{path}.procMount", mount, why))
     errors += seccomp(given.get("seccompProfile"), f"{path}.seccompProfile")
     if given.get("allowPrivilegeEscalation") is False:
-        shown = fielderrors.GoType(_shown(given))
+        shown = fielderrors.Verbatim(_shown(given))
         forbids = "cannot set `allowPrivilegeEscalation` to false and"
         if given.get("privileged"):
             errors.append(fielderrors.invalid(path, shown, f"{forbids} `privileged` to true"))
@@ -103,7 +102,7 @@ def seccomp(profile: Object | None, path: str) -> list[FieldError]:
         else:
             errors += checks.descending(local, f"{path}.localhostProfile")
     elif local is not None:
-        shown = fielderrors.GoType(
+        shown = fielderrors.Verbatim(
             f'{{"Type":{gotext.quote(kind)},"LocalhostProfile":{gotext.quote(local)}}}'
         )
         why = "can only be set when seccomp type is Localhost"

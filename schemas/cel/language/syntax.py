@@ -12,8 +12,9 @@ the tests ask, on all but 4 of 16,000.
 """
 
 from collections.abc import Iterator
-from functools import cache, cached_property, lru_cache
+from functools import cached_property
 
+from inkube.schemas import caches
 from inkube.schemas.cel.language.grammar import (  # fmt: skip
     END,
     RULES,
@@ -54,7 +55,7 @@ def issues(text: str, tokens: list[Token]) -> list[Issue]:
     return walker.issues
 
 
-@cache
+@caches.of_values(1)
 def _graph() -> Graph:
     return Graph()
 
@@ -329,14 +330,14 @@ class _View:
         return self._next[kind]
 
 
-@lru_cache(maxsize=256)
+@caches.of_values(256)
 def _first_view(starts: tuple[State, ...]) -> _View:
     return _view(
         tuple((place, _closure({(start, (), False)})) for place, start in enumerate(starts))
     )
 
 
-@lru_cache(maxsize=4096)
+@caches.of_values(4096)
 def _view(options: tuple[tuple[int, frozenset[_Config]], ...]) -> _View:
     """One view for equal options: loops of a name's parts come back to it."""
     return _View(dict(options))

@@ -39,7 +39,7 @@ from inkube.schemas.cel.declarations.types import (
 from inkube.schemas.cel.declarations.values import Duration, Timestamp, Uint
 from inkube.schemas.cel.library import costs
 from inkube.schemas.cel.library.overloads import folded
-from inkube.schemas.golang import gofloats, gotime, strconv
+from inkube.schemas.golang import gofloats, gotime, rfc3339, strconv
 
 INT_OVERFLOW: Final = "integer overflow"
 UINT_OVERFLOW: Final = "unsigned integer overflow"
@@ -111,7 +111,7 @@ string_to_int = _reading(INT, strconv.parse_int)
 string_to_uint = _reading(UINT, lambda text: Uint(strconv.parse_uint(text)))
 string_to_double = _reading(DOUBLE, gofloats.parse_float)
 string_to_bool = _reading(BOOL, strconv.parse_bool)
-string_to_timestamp = _reading(TIMESTAMP, lambda text: timestamp(gotime.parse_rfc3339(text)))
+string_to_timestamp = _reading(TIMESTAMP, lambda text: timestamp(rfc3339.nanoseconds(text)))
 string_to_duration = _reading(DURATION, lambda text: Duration(gotime.parse_duration(text)))
 
 
@@ -135,7 +135,7 @@ def duration_to_string(value: Duration) -> str:
 
 def timestamp_to_string(value: Timestamp) -> str:
     """RFC 3339 in UTC."""
-    return gotime.format_rfc3339(value.ns)
+    return rfc3339.write(value.ns)
 
 
 def to_string(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Semantic versions: semver, isSemver, compareTo, major, …
+"""Semantic versions: semver, isSemver, compareTo, major and so on.
 
 Upstream: apiserver pkg/cel/library/semverlib.go.
 """

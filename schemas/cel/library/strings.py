@@ -1,4 +1,4 @@
-"""The strings extension, version 2: charAt, indexOf, join, replace, split, substring, trim, …
+"""The strings extension, version 2: charAt, indexOf, join, replace, split, substring, trim.
 
 Positions count characters. `format` is in `string_format`. Upstream: cel-go ext/strings.go; costs:
 apiserver pkg/cel/library/cost.go.

@@ -1,4 +1,4 @@
-"""Parts of timestamps and durations: getFullYear(), getHours('Asia/Tokyo'), …
+"""Parts of timestamps and durations: getFullYear(), getHours('Asia/Tokyo').
 
 Arithmetic of times belongs to the operators. Upstream: cel-go common/types/timestamp.go and
 duration.go.

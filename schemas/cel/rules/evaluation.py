@@ -14,13 +14,14 @@ from inkube.schemas.cel.declarations.functions import CostExceededError, EvalErr
 from inkube.schemas.cel.declarations.schema_shapes import declare
 from inkube.schemas.cel.declarations.types import Shape
 from inkube.schemas.cel.declarations.values import NONE, Optional
-from inkube.schemas.cel.rules import arrays_for_strings, messages, schema_paths
+from inkube.schemas.cel.rules import arrays_for_strings, messages
 from inkube.schemas.cel.rules.map_lists import MapList
 from inkube.schemas.cel.rules.ratcheting import Correlation, Ratchet
 from inkube.schemas.cel.rules.rule import Rule, RuleError
 from inkube.schemas.cel.running.json_values import Adapter, adapter
 from inkube.schemas.cel.running.program import CALL_LIMIT
 from inkube.schemas.fielderrors import FieldError, Type
+from inkube.schemas.structural import schemapaths
 
 OBJECT_BUDGET: Final = 10_000_000
 """What all rules together may cost for one object (RuntimeCELCostBudget)."""
@@ -120,8 +121,8 @@ def _field_path(spec: dict[str, Any], schema: dict[str, Any]) -> str:
     if not path:
         return ""
     try:
-        return schema_paths.resolve(path, schema)[0]
-    except schema_paths.InvalidPath:
+        return schemapaths.resolve(path, schema)[0]
+    except schemapaths.InvalidPath:
         return ""
 
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from inkube.schemas import fielderrors
+from inkube.schemas.caches import Memo
 from inkube.schemas.cel.declarations.estimates import TOP
 from inkube.schemas.cel.declarations.schema_shapes import MAX_REQUEST, declare, shortest
 from inkube.schemas.cel.rules.evaluation import RuleSet
 from inkube.schemas.cel.rules.rule import Rule, RuleError, go_struct
 from inkube.schemas.cel.rules.total_cost import TotalCost, over_budget
-from inkube.schemas.fielderrors import FieldError, GoType
-from inkube.schemas.memo import Memo
+from inkube.schemas.fielderrors import FieldError, Verbatim
 
 RULE_LIMIT: Final = 10_000_000
 """The greatest estimated cost of one rule (StaticEstimatedCostLimit)."""
@@ -159,7 +159,7 @@ class _Verdict(NamedTuple):
         return bool(self.error or self.message_error)
 
 
-_SOUND: Final[Memo[list[_Verdict | None]]] = Memo(2048)
+_SOUND: Final[Memo[list[_Verdict | None]]] = Memo(__name__, "_SOUND", 2048)
 """The rules of nodes none of whose rules is refused: refusals name types by their place.
 
 The same nodes come again with a kind's other versions, in kinds of one family, and with every
@@ -222,7 +222,7 @@ class _Candidate:
 
     def error(self, field: str, detail: str) -> FieldError:
         """An error that shows the whole rule."""
-        return fielderrors.invalid(f"{self.path}.{field}", GoType(go_struct(self.spec)), detail)
+        return fielderrors.invalid(f"{self.path}.{field}", Verbatim(go_struct(self.spec)), detail)
 
 
 def _told(candidate: _Candidate, count: int, context: _Context) -> Iterator[FieldError]:
