@@ -17,6 +17,7 @@ _CLAIMS, _INGRESSES = ("", "persistentvolumeclaims"), ("networking.k8s.io", "ing
 _FINALIZERS = {
     _CLAIMS: "kubernetes.io/pvc-protection",
     ("", "persistentvolumes"): "kubernetes.io/pv-protection",
+    ("storage.k8s.io", "volumeattributesclasses"): "kubernetes.io/vac-protection",
 }
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 _NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}

@@ -52,7 +52,7 @@ _VERSION_PRIORITIES = {
     ("flowcontrol.apiserver.k8s.io", "v1"): 21,
     ("resource.k8s.io", "v1"): 20,
 }
-_SERVICES, SERVICE_ADDRESS = "10.96.0.0/12", "10.96.0.1"
+_SERVICES, SERVICE_ADDRESS = "10.0.0.0/16", "10.0.0.1"
 
 
 def priority_classes() -> Objects:

@@ -23,7 +23,7 @@ _CORE: _Family = {
     "replicationcontrollers": "workloads.ReplicationControllers",
     "resourcequotas": "limits.ResourceQuotas",
     "secrets": "configuration.Secrets",
-    "serviceaccounts": "storagekinds.Kept",
+    "serviceaccounts": "configuration.Accounts",
     "services": "services.Services",
 }
 _ADMISSION: _Family = {
@@ -43,9 +43,9 @@ _APPS: _Family = {
 _NETWORKING: _Family = {
     "ingressclasses": "networking.IngressClasses",
     "ingresses": "networking.Ingresses",
-    "ipaddresses": "extensions.Counted",
+    "ipaddresses": "networking.Addresses",
     "networkpolicies": "networking.NetworkPolicies",
-    "servicecidrs": "extensions.Counted",
+    "servicecidrs": "networking.ServiceRanges",
 }
 _RBAC: _Family = {
     "clusterrolebindings": "rbac.Bindings",
@@ -55,11 +55,11 @@ _RBAC: _Family = {
 }
 _STORAGE: _Family = {
     "csidrivers": "storagekinds.Drivers",
-    "csinodes": "storagekinds.Kept",
-    "csistoragecapacities": "storagekinds.Kept",
+    "csinodes": "storagekinds.Nodes",
+    "csistoragecapacities": "storagekinds.Capacities",
     "storageclasses": "storagekinds.StorageClasses",
     "volumeattachments": "storagekinds.Kept",
-    "volumeattributesclasses": "storagekinds.Kept",
+    "volumeattributesclasses": "storagekinds.Attributes",
 }
 _GROUPS: dict[str, _Family] = {
     "": _CORE,

@@ -66,6 +66,33 @@ def check_block(text: str, path: str) -> list[FieldError]:
     return errors
 
 
+def check_reachable(text: str, path: str) -> list[FieldError]:
+    """An address that others may send to (ValidateEndpointIP)."""
+    found = parse(text)
+    if found is None:
+        return [fielderrors.invalid(path, text, "must be a valid IP address")]
+    errors = []
+    if found.is_unspecified:
+        errors.append(fielderrors.invalid(path, text, f"may not be unspecified ({text})"))
+    for is_special, why in (
+        (found.is_loopback, "may not be in the loopback range (127.0.0.0/8, ::1/128)"),
+        (found.is_link_local, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"),
+        (
+            _is_link_local_multicast(found),
+            "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)",
+        ),
+    ):
+        if is_special:
+            errors.append(fielderrors.invalid(path, text, why))
+    return errors
+
+
+def _is_link_local_multicast(found: _Address) -> bool:
+    if isinstance(found, ipaddress.IPv4Address):
+        return int(found) >> 8 == 0xE00000
+    return found.is_multicast and (int(found) >> 112) & 0xF == 2
+
+
 def of_pod(told: Object, member: str) -> list[FieldError]:
     """`podIPs` or `hostIPs` of a pod's status: at most one of each family, and podIP first."""
     many = told.get(f"{member}s") or []

@@ -113,3 +113,19 @@ def search_domain(text: str) -> list[str]:
         )
         problems.append(names.regex_error(what, _SEARCH, "example.com"))
     return problems
+
+
+_WILDCARD = r"\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+
+
+def wildcard_domain(text: str) -> list[str]:
+    """Why the text is no `*.example.com`."""
+    problems = [names.max_length_error(253)] if len(text) > 253 else []
+    if not re.fullmatch(_WILDCARD, text):
+        what = (
+            "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS "
+            "subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and "
+            "end with an alphanumeric character"
+        )
+        problems.append(names.regex_error(what, _WILDCARD, "*.example.com"))
+    return problems

@@ -24,7 +24,7 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
     "rbd": ("monitors", "image"),
     "secret": ("secretName",),
 }
-_ORDER = (
+ORDER = (
     "emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs",
     "iscsi", "glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder", "cephfs",
     "downwardAPI", "fc", "flexVolume", "configMap", "azureFile", "vsphereVolume", "quobyte",
@@ -65,21 +65,28 @@ def validate(volumes: list[Object], path: str) -> tuple[list[FieldError], dict[s
 def _source(volume: Object, path: str) -> list[FieldError]:
     sources = sorted(
         (member for member in volume if member != "name"),
-        key=lambda member: _ORDER.index(member) if member in _ORDER else len(_ORDER),
+        key=lambda member: ORDER.index(member) if member in ORDER else len(ORDER),
     )
     if not sources:
         return [fielderrors.required(path, "must specify a volume type")]
-    first, place = sources[0], f"{path}.{sources[0]}"
+    first = sources[0]
+    return source(first, volume[first], f"{path}.{first}") + [
+        fielderrors.forbidden(f"{path}.{extra}", "may not specify more than 1 volume type")
+        for extra in sources[1:]
+    ]
+
+
+def source(kind: str, given: Object, path: str) -> list[FieldError]:
+    """What is wrong with one source, of a pod's volume or a persistent one."""
     errors = [
-        fielderrors.required(f"{place}.{member}")
-        for member in _REQUIRED.get(first, ())
-        if not volume[first].get(member)
+        fielderrors.required(f"{path}.{member}")
+        for member in _REQUIRED.get(kind, ())
+        if not given.get(member)
     ]
-    errors += _details(first, volume[first], place)
-    return errors + [
-        fielderrors.forbidden(f"{path}.{source}", "may not specify more than 1 volume type")
-        for source in sources[1:]
-    ]
+    if kind == "nfs" and given.get("path") and not given["path"].startswith("/"):
+        why = "must be an absolute path"
+        errors.append(fielderrors.invalid(f"{path}.path", given["path"], why))
+    return errors + _details(kind, given, path)
 
 
 def _details(kind: str, source: Object, path: str) -> list[FieldError]:
