@@ -46,6 +46,7 @@ from inkube.apiserver.admission.pods import (
 )
 from inkube.apiserver.admission.podsecurity import PodSecurity
 from inkube.apiserver.admission.quotas import QuotaAdmission
+from inkube.apiserver.admission.services import ServiceAllocation
 from inkube.apiserver.app import App, Parts
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import issuer
@@ -185,6 +186,7 @@ class APIServer:
             ValidatingWebhooks(self.store, lambda: self._dispatcher),
             self._declared,
             *self.security.escalation,
+            ServiceAllocation(self.store),
             QuotaAdmission(self.store),
         ]
 

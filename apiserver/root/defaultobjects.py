@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from inkube.schemas.builtin import resources
+from inkube.schemas.builtin.behaviours import services
 
 Object = dict[str, Any]
 Objects = Iterator[tuple[str, Object]]
@@ -52,7 +53,7 @@ _VERSION_PRIORITIES = {
     ("flowcontrol.apiserver.k8s.io", "v1"): 21,
     ("resource.k8s.io", "v1"): 20,
 }
-_SERVICES, SERVICE_ADDRESS = "10.0.0.0/16", "10.0.0.1"
+SERVICE_ADDRESS = "10.0.0.1"
 
 
 def priority_classes() -> Objects:
@@ -302,7 +303,7 @@ def own_service(now: str, address: str, port: int) -> Objects:
             "apiVersion": "networking.k8s.io/v1",
             "kind": "ServiceCIDR",
             "metadata": {"name": "kubernetes"},
-            "spec": {"cidrs": [_SERVICES]},
+            "spec": {"cidrs": [services.RANGE]},
             "status": {"conditions": [ready]},
         },
     )

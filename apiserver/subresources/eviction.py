@@ -12,6 +12,7 @@ from aiohttp import web
 from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http.options import delete_options
 from inkube.apiserver.registry import keys
+from inkube.apiserver.registry.admission import Attributes
 from inkube.apiserver.registry.calls import Call, DeleteOptions
 from inkube.apiserver.registry.registry import MAX_RETRIES, Registry
 from inkube.apiserver.subresources import posted
@@ -44,6 +45,9 @@ class EvictionHandler:
         options = delete_options(eviction.get("deleteOptions") or {})
         if call.options.dry_run:
             options = options._replace(dry_run=True)
+        attributes = Attributes("CREATE", call, eviction, None, options.dry_run)
+        await self._registry.chain.mutate(attributes)
+        await self._registry.chain.validate(attributes)
         await self._evict(call, options)
         return posted.success(exchange)
 

@@ -16,6 +16,7 @@ _CORE: _Family = {
     "events": "events.CoreEvents",
     "limitranges": "limits.LimitRanges",
     "namespaces": "namespaces.Namespaces",
+    "nodes": "nodes.Nodes",
     "persistentvolumeclaims": "storagekinds.Claims",
     "persistentvolumes": "storagekinds.Volumes",
     "pods": "pods.Pods",
@@ -35,6 +36,7 @@ _ADMISSION: _Family = {
     "validatingwebhookconfigurations": "webhookconfigs.WebhookConfigurations",
 }
 _APPS: _Family = {
+    "controllerrevisions": "workloads.Revisions",
     "daemonsets": "workloads.DaemonSets",
     "deployments": "workloads.Deployments",
     "replicasets": "workloads.ReplicaSets",

@@ -41,6 +41,17 @@ class Ingresses(Behaviour):
                 errors += checks.named(tls["secretName"], f"{place}.secretName", naming.subdomain)
         return errors
 
+    def validate(self, obj: Object) -> list[FieldError]:
+        """A new one says its class in one place, or the same in both."""
+        errors = super().validate(obj)
+        told = (obj["metadata"].get("annotations") or {}).get("kubernetes.io/ingress.class")
+        name = (obj.get("spec") or {}).get("ingressClassName")
+        if told is not None and name is not None and told != name:
+            why = "must match `ingressClassName` when both are specified"
+            place = "annotations.kubernetes.io/ingress.class"
+            errors.append(fielderrors.invalid(place, told, why))
+        return errors
+
     def warnings(self, obj: Object, old: Object | None) -> list[str]:
         """ingressStrategy.WarningsOnCreate."""
         if old is None and "kubernetes.io/ingress.class" in (

@@ -16,6 +16,8 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 
+RANGE = "10.0.0.0/16"
+"""Where the addresses of services are from, which the default ServiceCIDR says too."""
 _NETWORK = int(ipaddress.IPv4Address("10.0.0.0"))
 _ADDRESSES = 2**16
 _FIRST_NODE_PORT, _NODE_PORTS = 30_000, 2_768
@@ -296,11 +298,12 @@ def _reach(spec: Object) -> list[FieldError]:
         found = addresses.check(address, place)
         errors += found or addresses.check_reachable(address, place)
     if spec.get("type") == "ClusterIP":
-        for index, port in enumerate(spec.get("ports") or ()):
-            if port.get("nodePort"):
-                place = f"spec.ports[{index}].nodePort"
-                why = "may not be used when `type` is 'ClusterIP'"
-                errors += [fielderrors.forbidden(place, why)]
+        why = "may not be used when `type` is 'ClusterIP'"
+        errors += [
+            fielderrors.forbidden(f"spec.ports[{index}].nodePort", why)
+            for index, port in enumerate(spec.get("ports") or ())
+            if port.get("nodePort")
+        ]
     seconds = ((spec.get("sessionAffinityConfig") or {}).get("clientIP") or {}).get(
         "timeoutSeconds"
     )

@@ -97,13 +97,33 @@ class Claims(Behaviour):
 
     def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
         errors = self.check(obj)
-        new, before = (
-            {k: v for k, v in o["spec"].items() if k not in ("resources", "volumeName")}
-            for o in (obj, old)
-        )
+        bound = (old.get("status") or {}).get("phase") == "Bound"
+        new, before = (_fixed_part(one, bound=bound) for one in (obj, old))
         if not same(new, before):
             errors.append(fielderrors.forbidden("spec", _CLAIM_FIXED))
+        elif bound:
+            asked, had = (_storage(one["spec"], "requests") for one in (obj, old))
+            there = ((old.get("status") or {}).get("capacity") or {}).get("storage", "0")
+            if asked < had and asked < quantity.parse(there):
+                why = "field can not be less than status.capacity"
+                errors.append(fielderrors.forbidden("spec.resources.requests.storage", why))
         return errors
+
+
+def _storage(spec: Object, member: str) -> quantity.Quantity:
+    return quantity.parse(((spec.get("resources") or {}).get(member) or {}).get("storage", "0"))
+
+
+def _fixed_part(claim: Object, *, bound: bool) -> Object:
+    """What of a claim's spec stays: all but its volume, and its size once it is bound."""
+    free = ("volumeName", "volumeAttributesClassName") if bound else ("volumeName",)
+    spec = {name: value for name, value in claim["spec"].items() if name not in free}
+    if bound:
+        resources = dict(spec.get("resources") or {})
+        requests = resources.get("requests") or {}
+        resources["requests"] = {k: v for k, v in requests.items() if k != "storage"}
+        spec["resources"] = resources
+    return spec
 
 
 class Volumes(Behaviour):
