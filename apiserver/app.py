@@ -14,7 +14,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from aiohttp import HttpVersion11, web
 
@@ -46,12 +46,25 @@ _READS = frozenset({"GET", "HEAD"})
 WRITE_SECONDS = 60.0  # --request-timeout
 
 
+class Defaults(Protocol):
+    """Objects that are made when one of their kind is first asked for (`root.defaults`)."""
+
+    def is_wanted(self, group: str, plural: str) -> bool:
+        """Whether `make` has something to do first."""
+        ...
+
+    async def make(self, group: str, plural: str) -> None:
+        """Make what is missing."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What the application is made of; put together by `server`."""
 
     registry: Registry
     resources: Resources
+    defaults: Defaults
     handlers: Handlers
     streams: Streams
     access: Access
@@ -164,6 +177,8 @@ class App:
         if resource is None or served is None:
             voice = parts.resources.voice(info.group)
             return responses.unknown_path(plain=voice.unknown_is_plain)
+        if parts.defaults.is_wanted(info.group, info.resource):
+            await parts.defaults.make(info.group, info.resource)
         namespace = info.namespace if resource.namespaced else ""
         call = Call(info.verb, resource, served, namespace, info.name, info.subresource, user=user)
         if served.version.deprecated:

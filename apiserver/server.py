@@ -24,10 +24,29 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 
 from inkube.apiserver import discovery, root, subresources, webhooks
+from inkube.apiserver.admission.certificates import (
+    CertificateApproval,
+    CertificateSigning,
+    CertificateSubjectRestriction,
+)
 from inkube.apiserver.admission.declaredkinds import DeclaredKinds
+from inkube.apiserver.admission.defaultclasses import (
+    ClaimResize,
+    DefaultIngressClass,
+    DefaultStorageClass,
+    StorageProtection,
+    TaintNewNodes,
+)
 from inkube.apiserver.admission.lifecycle import NamespaceLifecycle
 from inkube.apiserver.admission.limits import LimitRanger
+from inkube.apiserver.admission.pods import (
+    DefaultTolerationSeconds,
+    Priority,
+    RuntimeClasses,
+)
+from inkube.apiserver.admission.podsecurity import PodSecurity
 from inkube.apiserver.admission.quotas import QuotaAdmission
+from inkube.apiserver.admission.services import ServiceAllocation
 from inkube.apiserver.app import App, Parts
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import issuer
@@ -48,7 +67,7 @@ from inkube.apiserver.registry.crds import Installer
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resources
 from inkube.apiserver.registry.stamps import Stamps
-from inkube.apiserver.root import bootstrap, security
+from inkube.apiserver.root import bootstrap, defaults, security
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.root.liveschemas import LiveSchemas
@@ -121,7 +140,10 @@ class APIServer:
         self.manager = Manager(self.client, self.clock)
         self._outside = await self._stack.enter_async_context(contextlib.AsyncExitStack())
         self._defer_kinds()
-        await bootstrap.first_objects(self.client, roles=self.options.authorization_mode == "RBAC")
+        await bootstrap.first_objects(self.client)
+        self._defaults = self._make_defaults()
+        if self.options.authorization_mode == "RBAC":
+            await self._defaults.make_set(defaults.ROLES)
         crds.add(self.manager, Installer(self.resources, self._converter))
         if self.options.controllers:
             aggregation.add(self.manager, self.client)
@@ -143,11 +165,24 @@ class APIServer:
             NamespaceLifecycle(self.store),
             *self.security.rights,
             LimitRanger(self.store),
+            TaintNewNodes(),
+            PodSecurity(self.store),
+            Priority(self.store),
+            DefaultTolerationSeconds(),
+            DefaultStorageClass(self.store),
+            StorageProtection(),
+            ClaimResize(self.store),
+            RuntimeClasses(self.store),
+            CertificateApproval(self.security.authorizer),
+            CertificateSigning(self.security.authorizer),
+            CertificateSubjectRestriction(),
+            DefaultIngressClass(self.store),
             PolicyAdmission(self.store, self.resources, self.security.authorizer),
             MutatingWebhooks(self.store, lambda: self._dispatcher),
             ValidatingWebhooks(self.store, lambda: self._dispatcher),
             self._declared,
             *self.security.escalation,
+            ServiceAllocation(self.store),
             QuotaAdmission(self.store),
         ]
 
@@ -182,6 +217,16 @@ class APIServer:
             self._outside,
         )
         return root.declared.install(parts)
+
+    def _make_defaults(self) -> defaults.Defaults:
+        certificate = self.security.certificate
+        authority = certificate.authority.decode() if certificate else ""
+        return defaults.Defaults(
+            self.store,
+            self.stamps,
+            address=lambda: (self._host, self.port),
+            authority=authority,
+        )
 
     def _defer_kinds(self) -> None:
         """Leave kinds declared in Python out until they are asked for, unless there is work."""
@@ -220,6 +265,7 @@ class APIServer:
         site = web.TCPSite(runner, self.options.host, self.options.port, ssl_context=context)
         await site.start()
         host, port = runner.addresses[0][:2]
+        self._host: str = host
         self.port: int = port
         name = f"[{host}]" if ":" in host else host
         self.url = f"{'https' if context else 'http'}://{name}:{port}"
@@ -238,6 +284,7 @@ class APIServer:
         return Parts(
             registry=self.registry,
             resources=self.resources,
+            defaults=self._defaults,
             handlers=handlers,
             streams=self.streams,
             access=self.security.access,
@@ -271,6 +318,7 @@ class APIServer:
         guards = self.security
         return subresources.table.table(
             self.registry,
+            self.resources,
             handlers,
             stamps=self.stamps,
             authenticator=guards.authenticator,

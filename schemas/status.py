@@ -134,6 +134,18 @@ def conflict(group: str, resource: str, name: str, why: str = STALE) -> StatusEr
     )
 
 
+def wrong_uid(
+    group: str, resource: str, name: str, key: str, wanted: str, found: str
+) -> StatusError:
+    """409 in the words of the store: the object under a key has another uid."""
+    why = (
+        f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, "
+        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {wanted}, "
+        f"UID in object meta: {found}"
+    )
+    return conflict(group, resource, name, why)
+
+
 def apply_conflict(causes: Sequence[Object], message: str) -> StatusError:
     """409: fields owned by other managers, one cause each (`FieldManagerConflict`)."""
     return StatusError(409, Reason.CONFLICT, message, details={"causes": list(causes)})
@@ -218,12 +230,28 @@ def internal(message: str) -> StatusError:
     return StatusError(500, Reason.INTERNAL_ERROR, message)
 
 
+def too_many_requests(message: str, seconds: int = 0, causes: Sequence[Object] = ()) -> StatusError:
+    """429: not now; after some seconds perhaps, if that can be said."""
+    details: Object = {"causes": list(causes)} if causes else {}
+    if seconds:
+        details["retryAfterSeconds"] = seconds
+    error = StatusError(429, Reason.TOO_MANY_REQUESTS, message, details=details)
+    if seconds:
+        error.headers["Retry-After"] = str(seconds)
+    return error
+
+
 def request_timeout(seconds: float) -> StatusError:
     """504: the request took longer than any may."""
     minutes, rest = divmod(int(seconds), 60)
     text = f"{minutes}m{rest}s" if minutes else f"{rest}s"
     message = f"Timeout: request did not complete within {text}"
     return StatusError(504, Reason.TIMEOUT, message, details={})
+
+
+def unavailable(message: str) -> StatusError:
+    """503: what the request needs is not there now."""
+    return StatusError(503, Reason.SERVICE_UNAVAILABLE, message)
 
 
 def storage_failed(message: str) -> StatusError:

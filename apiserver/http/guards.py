@@ -67,11 +67,4 @@ def is_loopback(host: str) -> bool:
 
 def too_many_requests() -> status.StatusError:
     """429: try again in a second."""
-    error = status.StatusError(
-        429,
-        status.Reason.TOO_MANY_REQUESTS,
-        "Too many requests, please try again later.",
-        details={"retryAfterSeconds": 1},
-    )
-    error.headers["Retry-After"] = "1"
-    return error
+    return status.too_many_requests("Too many requests, please try again later.", 1)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from multidict import MultiMapping
+from multidict import MultiDict, MultiMapping
 
 from inkube.apiserver.registry.calls import NO_OPTIONS, DeleteOptions, WriteOptions
 from inkube.apiserver.registry.listing import NO_OPTIONS as PLAIN_LIST
@@ -134,6 +134,12 @@ def read_delete_options(
     if errors:
         raise status.invalid("meta.k8s.io", "DeleteOptions", "", errors)
     return source._replace(dry_run=dry_run), warnings
+
+
+def delete_options(body: Mapping[str, Any]) -> DeleteOptions:
+    """DeleteOptions that stand inside another object, such as an Eviction. Raises 400 or 422."""
+    found, _ = read_delete_options(MultiDict(), body)
+    return found
 
 
 def _from_query(query: Query) -> tuple[DeleteOptions, list[str]]:

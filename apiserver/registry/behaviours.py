@@ -21,7 +21,7 @@ from inkube.schemas import bodies
 from inkube.schemas.builtin import behaviours as builtin
 from inkube.schemas.builtin import conversion
 from inkube.schemas.builtin import decoding as builtin_decoding
-from inkube.schemas.builtin.behaviours.base import keep
+from inkube.schemas.builtin.behaviours.base import Stamp, keep
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import GVK
@@ -99,6 +99,12 @@ class Behaviour:
     def prepare_update(self, served: Served, obj: Object, old: Object, subresource: str) -> None:
         """Keep what this address may not change, and count the generation."""
 
+    stamps = False
+    """Whether `stamp` does something."""
+
+    def stamp(self, obj: Object, old: Object | None, subresource: str, stamp: Stamp) -> None:
+        """Set what depends on the time or on who asks, after the preparation."""
+
     def error_group(self, served: Served) -> str:
         """The group that a 422 names."""
         return served.gvk.group
@@ -164,6 +170,7 @@ class Builtin(Behaviour):
         self.dependents = own.dependents
         self.undecided_warning = own.undecided_warning
         self.deletes_itself = own.deletes_itself
+        self.stamps = own.stamps
 
     def is_costly(self, served: Served) -> bool:
         return served.gvk.group == "admissionregistration.k8s.io"
@@ -186,11 +193,14 @@ class Builtin(Behaviour):
             obj["metadata"].pop("generation", None)
         if subresource == "status":
             self._own.prepare_status(obj, old)
-        elif subresource == "finalize":
-            self._own.prepare_finalize(obj, old)
+        elif subresource:
+            self._own.prepare_part(subresource, obj, old)
         else:
             self._own.prepare_update(obj, old)
         obj["metadata"] = _in_order(obj["metadata"])
+
+    def stamp(self, obj: Object, old: Object | None, subresource: str, stamp: Stamp) -> None:
+        self._own.stamp(obj, old, subresource, stamp)
 
     def error_group(self, served: Served) -> str:
         return self._own.error_group
@@ -204,6 +214,8 @@ class Builtin(Behaviour):
         errors = self._own.validate_metadata(obj["metadata"], old["metadata"], subresource)
         if subresource == "status":
             return errors + self._own.validate_status(obj, old)
+        if subresource:
+            return errors + self._own.validate_part(subresource, obj, old)
         return errors + self._own.validate_update(obj, old)
 
     def warnings(self, obj: Object, old: Object | None, subresource: str) -> list[str]:

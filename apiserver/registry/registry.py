@@ -19,6 +19,7 @@ from inkube.apiserver.registry.calls import Call, DeleteOptions
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.registry.worker import Worker
 from inkube.schemas import fielderrors, status
+from inkube.schemas.builtin.behaviours import Stamp
 from inkube.schemas.golang import gojson, strconv
 from inkube.schemas.objects import same
 from inkube.schemas.ownership import managedfields
@@ -146,6 +147,8 @@ class Registry:
         call.name = meta.get("name") or ""
         served = call.served
         behaviour.prepare_create(served, obj)
+        if behaviour.stamps:
+            behaviour.stamp(obj, None, "", self._stamp(call))
         found = behaviour.validate(served, obj, call.warn)
         if found:
             raise status.invalid(
@@ -290,13 +293,13 @@ class Registry:
         if uid and uid != current and (call.verb == "update" or call.subresource == "scale"):
             raise self._wrong_uid(call, uid, current)
 
+    def _stamp(self, call: Call) -> Stamp:
+        user = call.user
+        return Stamp(self.stamps.timestamp(), user.name, user.uid, user.groups, user.extra)
+
     def _wrong_uid(self, call: Call, uid: str, current: str) -> status.StatusError:
-        why = (
-            f"StorageError: invalid object, Code: 4, Key: {call.key}, ResourceVersion: 0, "
-            f"AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, "
-            f"UID in object meta: {current}"
-        )
-        return status.conflict(call.resource.group, call.resource.plural, call.name, why)
+        resource = call.resource
+        return status.wrong_uid(resource.group, resource.plural, call.name, call.key, uid, current)
 
     def _before_update(self, call: Call, obj: Object, old: Object) -> None:
         """rest.BeforeUpdate: what the server owns is kept, then every validation."""
@@ -317,6 +320,8 @@ class Registry:
             meta.pop("namespace", None)
         behaviour, served = call.resource.behaviour, call.served
         behaviour.prepare_update(served, obj, old, call.subresource)
+        if behaviour.stamps:
+            behaviour.stamp(obj, old, call.subresource, self._stamp(call))
         found = behaviour.validate_update(
             served, obj, old, subresource=call.subresource, warn=call.warn
         )
@@ -334,16 +339,20 @@ class Registry:
         copied: Object = orjson.loads(orjson.dumps(call.view(entry)))
         return copied
 
-    async def delete(self, call: Call, options: DeleteOptions) -> Outcome:
-        """Delete, or mark as being deleted while finalizers hold it."""
+    async def delete(self, call: Call, options: DeleteOptions, *, admits: bool = True) -> Outcome:
+        """Delete, or mark as being deleted while finalizers hold it.
+
+        `admits` says whether admission is asked; an eviction was admitted itself.
+        """
         for _ in range(MAX_RETRIES):
             entry = self.get(call)
             deletion.check_preconditions(call, entry, options)
             [shown] = await self.shown(call, [entry])
             old = call.view(shown)
-            attributes = Attributes("DELETE", call, None, old, options.dry_run, options)
-            await self.chain.mutate(attributes)
-            await self.chain.validate(attributes)
+            if admits:
+                attributes = Attributes("DELETE", call, None, old, options.dry_run, options)
+                await self.chain.mutate(attributes)
+                await self.chain.validate(attributes)
             plan = deletion.plan(call, self.copy(call, shown), options, self.stamps)
             try:
                 return await self._carry_out(call, plan, entry, dry_run=options.dry_run)

@@ -4,7 +4,6 @@ import asyncio
 from functools import partial
 from typing import Any
 
-from inkube.apiserver import auth
 from inkube.apiserver.registry.behaviours import Behaviour, Builtin
 from inkube.apiserver.registry.crds import GROUP, PLURAL, Definitions
 from inkube.apiserver.registry.resources import Resource, Resources
@@ -35,14 +34,12 @@ def _behaviour(definition: Definition, stamps: Stamps) -> Behaviour:
     return Builtin(behaviours.of(definition.group, definition.names.plural), stamps)
 
 
-async def first_objects(client: InProcessClient, *, roles: bool) -> None:
-    """Make the namespaces that are missing and, for RBAC, the roles and bindings."""
+async def first_objects(client: InProcessClient) -> None:
+    """Make the namespaces that are missing."""
     namespaces = [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in NAMESPACES
     ]
     await asyncio.gather(*(_ensure(client, body) for body in namespaces))
-    if roles:
-        await asyncio.gather(*(_ensure(client, body) for body in auth.roles.objects()))
 
 
 async def _ensure(client: InProcessClient, body: Object) -> None:
