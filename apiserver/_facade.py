@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from inkube.apiserver.server import APIServer as APIServer
     from inkube.apiserver.server import Options as Options
+    from inkube.controllers.workloads import Workloads as Workloads
 
 __version__ = "0.1.0"
 
-_HOMES = {"APIServer": "inkube.apiserver.server", "Options": "inkube.apiserver.server"}
+_HOMES = {
+    "APIServer": "inkube.apiserver.server",
+    "Options": "inkube.apiserver.server",
+    "Workloads": "inkube.controllers.workloads",
+}
 
-__all__ = ["APIServer", "Options", "__version__"]
+__all__ = ["APIServer", "Options", "Workloads", "__version__"]
 
 
 def __getattr__(name: str) -> Any:

@@ -131,6 +131,8 @@ class APIServer:
             quotas.add(self.manager, catalog)
             policies.add(self.manager, LiveSchemas(self.resources))
             expiry.add(self.manager, self.options.event_ttl)
+        if self.options.workloads:
+            self._install_workloads()
         await self._serve()
         await self._stack.enter_async_context(self.manager)
         if self.options.definitions:
@@ -138,6 +140,19 @@ class APIServer:
 
             found = manifests.read(self.options.definitions)
             await manifests.install(self.client, found, self.settled)
+
+    def _install_workloads(self) -> None:
+        from inkube.apiserver.root import workloads
+
+        config = workloads.wanted(self.options.workloads)
+        if config is not None:
+            self.cluster = workloads.install(
+                config,
+                self.manager,
+                registry=self.registry,
+                resources=self.resources,
+                guards=self.security,
+            )
 
     def _plugins(self) -> list[Plugin]:
         """Admission in its order. Quotas come last: what they let pass is counted."""

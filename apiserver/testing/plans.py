@@ -35,6 +35,10 @@ def of(item: pytest.Item, folder: Path) -> Plan:
         options = replace(options, controllers=marker.kwargs.get("builtin", options.controllers))
     for marker in _markers(item, "kube_options"):
         options = replace(options, **marker.kwargs)
+    for marker in _markers(item, "kube_workloads"):
+        from inkube.controllers.workloads import Workloads
+
+        options = replace(options, workloads=Workloads(**marker.kwargs))
     return Plan(
         replace(
             options,

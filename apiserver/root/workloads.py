@@ -1,0 +1,75 @@
+"""Workloads on a server: what `controllers.workloads` needs of it. Imported only where wanted."""
+
+from functools import cache
+from typing import Any
+
+from inkube.apiserver.auth import tls
+from inkube.apiserver.auth.serviceaccounts import AUDIENCES, ISSUER, PREFIX
+from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.registry.registry import Registry
+from inkube.apiserver.registry.resources import Resources
+from inkube.apiserver.root.client import InProcessClient
+from inkube.apiserver.root.security import Security
+from inkube.controllers import workloads
+from inkube.controllers.client import Client
+from inkube.controllers.manager import Manager
+from inkube.controllers.workloads.cluster import Cluster, Outside
+
+Object = dict[str, Any]
+
+
+def wanted(option: Any) -> workloads.Workloads | None:
+    """The option `workloads` as a configuration: true means the defaults. Raises TypeError."""
+    if isinstance(option, workloads.Workloads):
+        return option
+    if isinstance(option, bool):
+        return workloads.Workloads() if option else None
+    raise TypeError(f"workloads takes a bool or a Workloads, not {type(option).__name__}")
+
+
+def install(
+    config: workloads.Workloads,
+    manager: Manager,
+    *,
+    registry: Registry,
+    resources: Resources,
+    guards: Security,
+) -> Cluster:
+    """Let the manager run what `config` names, over this registry."""
+
+    def client_as(name: str) -> Client:
+        return InProcessClient(registry, resources, manager=name)
+
+    @cache
+    def authority() -> str:
+        found = guards.certificate
+        return (found.authority if found is not None else tls.make().authority).decode()
+
+    def issue_token(account: Object, secret: Object) -> str:
+        claims = _claims(account, secret, registry.identity)
+        return guards.authenticator.accounts.issue(claims)
+
+    return workloads.add(manager, config, Outside(client_as, issue_token, authority))
+
+
+def _claims(account: Object, secret: Object, identity: Identity) -> Object:
+    """A token bound to a Secret lives as long as that does; it is dated to end in a century."""
+    now = int(identity.now().timestamp())
+    own, namespace = account["metadata"], account["metadata"]["namespace"]
+    return {
+        "aud": list(AUDIENCES),
+        "exp": now + _CENTURY,
+        "iat": now,
+        "iss": ISSUER,
+        "jti": identity.uid(),
+        "kubernetes.io": {
+            "namespace": namespace,
+            "secret": {name: secret["metadata"][name] for name in ("name", "uid")},
+            "serviceaccount": {"name": own["name"], "uid": own["uid"]},
+        },
+        "nbf": now,
+        "sub": f"{PREFIX}{namespace}:{own['name']}",
+    }
+
+
+_CENTURY = 100 * 365 * 24 * 3600

@@ -1,0 +1,72 @@
+"""Workloads that live: upstream's controllers, a scheduler and simulated nodes. Opt-in.
+
+The composition root calls `add` when a server is wanted with workloads; nobody else imports this
+folder but for `Workloads`, and a server without it loads none of it. Each controller is a module
+that offers `add(cluster)`; what they share of the server is `cluster.Cluster`. Names are those of
+kube-controller-manager's `--controllers`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from inkube.controllers.manager import Manager
+    from inkube.controllers.workloads.cluster import Cluster, Outside
+
+__all__ = ["CONTROLLERS", "Workloads", "add"]
+
+CONTROLLERS: dict[str, str] = {}
+"""Name → module of this package whose `add(cluster)` starts it, in the order they are added."""
+_SUFFIX = "-controller"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workloads:
+    """What lives on a server: how many nodes, what their kubelets do, which controllers run."""
+
+    nodes: int = 2
+    """Simulated nodes `kube-node-1` … that are there from the start."""
+    stages: Sequence[Path | str | Mapping[str, Any]] = ()
+    """Stages beside the built-in ones: names of built-in sets, files, folders, or objects."""
+    controllers: frozenset[str] | set[str] | None = None
+    """Names of the controllers that run, `-controller` may be left out; None: all of them."""
+    metrics: bool = True
+    """Whether metrics.k8s.io is served."""
+    manage_all_nodes: bool = False
+    """Whether nodes without KWOK's annotation are simulated too."""
+    allow_local: bool = False
+    """Whether KWOK's kinds may read files and run programs of this machine."""
+    autoscaler_period: float = 15.0
+    """Seconds between two looks of the HorizontalPodAutoscaler controller at an object."""
+    seed: int = 0
+    """Of jitter and weights: the same seed gives the same order of events."""
+
+    def __post_init__(self) -> None:
+        """Refuse names of controllers that do not exist. Raises ValueError."""
+        unknown = sorted(set(self.controllers or ()) - {*CONTROLLERS, *map(_short, CONTROLLERS)})
+        if unknown:
+            known = ", ".join(CONTROLLERS)
+            raise ValueError(f"no such controllers: {', '.join(unknown)}; there are {known}")
+
+    def runs(self, name: str) -> bool:
+        """Whether the controller of that name runs."""
+        wanted = self.controllers
+        return wanted is None or name in wanted or _short(name) in wanted
+
+
+def _short(name: str) -> str:
+    return name.removesuffix(_SUFFIX)
+
+
+def add(manager: "Manager", config: Workloads, outside: "Outside") -> "Cluster":
+    """Let the manager run the controllers that `config` names."""
+    from inkube.controllers.workloads.cluster import Cluster
+
+    cluster = Cluster(manager, config, outside)
+    for name, module in CONTROLLERS.items():
+        if config.runs(name):
+            import_module(f"{__name__}.{module}").add(cluster)
+    return cluster
