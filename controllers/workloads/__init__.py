@@ -18,8 +18,17 @@ if TYPE_CHECKING:
 
 __all__ = ["CONTROLLERS", "Workloads", "add"]
 
-CONTROLLERS: dict[str, str] = {}
-"""Name → module of this package whose `add(cluster)` starts it, in the order they are added."""
+CONTROLLERS: dict[str, str] = {
+    "deployment-controller": "deployments.add",
+    "replicaset-controller": "replicasets.add",
+    "replicationcontroller-controller": "replicasets.add_old",
+    "statefulset-controller": "statefulsets.add",
+    "daemonset-controller": "daemonsets.add",
+    "job-controller": "jobs.controller.add",
+    "ttl-after-finished-controller": "jobs.expiry.add",
+    "kube-scheduler": "scheduler.add",
+}
+"""Name → function of a module of this package that starts it, in the order they are started."""
 _SUFFIX = "-controller"
 
 
@@ -66,7 +75,8 @@ def add(manager: "Manager", config: Workloads, outside: "Outside") -> "Cluster":
     from inkube.controllers.workloads.cluster import Cluster
 
     cluster = Cluster(manager, config, outside)
-    for name, module in CONTROLLERS.items():
+    for name, place in CONTROLLERS.items():
         if config.runs(name):
-            import_module(f"{__name__}.{module}").add(cluster)
+            module, _, function = place.rpartition(".")
+            getattr(import_module(f"{__name__}.{module}"), function)(cluster)
     return cluster
