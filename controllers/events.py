@@ -86,7 +86,8 @@ class Recorder:
                 return
             await self._client.create(event)
         except StatusError as error:
-            logger.warning("the event %s could not be written: %s", reason, error.message)
+            level = logging.DEBUG if error.code == 403 else logging.WARNING  # a namespace that goes
+            logger.log(level, "the event %s could not be written: %s", reason, error.message)
 
     def _may_tell(self, obj: Object) -> bool:
         """Whether enough was not told of the object yet (EventSourceObjectSpamFilter)."""

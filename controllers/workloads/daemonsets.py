@@ -441,7 +441,7 @@ def add(cluster: Cluster) -> None:
     cluster.manager.add(
         Controller(
             NAME,
-            controller.reconcile,
+            writes.patient(controller.reconcile),
             (
                 Watch(SETS),
                 Watch(PODS, controller.of_pod),

@@ -470,7 +470,7 @@ def add(cluster: Cluster) -> None:
     cluster.manager.add(
         Controller(
             NAME,
-            controller.reconcile,
+            writes.patient(controller.reconcile),
             (
                 Watch(DEPLOYMENTS),
                 Watch(REPLICA_SETS, controller.of_set),

@@ -139,7 +139,7 @@ class ReplicaController:
             try:
                 pod = await self._client.create(body)
             except StatusError as error:
-                if not _is_ending(error):
+                if not writes.is_ending(error):
                     await self._events.warning(
                         owner, "FailedCreate", f"Error creating: {error.message}"
                     )
@@ -151,7 +151,7 @@ class ReplicaController:
         _, failure = await writes.in_batches(count, create)
         if made:
             await self._pods.caught_up()
-        if failure is not None and _is_ending(failure):
+        if failure is not None and writes.is_ending(failure):
             failure = None
         return active + made, failure
 
@@ -208,18 +208,12 @@ class ReplicaController:
         return status, tally.next_available or 0.0
 
 
-def _is_ending(error: StatusError) -> bool:
-    """Whether a pod was refused because its namespace is going (HasStatusCause)."""
-    causes = (error.details or {}).get("causes") or ()
-    return any(cause.get("reason") == "NamespaceTerminating" for cause in causes)
-
-
 def _add(cluster: Cluster, sort: Sort, name: str) -> None:
     controller = ReplicaController(cluster, sort)
     cluster.manager.add(
         Controller(
             name,
-            controller.reconcile,
+            writes.patient(controller.reconcile),
             (
                 Watch(sort.resource),
                 Watch(PODS, controller.of_pod),

@@ -70,7 +70,7 @@ def max_unavailable(deployment: Object) -> int:
     replicas = deployment["spec"]["replicas"]
     if not _is_rolling(deployment) or not replicas:
         return 0
-    return min(_fenceposts(deployment)[1], replicas)
+    return int(min(_fenceposts(deployment)[1], replicas))
 
 
 def has_deadline(deployment: Object) -> bool:
@@ -225,7 +225,7 @@ def _share(deployment: Object, each: Object) -> int:
         return -size(each)
     former = number(each, "max-replicas") or deployment["status"].get("replicas") or 1
     exact = size(each) * (wanted + max_surge(deployment)) / former
-    return math.floor(exact + 0.5) - size(each)
+    return int(math.floor(exact + 0.5) - size(each))
 
 
 def counted(deployment: Object, new: Object | None, old: list[Object]) -> Object:

@@ -227,16 +227,16 @@ class StatefulSetController:
         except StatusError as error:
             if error.reason == Reason.ALREADY_EXISTS:
                 return
-            message = f"create Pod {name} in StatefulSet {own} failed error: {error.message}"
+            message = f"Create Pod {name} in StatefulSet {own} failed error: {error.message}"
             await self._events.warning(owner, "FailedCreate", message)
             raise
-        message = f"create Pod {name} in StatefulSet {own} successful"
+        message = f"Create Pod {name} in StatefulSet {own} successful"
         await self._events.normal(owner, "SuccessfulCreate", message)
 
     async def _delete(self, owner: Object, pod: Object) -> None:
         if await writes.delete(self._client, PODS, pod):
             name, own = pod["metadata"]["name"], owner["metadata"]["name"]
-            message = f"delete Pod {name} in StatefulSet {own} successful"
+            message = f"Delete Pod {name} in StatefulSet {own} successful"
             await self._events.normal(owner, "SuccessfulDelete", message)
 
     def _pod(self, owner: Object, number: int, pair: Pair, current: Object) -> Object:
@@ -310,7 +310,7 @@ class StatefulSetController:
                 if error.reason == Reason.ALREADY_EXISTS:
                     continue
                 raise
-            message = f"create Claim {meta['name']} Pod {name} in StatefulSet {own} success"
+            message = f"Create Claim {meta['name']} Pod {name} in StatefulSet {own} success"
             await self._events.normal(owner, "SuccessfulCreate", message)
             await self._volume_claims.caught_up()
 
@@ -396,7 +396,7 @@ def add(cluster: Cluster) -> None:
     cluster.manager.add(
         Controller(
             NAME,
-            controller.reconcile,
+            writes.patient(controller.reconcile),
             (
                 Watch(SETS),
                 Watch(PODS, controller.of_pod),

@@ -142,6 +142,7 @@ class JobController:
         excess = max(len(active) - wanted - len(surplus), 0)
         surplus += pods.by_deletion(others, {})[:excess]
         if surplus:
+            await self._remove_finalizers([pod for pod in surplus if state.is_tracked(pod)])
             return await self._delete(job, look, surplus), 0.0
         missing = wanted - len(active)
         if look.waits_for_failed:
@@ -191,7 +192,7 @@ class JobController:
         _, failure = await writes.in_batches(len(chosen), create)
         if made:
             await self._pods.caught_up()
-        if failure is not None and not _is_ending(failure):
+        if failure is not None and not writes.is_ending(failure):
             raise failure
         return made
 
@@ -334,11 +335,6 @@ def _kept(before: list[Object], after: list[Object]) -> int:
     return sum(pod["metadata"]["uid"] in uids for pod in before)
 
 
-def _is_ending(error: StatusError) -> bool:
-    causes = (error.details or {}).get("causes") or ()
-    return any(cause.get("reason") == "NamespaceTerminating" for cause in causes)
-
-
 def _counts(job: Object, failed: Object | None) -> dict[str, str]:
     """How often the index of a new pod has failed (addIndexFailureCountAnnotation)."""
     if failed is None:
@@ -405,7 +401,7 @@ def add(cluster: Cluster) -> None:
     cluster.manager.add(
         Controller(
             NAME,
-            controller.reconcile,
+            writes.patient(controller.reconcile),
             (Watch(JOBS, controller.of_job), Watch(PODS, controller.of_pod)),
         )
     )

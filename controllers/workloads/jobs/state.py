@@ -157,13 +157,13 @@ class State:
         return None
 
     def _is_past_limit(self) -> bool:
-        limit = self.spec.get("backoffLimit", 6)
+        limit: int = self.spec.get("backoffLimit", 6)
         before = self.status.get("failed", 0)
         if self.failed > before and len(self.active) != self.parallelism and self.failed > limit:
             return True
         if self.spec["template"]["spec"].get("restartPolicy") != "OnFailure":
             return False
-        restarts = sum(
+        restarts: int = sum(
             each.get("restartCount", 0)
             for pod in self.active
             for member in ("containerStatuses", "initContainerStatuses")
@@ -231,7 +231,8 @@ class State:
         if self.waits_for_failed:
             busy |= {indexes.of(pod) for pod in self.terminating}
         last = self.last_failed() if self.per_index is not None else {}
-        chosen, wait = [], 0.0
+        chosen: list[int] = []
+        wait = 0.0
         for index in range(self.completions):
             if len(chosen) == count:
                 break

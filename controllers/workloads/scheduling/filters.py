@@ -254,7 +254,7 @@ class Wish:
             if has:
                 asked = self.placed.requests.get(name) or _UNSAID[name]
                 shares.append(max(has - node.requested[name] - asked, 0) / has)
-        score = 100 * sum(shares) / len(shares) if shares else 0.0
+        score: float = 100 * sum(shares) / len(shares) if shares else 0.0
         if self.placed.owner:
             score -= 200 * node.owners[self.placed.owner] / (len(node.there) + 1)
         score += 2 * self._preferred(node)
