@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CONTROLLERS", "Workloads", "add"]
 
-CONTROLLERS: dict[str, str] = {}
+CONTROLLERS: dict[str, str] = {
+    "kubelet": "kubelet",
+}
 """Name → module of this package whose `add(cluster)` starts it, in the order they are added."""
 _SUFFIX = "-controller"
 
