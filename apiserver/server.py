@@ -135,6 +135,8 @@ class APIServer:
             self._install_workloads()
         await self._serve()
         await self._stack.enter_async_context(self.manager)
+        if self.options.workloads:
+            await self.settled()
         if self.options.definitions:
             from inkube.apiserver.root import manifests
 

@@ -1,21 +1,25 @@
 """Workloads on a server: what `controllers.workloads` needs of it. Imported only where wanted."""
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from inkube.apiserver.auth import tls
 from inkube.apiserver.auth.serviceaccounts import AUDIENCES, ISSUER, PREFIX
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.registry.modules import ModuleStrategy
 from inkube.apiserver.registry.registry import Registry
-from inkube.apiserver.registry.resources import Resources
+from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.apiserver.root.client import CONTROLLER, InProcessClient
 from inkube.apiserver.root.security import Security
 from inkube.apiserver.subresources.binding import Binder
 from inkube.controllers import workloads
 from inkube.controllers.client import Client
+from inkube.controllers.core.catalog import Kind
 from inkube.controllers.manager import Manager
 from inkube.controllers.workloads.cluster import Cluster, Outside
+from inkube.controllers.workloads.stages import kinds
+from inkube.schemas.meta import split_api_version
 
 Object = dict[str, Any]
 
@@ -69,7 +73,19 @@ def install(
         claims = _claims(account, secret, registry.identity)
         return guards.authenticator.accounts.issue(claims)
 
-    return workloads.add(manager, config, Outside(client_as, bind, issue_token, authority))
+    def find_kind(api_version: str, kind: str) -> Kind | None:
+        group, version = split_api_version(api_version)
+        found = resources.by_kind(group, kind)
+        served = found.served(version) if found is not None else None
+        if found is None or served is None:
+            return None
+        return Kind(served.gvr, kind, found.namespaced, frozenset(found.definition.verbs))
+
+    for module in kinds.modules():
+        make = partial(ModuleStrategy, module)
+        resources.install(Resource(module.definition, make, since=registry.store.revision))
+    outside = Outside(client_as, bind, issue_token, authority, find_kind)
+    return workloads.add(manager, config, outside)
 
 
 def _claims(account: Object, secret: Object, identity: Identity) -> Object:

@@ -43,6 +43,7 @@ CONTROLLERS: dict[str, str] = {
     "taint-eviction-controller": "machines.eviction.add",
     "pod-garbage-collector-controller": "machines.garbage.add",
     "kube-scheduler": "scheduler.add",
+    "kubelet": "kubelet.add",
 }
 """Name → function of a module of this package that starts it, in the order they are started."""
 _SUFFIX = "-controller"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from inkube.controllers.client import Client, Object
+from inkube.controllers.core.catalog import Kind
 from inkube.controllers.events import Recorder
 from inkube.controllers.informer import Index, Informer
 from inkube.controllers.manager import Manager
@@ -31,6 +32,8 @@ class Outside:
     """A token without end for a ServiceAccount, bound to a Secret."""
     authority: Callable[[], str]
     """The authority of the server's certificate, as PEM."""
+    find_kind: Callable[[str, str], Kind | None]
+    """(apiVersion, kind) → what serves it now."""
 
 
 class Usage(Protocol):

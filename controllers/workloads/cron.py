@@ -10,6 +10,8 @@ from datetime import datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import NamedTuple
 
+from inkube.schemas.golang import gotime
+
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _SHORT = {
@@ -75,7 +77,7 @@ class Schedule(NamedTuple):
 def parse(text: str) -> Schedule:
     """Read a schedule. Raises ValueError."""
     if text.startswith("@every "):
-        seconds = _seconds(text.removeprefix("@every "))
+        seconds = gotime.parse_duration(text.removeprefix("@every ")) / 10**9
         return Schedule(every=max(seconds // 1, 1.0))
     fields = _SHORT.get(text, text).lower().split()
     if len(fields) != len(_BOUNDS):
@@ -94,18 +96,6 @@ def parse(text: str) -> Schedule:
         any_day=_is_any(fields[2]),
         any_weekday=_is_any(fields[4]),
     )
-
-
-_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_DURATION = re.compile(r"(?:[0-9.]+(?:ns|us|µs|ms|s|m|h))+")
-
-
-def _seconds(text: str) -> float:
-    """A Go duration."""
-    if _DURATION.fullmatch(text) is None:
-        raise ValueError(f"failed to parse duration {text!r}")
-    parts = re.findall(r"([0-9.]+)(ns|us|µs|ms|s|m|h)", text)
-    return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
 def _is_any(field: str) -> bool:

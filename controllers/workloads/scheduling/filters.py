@@ -263,7 +263,7 @@ class Wish:
             and not matching.tolerates(self._tolerations, taint)
             for taint in node.taints
         )
-        return score - 300 * avoided
+        return float(score - 300 * avoided)
 
     def _preferred(self, node: Node) -> float:
         affinity = self.spec.get("affinity") or {}

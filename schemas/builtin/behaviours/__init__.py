@@ -16,6 +16,7 @@ _CORE: _Family = {
     "events": "events.CoreEvents",
     "limitranges": "limits.LimitRanges",
     "namespaces": "namespaces.Namespaces",
+    "nodes": "nodes.Nodes",
     "persistentvolumeclaims": "storagekinds.Claims",
     "persistentvolumes": "storagekinds.Volumes",
     "pods": "pods.Pods",

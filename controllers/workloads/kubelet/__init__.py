@@ -1,0 +1,17 @@
+"""The simulated kubelets: nodes that register and renew leases, pods whose life is data.
+
+`add` starts them for a cluster. Which nodes are theirs says `nodes`; what happens to pods and nodes
+say Stages (`workloads.stages`), or Python functions (`functions`); what stages cannot say stands
+here: leases, readiness gates, the end of containers before a pod goes.
+"""
+
+from inkube.controllers.workloads.cluster import Cluster
+
+__all__ = ["add"]
+
+
+def add(cluster: Cluster) -> None:
+    """Let the manager of the cluster run simulated kubelets."""
+    from inkube.controllers.workloads.kubelet.kubelets import Kubelets
+
+    Kubelets(cluster).add()
