@@ -8,14 +8,20 @@ from inkube.apiserver.handlers.verbs import Handlers
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.root.security import Security
+from inkube.apiserver.subresources.containers import PodStreams
 from inkube.apiserver.subresources.finalize import FinalizeHandler
+from inkube.apiserver.subresources.proxies import Proxies
 from inkube.apiserver.subresources.reviews import Reviews
 from inkube.apiserver.subresources.scale import ScaleHandler
 from inkube.apiserver.subresources.tokenrequests import TokenRequestHandler
 
 
 def table(
-    registry: Registry, handlers: Handlers, identity: Identity, guards: Security
+    registry: Registry,
+    handlers: Handlers,
+    identity: Identity,
+    guards: Security,
+    streams: PodStreams,
 ) -> dict[tuple[str, str, str], SubresourceHandler]:
     """(group, plural, subresource) → handler, as `app.Parts` has it."""
     reviews = Reviews(guards.authenticator, guards.authorizer, identity)
@@ -24,5 +30,7 @@ def table(
         ("*", "*", "scale"): ScaleHandler(registry, identity),
         ("", "namespaces", "finalize"): FinalizeHandler(handlers),
         ("", "serviceaccounts", "token"): tokens,
+        **streams.handlers(),
+        **Proxies(registry).handlers(),
         **reviews.handlers(),
     }
