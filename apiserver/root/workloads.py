@@ -5,12 +5,14 @@ from typing import Any
 
 from inkube.apiserver.auth import tls
 from inkube.apiserver.auth.serviceaccounts import AUDIENCES, ISSUER, PREFIX
+from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.modules import ModuleStrategy
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resource, Resources
-from inkube.apiserver.root.client import InProcessClient
+from inkube.apiserver.root.client import CONTROLLER, InProcessClient
 from inkube.apiserver.root.security import Security
+from inkube.apiserver.subresources.binding import Binder
 from inkube.controllers import workloads
 from inkube.controllers.client import Client
 from inkube.controllers.core.catalog import Kind
@@ -44,6 +46,24 @@ def install(
     def client_as(name: str) -> Client:
         return InProcessClient(registry, resources, manager=name)
 
+    binder = Binder(registry)
+
+    async def bind(pod: Object, node: str) -> None:
+        resource = resources.get("", "pods")
+        assert resource is not None, "pods are built in"
+        meta = pod["metadata"]
+        call = Call(
+            "create",
+            resource,
+            resource.storage,
+            meta["namespace"],
+            meta["name"],
+            "binding",
+            user=CONTROLLER,
+        )
+        names = {member: meta[member] for member in ("namespace", "name", "uid")}
+        await binder.bind(call, {"metadata": names, "target": {"kind": "Node", "name": node}})
+
     @cache
     def authority() -> str:
         found = guards.certificate
@@ -64,7 +84,7 @@ def install(
     for module in kinds.modules():
         make = partial(ModuleStrategy, module)
         resources.install(Resource(module.definition, make, since=registry.store.revision))
-    outside = Outside(client_as, issue_token, authority, find_kind)
+    outside = Outside(client_as, bind, issue_token, authority, find_kind)
     return workloads.add(manager, config, outside)
 
 

@@ -8,6 +8,7 @@ from inkube.apiserver.handlers.verbs import Handlers
 from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.root.security import Security
+from inkube.apiserver.subresources.binding import BindingHandler
 from inkube.apiserver.subresources.containers import PodStreams
 from inkube.apiserver.subresources.finalize import FinalizeHandler
 from inkube.apiserver.subresources.proxies import Proxies
@@ -28,6 +29,7 @@ def table(
     tokens = TokenRequestHandler(registry, guards.authenticator.accounts, identity)
     return {
         ("*", "*", "scale"): ScaleHandler(registry, identity),
+        ("", "pods", "binding"): BindingHandler(registry),
         ("", "namespaces", "finalize"): FinalizeHandler(handlers),
         ("", "serviceaccounts", "token"): tokens,
         **streams.handlers(),

@@ -20,9 +20,33 @@ if TYPE_CHECKING:
 __all__ = ["CONTROLLERS", "Workloads", "add"]
 
 CONTROLLERS: dict[str, str] = {
-    "kubelet": "kubelet",
+    "deployment-controller": "deployments.add",
+    "replicaset-controller": "replicasets.add",
+    "replicationcontroller-controller": "replicasets.add_old",
+    "statefulset-controller": "statefulsets.add",
+    "daemonset-controller": "daemonsets.add",
+    "job-controller": "jobs.controller.add",
+    "ttl-after-finished-controller": "jobs.expiry.add",
+    "cronjob-controller": "cronjobs.add",
+    "endpoints-controller": "services.endpoints.add",
+    "endpointslice-controller": "services.slices.add",
+    "endpointslice-mirroring-controller": "services.mirroring.add",
+    "disruption-controller": "disruption.add",
+    "horizontal-pod-autoscaler-controller": "autoscaler.add",
+    "persistentvolume-binder-controller": "volumes.binder.add",
+    "persistentvolumeclaim-protection-controller": "volumes.protection.add_claims",
+    "persistentvolume-protection-controller": "volumes.protection.add_volumes",
+    "ephemeral-volume-controller": "volumes.ephemeral.add",
+    "serviceaccount-controller": "accounts.namespaces.add_accounts",
+    "root-ca-certificate-publisher-controller": "accounts.namespaces.add_authority",
+    "serviceaccount-token-controller": "accounts.tokens.add",
+    "node-lifecycle-controller": "machines.lifecycle.add",
+    "taint-eviction-controller": "machines.eviction.add",
+    "pod-garbage-collector-controller": "machines.garbage.add",
+    "kube-scheduler": "scheduler.add",
+    "kubelet": "kubelet.add",
 }
-"""Name → module of this package whose `add(cluster)` starts it, in the order they are added."""
+"""Name → function of a module of this package that starts it, in the order they are started."""
 _SUFFIX = "-controller"
 
 
@@ -71,7 +95,8 @@ def add(manager: "Manager", config: Workloads, outside: "Outside") -> "Cluster":
     from inkube.controllers.workloads.cluster import Cluster
 
     cluster = Cluster(manager, config, outside)
-    for name, module in CONTROLLERS.items():
+    for name, place in CONTROLLERS.items():
         if config.runs(name):
-            import_module(f"{__name__}.{module}").add(cluster)
+            module, _, function = place.rpartition(".")
+            getattr(import_module(f"{__name__}.{module}"), function)(cluster)
     return cluster

@@ -4,7 +4,7 @@ Made once by `workloads.add`; `Outside` is what the composition root gives of th
 """
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -26,6 +26,8 @@ class Outside:
 
     client_as: Callable[[str], Client]
     """The in-process client whose writes are owned by that field manager."""
+    bind: Callable[[Object, str], Awaitable[None]]
+    """Puts a pod on the node of that name, as POST to its `binding` does."""
     issue_token: Callable[[Object, Object], str]
     """A token without end for a ServiceAccount, bound to a Secret."""
     authority: Callable[[], str]

@@ -7,11 +7,33 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 
 from inkube.controllers.client import Client, Object
+from inkube.controllers.informer import Key
+from inkube.controllers.manager import Reconcile, Result
 from inkube.schemas.meta import GVR
 from inkube.schemas.status import StatusError
 
 AT_MOST = 500
 """Pods that one reconcile creates or deletes at most (BurstReplicas)."""
+
+
+def is_ending(error: StatusError) -> bool:
+    """Whether something was refused because its namespace is going (HasStatusCause)."""
+    causes = (error.details or {}).get("causes") or ()
+    return any(cause.get("reason") == "NamespaceTerminating" for cause in causes)
+
+
+def patient(reconcile: Reconcile) -> Reconcile:
+    """A reconcile that gives up quietly where its namespace is going: nothing new comes there."""
+
+    async def attempt(key: Key) -> Result | None:
+        try:
+            return await reconcile(key)
+        except StatusError as error:
+            if is_ending(error):
+                return None
+            raise
+
+    return attempt
 
 
 async def in_batches(
