@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from inkube.apiserver.server import APIServer as APIServer
     from inkube.apiserver.server import Options as Options
     from inkube.controllers.workloads import Workloads as Workloads
+    from inkube.controllers.workloads.kubelet.functions import pod as pod
 
 __version__ = "0.1.0"
 
@@ -17,9 +18,10 @@ _HOMES = {
     "APIServer": "inkube.apiserver.server",
     "Options": "inkube.apiserver.server",
     "Workloads": "inkube.controllers.workloads",
+    "pod": "inkube.controllers.workloads.kubelet.functions",
 }
 
-__all__ = ["APIServer", "Options", "Workloads", "__version__"]
+__all__ = ["APIServer", "Options", "Workloads", "__version__", "pod"]
 
 
 def __getattr__(name: str) -> Any:

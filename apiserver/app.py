@@ -41,6 +41,8 @@ Endpoint = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamRe
 SubresourceHandler = Callable[[Exchange], Awaitable[web.StreamResponse]]
 SubresourceHandlers = Mapping[tuple[str, str, str], SubresourceHandler]
 _LONG = frozenset({"watch", "watchone"})
+_STREAMED = frozenset({"attach", "exec", "log", "portforward", "proxy"})
+"""Subresources that may take as long as they like (`--long-running-request-regexp`)."""
 _CREATE_ONLY = ("create",)
 _READS = frozenset({"GET", "HEAD"})
 WRITE_SECONDS = 60.0  # --request-timeout
@@ -109,8 +111,12 @@ class App:
         self, request: web.BaseRequest, info: RequestInfo, request_id: str
     ) -> web.StreamResponse:
         try:
-            with self._parts.guard.admit(request, long=info.verb in _LONG):
-                if request.method in _READS:
+            streamed = info.subresource in _STREAMED
+            with self._parts.guard.admit(request, long=streamed or info.verb in _LONG):
+                if streamed:
+                    self._parts.origins.check(request)  # browsers open WebSockets unasked
+                    response = await self._serve(request, info)
+                elif request.method in _READS:
                     response = await self._serve(request, info)
                 else:
                     response = await self._serve_write(request, info)
@@ -192,6 +198,8 @@ class App:
     ) -> Awaitable[web.StreamResponse]:
         if info.name:
             _check_name(info.name)
+        if info.subresource in _STREAMED:  # what they answer has a type of its own
+            return self._verb(Exchange(request, call, negotiation.PLAIN), info)
         accept = request.headers.get("Accept")
         form = negotiation.choose(accept, builtin=call.resource.builtin)
         if form.kind == "Table":

@@ -59,6 +59,7 @@ from inkube.storage.log import Log, MemoryLog
 from inkube.storage.store import Store
 
 if TYPE_CHECKING:
+    from inkube.apiserver.subresources.containers import Kubelet
     from inkube.apiserver.webhooks.caller import WebhookCaller
     from inkube.apiserver.webhooks.dispatcher import Dispatcher
     from inkube.controllers.environment import Environment
@@ -241,6 +242,7 @@ class APIServer:
         self._stack.push_async_callback(runner.cleanup)
         # before the runner waits for what is under way: watches would never end by themselves
         self._stack.callback(self.streams.close)
+        self._streaming = self._stack.enter_context(contextlib.ExitStack())
         context = self.security.context()
         site = web.TCPSite(runner, self.options.host, self.options.port, ssl_context=context)
         await site.start()
@@ -297,9 +299,19 @@ class APIServer:
         return OpenAPI(self.resources)
 
     def _subresources(self, handlers: Handlers) -> SubresourceHandlers:
-        from inkube.apiserver.subresources import table
+        from inkube.apiserver.subresources import containers, table
 
-        return table.table(self.registry, handlers, self.identity, self.security)
+        sessions = containers.Sessions()
+        self._streaming.callback(sessions.close)
+        streams = containers.PodStreams(
+            self.registry, self.security.authorizer, lambda: self._kubelet, sessions
+        )
+        return table.table(self.registry, handlers, self.identity, self.security, streams)
+
+    @property
+    def _kubelet(self) -> "Kubelet | None":
+        """Who answers for containers, where workloads live."""
+        return self.cluster.containers if self.options.workloads else None
 
     def kubeconfig(self) -> str:
         """A kubeconfig for this server, as YAML text."""

@@ -9,14 +9,20 @@ from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.root.security import Security
 from inkube.apiserver.subresources.binding import BindingHandler
+from inkube.apiserver.subresources.containers import PodStreams
 from inkube.apiserver.subresources.finalize import FinalizeHandler
+from inkube.apiserver.subresources.proxies import Proxies
 from inkube.apiserver.subresources.reviews import Reviews
 from inkube.apiserver.subresources.scale import ScaleHandler
 from inkube.apiserver.subresources.tokenrequests import TokenRequestHandler
 
 
 def table(
-    registry: Registry, handlers: Handlers, identity: Identity, guards: Security
+    registry: Registry,
+    handlers: Handlers,
+    identity: Identity,
+    guards: Security,
+    streams: PodStreams,
 ) -> dict[tuple[str, str, str], SubresourceHandler]:
     """(group, plural, subresource) → handler, as `app.Parts` has it."""
     reviews = Reviews(guards.authenticator, guards.authorizer, identity)
@@ -26,5 +32,7 @@ def table(
         ("", "pods", "binding"): BindingHandler(registry),
         ("", "namespaces", "finalize"): FinalizeHandler(handlers),
         ("", "serviceaccounts", "token"): tokens,
+        **streams.handlers(),
+        **Proxies(registry).handlers(),
         **reviews.handlers(),
     }

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from inkube.controllers.manager import Manager
     from inkube.controllers.workloads.cluster import Cluster, Outside
+    from inkube.controllers.workloads.kubelet.functions import PodFunction
 
 __all__ = ["CONTROLLERS", "Workloads", "add"]
 
@@ -57,6 +58,8 @@ class Workloads:
     """Simulated nodes `kube-node-1` … that are there from the start."""
     stages: Sequence[Path | str | Mapping[str, Any]] = ()
     """Stages beside the built-in ones: names of built-in sets, files, folders, or objects."""
+    pods: Sequence["PodFunction"] = ()
+    """Python functions that containers run, by their image: see `inkube.pod`."""
     controllers: frozenset[str] | set[str] | None = None
     """Names of the controllers that run, `-controller` may be left out; None: all of them."""
     metrics: bool = True

@@ -6,7 +6,7 @@ Made once by `workloads.add`; `Outside` is what the composition root gives of th
 import random
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from inkube.controllers.client import Client, Object
 from inkube.controllers.core.catalog import Kind
@@ -55,6 +55,8 @@ class Cluster:
         self.random = random.Random(config.seed)  # noqa: S311 # jitter needs no secrecy
         self.usage: Usage | None = None
         """Set by the simulated kubelets when metrics are served."""
+        self.containers: Any = None
+        """Who answers for logs and commands (`kubelet.containers.Containers`), set by kubelets."""
         self.is_looked_after: Callable[[Object], bool] = lambda node: False
         """Whether a simulated kubelet cares for a node, so that its lease needs no look."""
         self._clients: dict[str, Client] = {}

@@ -13,6 +13,8 @@ from inkube.controllers.workloads import pods
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
 from inkube.controllers.workloads.kubelet import readiness, restarts
 from inkube.controllers.workloads.kubelet.addresses import FIRST_NODE, Addresses
+from inkube.controllers.workloads.kubelet.containers import Containers
+from inkube.controllers.workloads.kubelet.functions import Functions
 from inkube.controllers.workloads.kubelet.leases import Leases
 from inkube.controllers.workloads.stages import engine, functions, sets
 from inkube.controllers.workloads.stages.native import Natives
@@ -34,11 +36,17 @@ class Kubelets:
         self._client = cluster.client(NAME)
         self.addresses = Addresses()
         self._first = sets.wanted(cluster.config.stages)
+        self._natives = Natives(cluster.clock, self.addresses)
+        self.functions = Functions(
+            cluster, cluster.config.pods, self.manages_pod, self._natives.by_name["pod-ready"]
+        )
 
     def add(self) -> None:
         """Let the manager run them."""
         cluster, clock = self._cluster, self._cluster.clock
         cluster.is_looked_after = self.manages
+        cluster.containers = Containers(cluster, self.manages_pod, self.functions)
+        self.functions.add()
         cluster.informer(PODS).subscribe(self.addresses.hear_pod)
         cluster.informer(NODES).subscribe(self.addresses.hear_node)
         Leases(cluster, self.manages).add()
@@ -50,7 +58,7 @@ class Kubelets:
             client=self._client,
             events=cluster.recorder(NAME, NAME),
             functions=functions.helpers(clock, self.addresses),
-            natives=Natives(clock, self.addresses),
+            natives=self._natives,
             builtin={obj["metadata"]["name"]: obj["spec"] for obj in sets.builtin("fast")},
             find=cluster.outside.find_kind,
             lives={("v1", "Pod"): _Pods(self), ("v1", "Node"): _Nodes(self)},
@@ -114,7 +122,7 @@ class _Pods(engine.Everything):
         self._kubelets = kubelets
 
     def handles(self, obj: Object) -> bool:
-        return self._kubelets.manages_pod(obj)
+        return self._kubelets.manages_pod(obj) and not self._kubelets.functions.matches(obj)
 
     def watches(self) -> tuple[Watch, ...]:
         return (Watch(NODES, keys=self._of_node),)
