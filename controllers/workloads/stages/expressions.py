@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from inkube.controllers.workloads.stages import jq
-from inkube.schemas.remembered import remembered
+from inkube.schemas import caches
 
 Object = dict[str, Any]
 Outputs = Callable[[Object], list[Any]]
@@ -28,7 +28,7 @@ def of_jq(text: str) -> Outputs:
         raise ExpressionError(str(error)) from error
 
 
-@remembered(256)
+@caches.of_texts(256)
 def of_cel(text: str) -> Outputs:
     """The one output of a CEL expression over `self`. Raises ExpressionError."""
     from inkube.schemas import cel  # the engine is loaded for whoever uses it

@@ -5,8 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from inkube.schemas import documents
-from inkube.schemas.golang import bodies
+from inkube.schemas import bodies, documents
 from inkube.schemas.golang.unmarshal import DecodeError
 
 Object = dict[str, Any]

@@ -4,14 +4,13 @@ Follows pkg/apis/batch/v1/defaults.go, pkg/apis/batch/validation and pkg/registr
 """
 
 import re
-from typing import Any
 
-from inkube.schemas import fielderrors
+from inkube.schemas import fielderrors, selectors
 from inkube.schemas.builtin.behaviours import checks, poddefaults, podvalidation
 from inkube.schemas.builtin.behaviours.base import Behaviour, same
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _UID_LABEL = "batch.kubernetes.io/controller-uid"
 _COUNTS = (
     "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit",
@@ -80,7 +79,7 @@ class Jobs(Behaviour):
             return errors
         errors += checks.label_selector(spec["selector"], "spec.selector")
         labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
-        if not checks.selects(spec["selector"], labels):
+        if not selectors.selects(spec["selector"], labels):
             why = "`selector` does not match template `labels`"
             errors.append(fielderrors.invalid("spec.template.metadata.labels", labels, why))
         return errors
@@ -142,7 +141,7 @@ def _failure_policy(spec: Object, path: str) -> list[FieldError]:
         errors.append(fielderrors.too_many(f"{path}.rules", len(rules), _MAX_RULES))
     pod = (spec.get("template") or {}).get("spec") or {}
     names = {
-        container.get("name")
+        container.get("name", "")
         for member in ("containers", "initContainers")
         for container in pod.get(member) or ()
     }
@@ -151,7 +150,7 @@ def _failure_policy(spec: Object, path: str) -> list[FieldError]:
     return errors
 
 
-def _rule(spec: Object, rule: Object, names: set[Any], path: str) -> list[FieldError]:
+def _rule(spec: Object, rule: Object, names: set[str], path: str) -> list[FieldError]:
     action, codes, conditions = (
         rule.get(member) for member in ("action", "onExitCodes", "onPodConditions")
     )
@@ -174,7 +173,7 @@ def _rule(spec: Object, rule: Object, names: set[Any], path: str) -> list[FieldE
     return errors
 
 
-def _exit_codes(codes: Object, names: set[Any], path: str) -> list[FieldError]:
+def _exit_codes(codes: Object, names: set[str], path: str) -> list[FieldError]:
     operator, values = codes.get("operator", ""), codes.get("values") or []
     errors = checks.one_of(operator, f"{path}.operator", ("In", "NotIn"))
     name = codes.get("containerName")
