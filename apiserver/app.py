@@ -63,7 +63,7 @@ class Parts(NamedTuple):
     """Exact paths that are no resources, such as `/healthz`; a key ending in `/` is a prefix."""
     subresources: Callable[[], SubresourceHandlers]
     """(group, plural, subresource) → handler; group and plural may be `*`. Subresource "" answers
-    the creates of a kind that stores nothing."""
+    for a kind that stores nothing."""
     on_request: Callable[[RequestRecord], None] | None = None
 
 
@@ -221,7 +221,8 @@ class App:
         handler = self._parts.handlers.by_verb.get(call.verb)
         if handler is None or not _allowed(info, call):
             raise method_not_allowed(call)
-        if call.verb == "create" and call.resource.builtin:
+        if call.verb == "create" or "watch" not in call.resource.definition.verbs:
+            # what stores nothing cannot be watched
             virtual = self._parts.subresources().get(
                 (call.resource.group, call.resource.plural, "")
             )

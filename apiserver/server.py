@@ -306,7 +306,14 @@ class APIServer:
         streams = containers.PodStreams(
             self.registry, self.security.authorizer, lambda: self._kubelet, sessions
         )
-        return table.table(self.registry, handlers, self.identity, self.security, streams)
+        return table.table(
+            self.registry,
+            handlers,
+            self.identity,
+            self.security,
+            streams,
+            lambda: self.cluster.usage if self.options.workloads else None,
+        )
 
     @property
     def _kubelet(self) -> "Kubelet | None":

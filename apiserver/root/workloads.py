@@ -10,6 +10,7 @@ from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.modules import ModuleStrategy
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resource, Resources
+from inkube.apiserver.registry.strategy import Strategy
 from inkube.apiserver.root.client import CONTROLLER, InProcessClient
 from inkube.apiserver.root.security import Security
 from inkube.apiserver.subresources.binding import Binder
@@ -81,10 +82,16 @@ def install(
             return None
         return Kind(served.gvr, kind, found.namespaced, frozenset(found.definition.verbs))
 
+    def serve_metrics() -> None:
+        from inkube.apiserver.subresources import metrics
+
+        for definition in metrics.DEFINITIONS:
+            resources.install(Resource(definition, Strategy))
+
     for module in kinds.modules():
         make = partial(ModuleStrategy, module)
         resources.install(Resource(module.definition, make, since=registry.store.revision))
-    outside = Outside(client_as, bind, issue_token, authority, find_kind)
+    outside = Outside(client_as, bind, issue_token, authority, find_kind, serve_metrics)
     return workloads.add(manager, config, outside)
 
 

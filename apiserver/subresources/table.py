@@ -3,6 +3,8 @@
 A part of the composition root that `server` imports at the first request for one of them.
 """
 
+from collections.abc import Callable
+
 from inkube.apiserver.app import SubresourceHandler
 from inkube.apiserver.handlers.verbs import Handlers
 from inkube.apiserver.registry.identity import Identity
@@ -11,6 +13,7 @@ from inkube.apiserver.root.security import Security
 from inkube.apiserver.subresources.binding import BindingHandler
 from inkube.apiserver.subresources.containers import PodStreams
 from inkube.apiserver.subresources.finalize import FinalizeHandler
+from inkube.apiserver.subresources.metrics import Metrics, Usage
 from inkube.apiserver.subresources.proxies import Proxies
 from inkube.apiserver.subresources.reviews import Reviews
 from inkube.apiserver.subresources.scale import ScaleHandler
@@ -23,6 +26,7 @@ def table(
     identity: Identity,
     guards: Security,
     streams: PodStreams,
+    usage: Callable[[], Usage | None],
 ) -> dict[tuple[str, str, str], SubresourceHandler]:
     """(group, plural, subresource) → handler, as `app.Parts` has it."""
     reviews = Reviews(guards.authenticator, guards.authorizer, identity)
@@ -34,5 +38,6 @@ def table(
         ("", "serviceaccounts", "token"): tokens,
         **streams.handlers(),
         **Proxies(registry).handlers(),
+        **Metrics(registry, usage, identity.now).handlers(),
         **reviews.handlers(),
     }
