@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from inkube.controllers.client import Client, Object
 from inkube.schemas import meta
 from inkube.schemas.clock import Clock
-from inkube.schemas.status import StatusError
+from inkube.schemas.status import Reason, StatusError
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +84,12 @@ class Recorder:
         try:
             if count > 1 and await self._repeat(event, count):
                 return
-            await self._client.create(event)
+            try:
+                await self._client.create(event)
+            except StatusError as error:  # told twice at the same time
+                if error.reason != Reason.ALREADY_EXISTS:
+                    raise
+                await self._repeat(event, count)
         except StatusError as error:
             level = logging.DEBUG if error.code == 403 else logging.WARNING  # a namespace that goes
             logger.log(level, "the event %s could not be written: %s", reason, error.message)

@@ -1,18 +1,13 @@
-"""Lists: ListOptions and their validation, selectors, pages at one revision.
-
-Follows apimachinery/pkg/apis/meta/internalversion/validation and apiserver/pkg/storage/cacher.
-"""
+"""Lists: ListOptions, selectors, pages at one revision. Follows apiserver/pkg/storage/cacher."""
 
 from bisect import bisect_right
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from inkube.apiserver.http.options import Query, parse_int, truthy
 from inkube.apiserver.registry import continuation
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.registry import Registry
-from inkube.schemas import fielderrors, selectors, status
-from inkube.schemas.fielderrors import FieldError
+from inkube.schemas import selectors, status
 from inkube.schemas.golang import strconv
 from inkube.schemas.golang.gotext import quote
 from inkube.storage import errors as storage_errors
@@ -60,92 +55,12 @@ class Page(NamedTuple):
     def metadata(self, call: Call) -> Object:
         """ListMeta; custom resources carry an empty continue, built-in kinds do not."""
         meta: Object = {}
-        if self.token or not call.resource.builtin:
+        if self.token or call.resource.voice.tells_empty_continue:
             meta["continue"] = self.token
         if self.remaining is not None:
             meta["remainingItemCount"] = self.remaining
         meta["resourceVersion"] = str(self.revision)
         return meta
-
-
-def read_options(query: Query, call: Call) -> ListOptions:
-    """The options of a list, watch or deletecollection. Raises StatusError 400 or 422."""
-    if not query:
-        return NO_OPTIONS
-    timeout = query.get("timeoutSeconds")
-    initial = query.get("sendInitialEvents")
-    options = ListOptions(
-        labels=query.get("labelSelector", ""),
-        fields=query.get("fieldSelector", ""),
-        limit=parse_int(query.get("limit") or "0"),
-        token=query.get("continue", ""),
-        resource_version=query.get("resourceVersion", ""),
-        match=query.get("resourceVersionMatch", ""),
-        watch=truthy(query.get("watch")),
-        bookmarks=truthy(query.get("allowWatchBookmarks")),
-        timeout=parse_int(timeout) if timeout else None,
-        initial_events=truthy(initial) if initial else None,
-    )
-    errors = _problems(options, call.verb == "watch")
-    if errors:
-        raise status.invalid("meta.k8s.io", "ListOptions", "", errors)
-    return options
-
-
-def _problems(options: ListOptions, watching: bool) -> list[FieldError]:
-    field = "resourceVersionMatch"
-    match = options.match
-    if watching:
-        return _watch_problems(options)
-    errors = []
-    if options.initial_events is not None:
-        errors.append(
-            fielderrors.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
-        )
-    if not match:
-        return errors
-    if match not in ("Exact", "NotOlderThan"):
-        errors.append(fielderrors.not_supported(field, match, ["Exact", "NotOlderThan", ""]))
-        return errors
-    if options.token:
-        errors.append(
-            fielderrors.forbidden(field, f"{field} is forbidden when continue is provided")
-        )
-    if not options.resource_version:
-        errors.append(
-            fielderrors.forbidden(field, f"{field} is forbidden unless resourceVersion is provided")
-        )
-    if match == "Exact" and options.resource_version == "0":
-        errors.append(
-            fielderrors.forbidden(field, f'{field} "exact" is forbidden for resourceVersion "0"')
-        )
-    return errors
-
-
-def _watch_problems(options: ListOptions) -> list[FieldError]:
-    field = "resourceVersionMatch"
-    errors = []
-    if options.token:
-        errors.append(
-            fielderrors.forbidden(field, f"{field} is forbidden when continue is provided")
-        )
-    if options.initial_events is None:
-        if options.match:
-            errors.append(
-                fielderrors.forbidden(
-                    field, f"{field} is forbidden for watch unless sendInitialEvents is provided"
-                )
-            )
-        return errors
-    if options.match != "NotOlderThan":
-        errors.append(
-            fielderrors.forbidden(
-                field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-            )
-        )
-        if options.match:
-            errors.append(fielderrors.not_supported(field, options.match, ["NotOlderThan"]))
-    return errors
 
 
 def matcher(call: Call, options: ListOptions) -> Matcher | None:
@@ -182,7 +97,7 @@ async def find(registry: Registry, call: Call, options: ListOptions) -> Page:
     else:
         entries = store.list(call.resource.key(call.namespace, ""))
     revision = store.revision
-    await registry.ready(call, *entries)
+    entries = await registry.shown(call, entries)
     return Page(selected(call, entries, matches), revision)
 
 
@@ -200,10 +115,10 @@ async def _page(
     start = bisect_right(entries, prefix + after, key=_key_of) if after else 0
     left = entries[start:] if start else entries
     asked = left[: options.limit] if options.limit > 0 and matches is None else left
-    await registry.ready(call, *asked)
+    asked = await registry.shown(call, asked)
     if options.limit <= 0:
-        return Page(selected(call, left, matches), revision)
-    shown, seen = _first(call, left, matches, options.limit)
+        return Page(selected(call, asked, matches), revision)
+    shown, seen = _first(call, asked, matches, options.limit)
     if seen == len(left):
         return Page(shown, revision)
     token = continuation.encode(shown[-1].key.removeprefix(prefix), revision)
@@ -234,7 +149,7 @@ def _first(
         return entries[:limit], min(limit, len(entries))
     found: list[Entry] = []
     for seen, entry in enumerate(entries, 1):
-        if matches(call.resource.view(entry, call.served)):
+        if matches(call.view(entry)):
             found.append(entry)
             if len(found) == limit:
                 return found, seen
@@ -257,7 +172,7 @@ def selected(call: Call, entries: list[Entry], matches: Matcher | None) -> list[
     """Those that match."""
     if matches is None:
         return entries
-    return [entry for entry in entries if matches(call.resource.view(entry, call.served))]
+    return [entry for entry in entries if matches(call.view(entry))]
 
 
 def _version(text: str) -> int:
@@ -275,9 +190,8 @@ def check_known(wanted: int, newest: int) -> None:
         raise too_large(wanted, newest)
 
 
-def check_read(query: Query, registry: Registry) -> None:
-    """The version a read of one object asks for. Raises StatusError 500 or 504."""
-    version = query.get("resourceVersion", "")
+def check_read(version: str, registry: Registry) -> None:
+    """The resourceVersion a read of one object asks for. Raises StatusError 500 or 504."""
     if version not in ("", "0"):
         check_known(known_version(version), registry.store.revision)
 

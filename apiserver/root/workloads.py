@@ -5,12 +5,11 @@ from typing import Any
 
 from inkube.apiserver.auth import tls
 from inkube.apiserver.auth.serviceaccounts import AUDIENCES, ISSUER, PREFIX
+from inkube.apiserver.registry.behaviours import Behaviour, Custom
 from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.identity import Identity
-from inkube.apiserver.registry.modules import ModuleStrategy
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resource, Resources
-from inkube.apiserver.registry.strategy import Strategy
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.root.client import CONTROLLER, InProcessClient
 from inkube.apiserver.root.security import Security
 from inkube.apiserver.subresources.binding import Binder
@@ -71,7 +70,7 @@ def install(
         return (found.authority if found is not None else tls.make().authority).decode()
 
     def issue_token(account: Object, secret: Object) -> str:
-        claims = _claims(account, secret, registry.identity)
+        claims = _claims(account, secret, registry.stamps)
         return guards.authenticator.accounts.issue(claims)
 
     def find_kind(api_version: str, kind: str) -> Kind | None:
@@ -86,25 +85,25 @@ def install(
         from inkube.apiserver.subresources import metrics
 
         for definition in metrics.DEFINITIONS:
-            resources.install(Resource(definition, Strategy))
+            resources.install(Resource(definition, Behaviour))
 
     for module in kinds.modules():
-        make = partial(ModuleStrategy, module)
+        make = partial(Custom, module.validate)
         resources.install(Resource(module.definition, make, since=registry.store.revision))
     outside = Outside(client_as, bind, issue_token, authority, find_kind, serve_metrics)
     return workloads.add(manager, config, outside)
 
 
-def _claims(account: Object, secret: Object, identity: Identity) -> Object:
+def _claims(account: Object, secret: Object, stamps: Stamps) -> Object:
     """A token bound to a Secret lives as long as that does; it is dated to end in a century."""
-    now = int(identity.now().timestamp())
+    now = int(stamps.now().timestamp())
     own, namespace = account["metadata"], account["metadata"]["namespace"]
     return {
         "aud": list(AUDIENCES),
         "exp": now + _CENTURY,
         "iat": now,
         "iss": ISSUER,
-        "jti": identity.uid(),
+        "jti": stamps.uid(),
         "kubernetes.io": {
             "namespace": namespace,
             "secret": {name: secret["metadata"][name] for name in ("name", "uid")},

@@ -74,7 +74,7 @@ class Binder:
                 meta[member] = {**(meta.get(member) or {}), **binding["metadata"][member]}
         told = pod["status"]
         told.pop("nominatedNodeName", None)
-        _schedule(told, self._registry.identity.timestamp())
+        _schedule(told, self._registry.stamps.timestamp())
 
 
 def _node(call: Call, binding: Object) -> str:
@@ -119,8 +119,7 @@ class BindingHandler:
         """Answer one request. Raises StatusError 405 for any verb but create."""
         call = exchange.call
         if call.verb != "create":
-            message = "the server does not allow this method on the requested resource"
-            raise status.method_not_allowed(message, {})
+            raise status.method_not_allowed()
         call.options, warnings = read_write_options(exchange.query, "CreateOptions")
         for warning in warnings:
             call.warn(warning)

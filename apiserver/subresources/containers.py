@@ -273,8 +273,7 @@ class PodStreams:
 
 
 def _not_allowed() -> status.StatusError:
-    message = "the server does not allow this method on the requested resource"
-    return status.method_not_allowed(message, {})
+    return status.method_not_allowed()
 
 
 def _container(pod: Object, name: str, wanted: str) -> str:

@@ -5,11 +5,11 @@ A part of the composition root that `server` imports at the first request for on
 
 from collections.abc import Callable
 
-from inkube.apiserver.app import SubresourceHandler
-from inkube.apiserver.handlers.verbs import Handlers
-from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.auth.authenticators import Authenticator
+from inkube.apiserver.auth.authorizer import Authorizer
+from inkube.apiserver.handlers.verbs import Handler, Handlers
 from inkube.apiserver.registry.registry import Registry
-from inkube.apiserver.root.security import Security
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.subresources.binding import BindingHandler
 from inkube.apiserver.subresources.containers import PodStreams
 from inkube.apiserver.subresources.finalize import FinalizeHandler
@@ -23,21 +23,23 @@ from inkube.apiserver.subresources.tokenrequests import TokenRequestHandler
 def table(
     registry: Registry,
     handlers: Handlers,
-    identity: Identity,
-    guards: Security,
+    *,
+    stamps: Stamps,
+    authenticator: Authenticator,
+    authorizer: Authorizer,
     streams: PodStreams,
     usage: Callable[[], Usage | None],
-) -> dict[tuple[str, str, str], SubresourceHandler]:
+) -> dict[tuple[str, str, str], Handler]:
     """(group, plural, subresource) → handler, as `app.Parts` has it."""
-    reviews = Reviews(guards.authenticator, guards.authorizer, identity)
-    tokens = TokenRequestHandler(registry, guards.authenticator.accounts, identity)
+    reviews = Reviews(authenticator, authorizer, stamps)
+    tokens = TokenRequestHandler(registry, authenticator.accounts, stamps)
     return {
-        ("*", "*", "scale"): ScaleHandler(registry, identity),
+        ("*", "*", "scale"): ScaleHandler(registry, stamps),
         ("", "pods", "binding"): BindingHandler(registry),
         ("", "namespaces", "finalize"): FinalizeHandler(handlers),
         ("", "serviceaccounts", "token"): tokens,
         **streams.handlers(),
         **Proxies(registry).handlers(),
-        **Metrics(registry, usage, identity.now).handlers(),
+        **Metrics(registry, usage, stamps.now).handlers(),
         **reviews.handlers(),
     }

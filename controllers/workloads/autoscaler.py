@@ -14,7 +14,7 @@ from inkube.controllers.manager import Controller, Result, Watch
 from inkube.controllers.workloads import pods, templates, writes
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.scheduling.nodes import amount
-from inkube.schemas.builtin.behaviours import checks
+from inkube.schemas import selectors
 from inkube.schemas.meta import format_time, split_api_version
 from inkube.schemas.status import StatusError
 
@@ -189,7 +189,7 @@ class Autoscaler:
         found = [
             pod
             for pod in self._pods.items(owner["metadata"]["namespace"])
-            if checks.selects(selector, pod["metadata"].get("labels") or {})
+            if selectors.selects(selector, pod["metadata"].get("labels") or {})
         ]
         proposals, failures = [], []
         for metric in owner["spec"].get("metrics") or ():

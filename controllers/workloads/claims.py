@@ -3,12 +3,14 @@
 Follows pkg/controller/controller_ref_manager.go.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from inkube.controllers.client import Client, Object
 from inkube.controllers.workloads import templates
-from inkube.schemas.builtin.behaviours import checks
+from inkube.schemas import selectors
 from inkube.schemas.status import StatusError
+
+Labels = dict[str, str]
 
 
 def controller_of(obj: Object) -> Object | None:
@@ -18,6 +20,14 @@ def controller_of(obj: Object) -> Object | None:
             found: Object = reference
             return found
     return None
+
+
+def matcher(selector: Object) -> Callable[[Labels], bool]:
+    """The selector as a function of labels: most only name labels, and thousands are asked."""
+    if selector.get("matchExpressions"):
+        return lambda labels: selectors.selects(selector, labels)
+    wanted = (selector.get("matchLabels") or {}).items()
+    return lambda labels: wanted <= labels.items()
 
 
 def is_controlled_by(obj: Object, owner: Object) -> bool:
@@ -40,13 +50,14 @@ class Claims:
         """What is the owner's; strays that fit are adopted, what no longer fits is released."""
         kept = []
         may_adopt: bool | None = None
-        leaving = "deletionTimestamp" in owner["metadata"]
+        uid, leaving = owner["metadata"]["uid"], "deletionTimestamp" in owner["metadata"]
+        selects = matcher(selector)
         for obj in candidates:
             meta = obj["metadata"]
-            fits = checks.selects(selector, meta.get("labels") or {})
+            fits = selects(meta.get("labels") or {})
             reference = controller_of(obj)
             if reference is not None:
-                if reference["uid"] != owner["metadata"]["uid"]:
+                if reference["uid"] != uid:
                     continue
                 if fits:
                     kept.append(obj)

@@ -13,7 +13,7 @@ from inkube.controllers.core.catalog import Kind
 from inkube.controllers.events import Recorder
 from inkube.controllers.informer import Index, Informer
 from inkube.controllers.manager import Manager
-from inkube.controllers.workloads import Workloads
+from inkube.controllers.workloads.configuration import Workloads
 
 PODS = "v1/pods"
 NODES = "v1/nodes"

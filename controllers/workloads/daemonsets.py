@@ -16,7 +16,7 @@ from inkube.controllers.workloads.revisions import HASH, Revisions
 from inkube.controllers.workloads.rollouts import scaled_value
 from inkube.controllers.workloads.scheduling import matching
 from inkube.controllers.workqueue import Backoff
-from inkube.schemas.builtin.behaviours import checks
+from inkube.schemas import selectors
 from inkube.schemas.status import StatusError
 
 NAME = "daemonset-controller"
@@ -112,7 +112,7 @@ class DaemonSetController:
             return
         labels = new["metadata"].get("labels") or {}
         for owner in self._sets.items(namespace) if labels else ():
-            if checks.selects(owner["spec"]["selector"], labels):
+            if selectors.selects(owner["spec"]["selector"], labels):
                 yield Key.of(owner)
 
     def of_node(self, change: Change) -> Iterator[Key]:

@@ -13,7 +13,7 @@ from inkube.controllers.workloads import pods, writes
 from inkube.controllers.workloads.claims import controller_of
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.rollouts import scaled_value
-from inkube.schemas.builtin.behaviours import checks
+from inkube.schemas import selectors
 from inkube.schemas.golang import gotext
 from inkube.schemas.meta import format_time, split_api_version
 from inkube.schemas.selectors import format_selector
@@ -211,7 +211,7 @@ def _selects(budget: Object, pod: Object) -> bool:
     selector = (budget.get("spec") or {}).get("selector")
     if selector is None or budget["metadata"]["namespace"] != pod["metadata"]["namespace"]:
         return False
-    return checks.selects(selector, pod["metadata"].get("labels") or {})
+    return selectors.selects(selector, pod["metadata"].get("labels") or {})
 
 
 def add(cluster: Cluster) -> None:

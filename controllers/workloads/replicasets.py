@@ -14,7 +14,7 @@ from inkube.controllers.workloads import pods, templates, writes
 from inkube.controllers.workloads.claims import Claims, controller_of
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workqueue import Backoff
-from inkube.schemas.builtin.behaviours import checks
+from inkube.schemas import selectors
 from inkube.schemas.meta import format_time
 from inkube.schemas.status import StatusError
 
@@ -75,7 +75,7 @@ class ReplicaController:
             return
         labels = new["metadata"].get("labels") or {}
         for owner in self._sets.items(new["metadata"]["namespace"]) if labels else ():
-            if checks.selects(self.selector(owner), labels):
+            if selectors.selects(self.selector(owner), labels):
                 yield Key.of(owner)
 
     def of_quota(self, change: Change) -> Iterable[Key]:
@@ -91,6 +91,7 @@ class ReplicaController:
             return None
         mine = await self._claimed(owner)
         active = [pod for pod in mine if pods.is_active(pod)]
+        going = [pod for pod in mine if pods.is_deleting(pod)]
         failure = None
         if not pods.is_deleting(owner):
             active, failure = await self._manage(owner, active)
@@ -100,7 +101,7 @@ class ReplicaController:
         else:
             wait = 0.0
             self._refused.pop(key, None)
-        terminating = sum(map(pods.is_terminating, mine))
+        terminating = sum(map(pods.is_terminating, going))
         status, next_available = self._status(owner, active, terminating, failure)
         written = await writes.write_status(self._client, owner, status)
         if written is not None and written is not owner:
@@ -185,9 +186,8 @@ class ReplicaController:
         before: Object = owner.get("status") or {}
         tally = pods.Tally(active, owner["spec"].get("minReadySeconds") or 0, self._clock.now())
         labels = (owner["spec"]["template"].get("metadata") or {}).get("labels") or {}
-        full = sum(
-            labels.items() <= (pod["metadata"].get("labels") or {}).items() for pod in active
-        )
+        wanted = labels.items()
+        full = sum(wanted <= (pod["metadata"].get("labels") or {}).items() for pod in active)
         status: Object = {"replicas": len(active)}
         counts = (
             ("fullyLabeledReplicas", full),

@@ -17,7 +17,7 @@ from inkube.controllers.workloads.scheduling import filters, preemption
 from inkube.controllers.workloads.scheduling.nodes import Nodes, Placed
 from inkube.controllers.workloads.scheduling.preemption import Victims
 from inkube.controllers.workloads.scheduling.volumes import Volumes
-from inkube.schemas.builtin.behaviours import checks
+from inkube.schemas import selectors
 from inkube.schemas.meta import format_time
 from inkube.schemas.status import StatusError
 
@@ -256,7 +256,7 @@ class Scheduler:
         return [
             (budget["metadata"]["uid"], (budget.get("status") or {}).get("disruptionsAllowed") or 0)
             for budget in self._budgets.items(pod["metadata"]["namespace"])
-            if checks.selects((budget.get("spec") or {}).get("selector") or {}, labels)
+            if selectors.selects((budget.get("spec") or {}).get("selector") or {}, labels)
         ]
 
 

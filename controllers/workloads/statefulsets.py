@@ -18,7 +18,7 @@ from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.revisions import HASH, OWN_HASH, Revisions
 from inkube.controllers.workloads.rollouts import scaled_value
 from inkube.controllers.workloads.volumes import CLAIMS
-from inkube.schemas.builtin.behaviours import checks
+from inkube.schemas import selectors
 from inkube.schemas.status import Reason, StatusError
 
 NAME = "statefulset-controller"
@@ -71,7 +71,7 @@ class StatefulSetController:
         if new is None or controller_of(new) is not None:
             return
         for owner in self._sets.items(namespace):
-            if _is_member(owner, new) and checks.selects(
+            if _is_member(owner, new) and selectors.selects(
                 owner["spec"]["selector"], new["metadata"].get("labels") or {}
             ):
                 yield Key.of(owner)

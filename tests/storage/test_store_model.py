@@ -223,7 +223,7 @@ def test_a_store_behaves_as_its_model(make_log: Any, examples: int, codec: Codec
 
     Machine.make_log = staticmethod(make_log)
     Machine.codec = codec
-    run_state_machine_as_test(  # type: ignore[no-untyped-call] # hypothesis leaves it untyped
+    run_state_machine_as_test(
         Machine,
         settings=settings(
             max_examples=examples,

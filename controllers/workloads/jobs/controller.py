@@ -15,7 +15,7 @@ from inkube.controllers.workloads.claims import Claims, controller_of
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.jobs import indexes, policies, state
 from inkube.controllers.workloads.jobs.state import FINAL, FINALIZER, Ending, State
-from inkube.schemas.builtin.behaviours import checks
+from inkube.schemas import selectors
 from inkube.schemas.meta import format_time
 from inkube.schemas.status import StatusError
 
@@ -54,7 +54,7 @@ class JobController:
         if controller_of(new) is None:
             labels = new["metadata"].get("labels") or {}
             for job in self._jobs.items(namespace) if labels else ():
-                if checks.selects(job["spec"].get("selector") or {}, labels):
+                if selectors.selects(job["spec"].get("selector") or {}, labels):
                     yield Key.of(job)
 
     def of_job(self, change: Change) -> Iterator[Key]:

@@ -30,17 +30,34 @@ class Query(Protocol):
     """What of a log is wanted (PodLogOptions)."""
 
     @property
-    def follow(self) -> bool: ...
+    def follow(self) -> bool:
+        """Whether to go on with what comes."""
+        ...
+
     @property
-    def timestamps(self) -> bool: ...
+    def timestamps(self) -> bool:
+        """Whether each line begins with its time."""
+        ...
+
     @property
-    def since_seconds(self) -> int | None: ...
+    def since_seconds(self) -> int | None:
+        """Only lines of so many last seconds."""
+        ...
+
     @property
-    def since_time(self) -> str: ...
+    def since_time(self) -> str:
+        """Only lines since that time; "" means all."""
+        ...
+
     @property
-    def tail_lines(self) -> int | None: ...
+    def tail_lines(self) -> int | None:
+        """Only so many last lines."""
+        ...
+
     @property
-    def limit_bytes(self) -> int | None: ...
+    def limit_bytes(self) -> int | None:
+        """Only so many bytes."""
+        ...
 
 
 class LogBook:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from inkube.controllers.client import Object
 from inkube.controllers.workloads.scheduling import matching
 from inkube.controllers.workloads.scheduling.nodes import CPU, PODS, Node, Nodes, Placed
-from inkube.schemas.builtin.behaviours import checks
+from inkube.schemas import selectors
 
 _HARD = ("NoSchedule", "NoExecute")
 _UNSCHEDULABLE = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
@@ -174,7 +174,7 @@ class Wish:
         if each.namespace != self.placed.namespace or "deletionTimestamp" in each.pod["metadata"]:
             return False
         selector = constraint.get("labelSelector")
-        if selector is None or not checks.selects(selector, each.labels):
+        if selector is None or not selectors.selects(selector, each.labels):
             return False
         return all(
             key not in self.placed.labels or each.labels.get(key) == self.placed.labels[key]
@@ -232,7 +232,7 @@ class Wish:
     def _concerns(self, term: Object, holder: Placed, other: Placed) -> bool:
         """Whether a pod affinity term of `holder` names the other pod."""
         selector = term.get("labelSelector")
-        if selector is None or not checks.selects(selector, other.labels):
+        if selector is None or not selectors.selects(selector, other.labels):
             return False
         names = term.get("namespaces") or ()
         of_labels = term.get("namespaceSelector")
@@ -240,7 +240,7 @@ class Wish:
             return holder.namespace == other.namespace
         if other.namespace in names:
             return True
-        return of_labels is not None and checks.selects(
+        return of_labels is not None and selectors.selects(
             of_labels, self._namespaces(other.namespace)
         )
 

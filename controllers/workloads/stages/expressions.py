@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from inkube.controllers.workloads.stages import jq
-from inkube.schemas.remembered import remembered
+from inkube.schemas import caches
 
 Object = dict[str, Any]
 Outputs = Callable[[Object], list[Any]]
@@ -29,7 +29,7 @@ def of_jq(text: str) -> Outputs:
         raise ExpressionError(str(error)) from error
 
 
-@remembered(256)
+@caches.of_texts(256)
 def of_cel(text: str) -> Outputs:
     """The one output of a CEL expression over `self`. Raises ExpressionError."""
     from inkube.schemas import cel  # the engine is loaded for whoever uses it
@@ -56,7 +56,7 @@ _NAMES = (
 )
 
 
-@remembered(256)
+@caches.of_texts(256)
 def of_usage(text: str) -> Callable[[Mapping[str, Any]], float | None]:
     """An amount over `pod`, `node`, `container`, `rand` and `since`; None where it fails.
 

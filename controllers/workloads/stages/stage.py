@@ -18,9 +18,9 @@ from inkube.controllers.workloads.stages.templates import (
     Template,
     TemplateError,
 )
-from inkube.schemas import fielderrors
+from inkube.schemas import bodies, fielderrors
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang import bodies, gotime
+from inkube.schemas.golang import gotime, rfc3339
 from inkube.schemas.golang.unmarshal import DecodeError
 
 Object = dict[str, Any]
@@ -449,7 +449,7 @@ def _period(text: str, now: datetime) -> float | None:
     except ValueError:
         pass
     try:
-        moment = gotime.parse_rfc3339(text)
+        moment = rfc3339.nanoseconds(text)
     except ValueError:
         return None
     return moment / 1e9 - now.timestamp()

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from inkube.controllers.client import Object
 from inkube.controllers.workloads.scheduling import matching
-from inkube.schemas import quantity
-from inkube.schemas.builtin.behaviours import checks
+from inkube.schemas import quantity, selectors
 from inkube.schemas.quantity import Quantity
 
 BOUND_BY_US = "pv.kubernetes.io/bound-by-controller"
@@ -90,7 +89,7 @@ def best(claim: Object, volumes: Iterable[Object], node: Object | None = None) -
         if (volume.get("status") or {}).get("phase") != "Available":
             continue
         selector = claim["spec"].get("selector")
-        if selector and not checks.selects(selector, volume["metadata"].get("labels") or {}):
+        if selector and not selectors.selects(selector, volume["metadata"].get("labels") or {}):
             continue
         if node is not None and not may_be_on(volume, node):
             continue
