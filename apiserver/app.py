@@ -64,7 +64,7 @@ class Parts:
     """Exact paths that are no resources, such as `/healthz`; a key ending in `/` is a prefix."""
     subresources: Callable[[], Mapping[tuple[str, str, str], Handler]]
     """(group, plural, subresource) → handler; group and plural may be `*`. Subresource "" answers
-    the creates of a kind that stores nothing."""
+    for a kind that stores nothing."""
     on_request: Callable[[RequestRecord], None] | None = None
 
 
@@ -220,7 +220,7 @@ class App:
         handler = self._parts.handlers.by_verb.get(call.verb)
         if handler is None or not voice.allows(info.method, call.verb, call.name, verbs):
             raise voice.method_not_allowed(call.served.gvr, call.verb)
-        if call.verb == "create":
+        if call.verb == "create" or "watch" not in verbs:  # what stores nothing has no watch
             virtual = self._parts.subresources().get(
                 (call.resource.group, call.resource.plural, "")
             )

@@ -316,6 +316,7 @@ class APIServer:
             authenticator=guards.authenticator,
             authorizer=guards.authorizer,
             streams=streams,
+            usage=lambda: self.cluster.usage if self.options.workloads else None,
         )
 
     @property

@@ -5,7 +5,7 @@ from typing import Any
 
 from inkube.apiserver.auth import tls
 from inkube.apiserver.auth.serviceaccounts import AUDIENCES, ISSUER, PREFIX
-from inkube.apiserver.registry.behaviours import Custom
+from inkube.apiserver.registry.behaviours import Behaviour, Custom
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resource, Resources
@@ -81,10 +81,16 @@ def install(
             return None
         return Kind(served.gvr, kind, found.namespaced, frozenset(found.definition.verbs))
 
+    def serve_metrics() -> None:
+        from inkube.apiserver.subresources import metrics
+
+        for definition in metrics.DEFINITIONS:
+            resources.install(Resource(definition, Behaviour))
+
     for module in kinds.modules():
         make = partial(Custom, module.validate)
         resources.install(Resource(module.definition, make, since=registry.store.revision))
-    outside = Outside(client_as, bind, issue_token, authority, find_kind)
+    outside = Outside(client_as, bind, issue_token, authority, find_kind, serve_metrics)
     return workloads.add(manager, config, outside)
 
 

@@ -3,6 +3,8 @@
 A part of the composition root that `server` imports at the first request for one of them.
 """
 
+from collections.abc import Callable
+
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.handlers.verbs import Handler, Handlers
@@ -11,6 +13,7 @@ from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.subresources.binding import BindingHandler
 from inkube.apiserver.subresources.containers import PodStreams
 from inkube.apiserver.subresources.finalize import FinalizeHandler
+from inkube.apiserver.subresources.metrics import Metrics, Usage
 from inkube.apiserver.subresources.proxies import Proxies
 from inkube.apiserver.subresources.reviews import Reviews
 from inkube.apiserver.subresources.scale import ScaleHandler
@@ -25,6 +28,7 @@ def table(
     authenticator: Authenticator,
     authorizer: Authorizer,
     streams: PodStreams,
+    usage: Callable[[], Usage | None],
 ) -> dict[tuple[str, str, str], Handler]:
     """(group, plural, subresource) → handler, as `app.Parts` has it."""
     reviews = Reviews(authenticator, authorizer, stamps)
@@ -36,5 +40,6 @@ def table(
         ("", "serviceaccounts", "token"): tokens,
         **streams.handlers(),
         **Proxies(registry).handlers(),
+        **Metrics(registry, usage, stamps.now).handlers(),
         **reviews.handlers(),
     }

@@ -34,6 +34,8 @@ class Outside:
     """The authority of the server's certificate, as PEM."""
     find_kind: Callable[[str, str], Kind | None]
     """(apiVersion, kind) → what serves it now."""
+    serve_metrics: Callable[[], None]
+    """Serves metrics.k8s.io from now on."""
 
 
 class Usage(Protocol):

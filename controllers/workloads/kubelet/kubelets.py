@@ -16,6 +16,7 @@ from inkube.controllers.workloads.kubelet.addresses import FIRST_NODE, Addresses
 from inkube.controllers.workloads.kubelet.containers import Containers
 from inkube.controllers.workloads.kubelet.functions import Functions
 from inkube.controllers.workloads.kubelet.leases import Leases
+from inkube.controllers.workloads.kubelet.usage import Usages
 from inkube.controllers.workloads.stages import engine, functions, sets
 from inkube.controllers.workloads.stages.native import Natives
 from inkube.schemas import meta
@@ -47,6 +48,8 @@ class Kubelets:
         cluster.is_looked_after = self.manages
         cluster.containers = Containers(cluster, self.manages_pod, self.functions)
         self.functions.add()
+        if cluster.config.metrics:
+            usages = Usages(cluster, lambda: self._measure(usages))
         cluster.informer(PODS).subscribe(self.addresses.hear_pod)
         cluster.informer(NODES).subscribe(self.addresses.hear_node)
         Leases(cluster, self.manages).add()
@@ -65,6 +68,11 @@ class Kubelets:
             seed=cluster.config.seed,
         )
         engine.Engine(parts).add()
+
+    def _measure(self, usages: Usages) -> None:
+        """There is something to measure, from now on."""
+        self._cluster.usage = usages
+        self._cluster.outside.serve_metrics()
 
     def manages(self, node: Object) -> bool:
         """Whether a node is simulated."""

@@ -4,7 +4,8 @@ Both may come from anybody who may write Stages, so both are bounded: jq by its 
 costs. An expression that fails has no outputs, as KWOK has it.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from inkube.controllers.workloads.stages import jq
@@ -45,3 +46,45 @@ def of_cel(text: str) -> Outputs:
             return []
 
     return outputs
+
+
+# KWOK's names in usage expressions, as the language here has them.
+_NAMES = (
+    (re.compile(r"\bQuantity\("), "quantity("),
+    (re.compile(r"\bRand\(\)"), "rand"),
+    (re.compile(r"\bpod\.SinceSecond\(\)"), "since"),
+)
+
+
+@caches.of_texts(256)
+def of_usage(text: str) -> Callable[[Mapping[str, Any]], float | None]:
+    """An amount over `pod`, `node`, `container`, `rand` and `since`; None where it fails.
+
+    KWOK's `Quantity(text)`, `Rand()` and `pod.SinceSecond()` are known. Quantities are not
+    multiplied: `quantity("1Mi").asApproximateFloat()` is a number. Raises ExpressionError.
+    """
+    from inkube.schemas import cel
+    from inkube.schemas.cel.declarations import types
+    from inkube.schemas.cel.library.quantity import QuantityValue
+
+    known = dict.fromkeys(("pod", "node", "container"), types.DYN)
+    known |= dict.fromkeys(("rand", "since"), types.DOUBLE)
+    for pattern, ours in _NAMES:
+        text = pattern.sub(ours, text)
+    try:
+        program = cel.compile(text, known)
+    except cel.CelError as error:
+        raise ExpressionError(str(error)) from error
+
+    def amount(variables: Mapping[str, Any]) -> float | None:
+        try:
+            found = program.evaluate(variables, CEL_COST)
+        except cel.CelError:
+            return None
+        if isinstance(found, QuantityValue):
+            return found.amount.as_float()
+        if isinstance(found, (int, float)) and not isinstance(found, bool):
+            return float(found)
+        return None
+
+    return amount

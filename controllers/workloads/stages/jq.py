@@ -12,9 +12,9 @@ bounded by `STEPS`: a query from a stranger costs milliseconds at most.
 import json
 import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import Any, NamedTuple
 
+from inkube.schemas import caches
 from inkube.schemas.golang import regexp
 
 STEPS = 20_000
@@ -71,7 +71,7 @@ class Query(NamedTuple):
         return found
 
 
-@lru_cache(maxsize=512)
+@caches.of_texts(512)
 def compile(text: str) -> Query:  # noqa: A001 # read as jq.compile
     """The query of a text. Raises QueryError."""
     if len(text) > LONGEST:

@@ -7,9 +7,11 @@ a Stage that could not be played is refused when it is written.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from inkube.controllers.workloads.stages import functions, stage
+from inkube.controllers.workloads.stages import expressions, functions, stage
+from inkube.schemas import fielderrors, quantity
 from inkube.schemas.definitions import Column, Definition, Names, Origin, Version
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.golang import gotime, regexp
 
 Object = dict[str, Any]
 Check = Callable[[Object], list[FieldError]]
@@ -170,6 +172,51 @@ class Module:
         """It has no secure values."""
 
 
+def check_usage(obj: Object) -> list[FieldError]:
+    """Amounts that can never be read."""
+    errors = []
+    for number, group in enumerate((obj.get("spec") or {}).get("usages") or ()):
+        for resource, amount in (group.get("usage") or {}).items():
+            place = f"spec.usages[{number}].usage.{resource}"
+            value, expression = amount.get("value"), amount.get("expression")
+            if value is not None and not quantity.is_valid(str(value)):
+                errors.append(fielderrors.invalid(f"{place}.value", value, "is no quantity"))
+            if expression:
+                try:
+                    expressions.of_usage(expression)
+                except expressions.ExpressionError as error:
+                    errors.append(
+                        fielderrors.invalid(f"{place}.expression", expression, str(error))
+                    )
+    return errors
+
+
+def check_script(obj: Object) -> list[FieldError]:
+    """Patterns and times that can never be read."""
+    errors = []
+    spec = obj.get("spec") or {}
+    for member, time in (("exec", "delay"), ("logs", "after")):
+        for number, entry in enumerate(spec.get(member) or ()):
+            place = f"spec.{member}[{number}]"
+            if entry.get("pattern") is not None:
+                try:
+                    regexp.compile(entry["pattern"])
+                except regexp.RegexError as error:
+                    errors.append(
+                        fielderrors.invalid(f"{place}.pattern", entry["pattern"], str(error))
+                    )
+            if entry.get(time):
+                try:
+                    gotime.parse_duration(entry[time])
+                except ValueError as error:
+                    errors.append(fielderrors.invalid(f"{place}.{time}", entry[time], str(error)))
+    return errors
+
+
+def _check_nothing(obj: Object) -> list[FieldError]:
+    return []
+
+
 def modules() -> list[Module]:
     """Every kind."""
     checking = functions.checking()
@@ -190,7 +237,7 @@ def modules() -> list[Module]:
                 Column("Delay", "integer", ".spec.delay.durationMilliseconds"),
             ),
         ),
-        _module(OWN, "Script", _SCRIPT, version="v1"),
+        _module(OWN, "Script", _SCRIPT, version="v1", check=check_script),
     ]
     for kind, spec in (
         ("Logs", _LOGS),
@@ -200,8 +247,9 @@ def modules() -> list[Module]:
         ("ResourceUsage", _USAGE),
     ):
         cluster = {**spec, "properties": {"selector": _SELECTOR, **spec["properties"]}}
-        found.append(_module(KWOK, kind, spec))
-        found.append(_module(KWOK, f"Cluster{kind}", cluster, namespaced=False))
+        check = check_usage if kind == "ResourceUsage" else _check_nothing
+        found.append(_module(KWOK, kind, spec, check=check))
+        found.append(_module(KWOK, f"Cluster{kind}", cluster, namespaced=False, check=check))
     return found
 
 
@@ -215,7 +263,7 @@ def _module(
     *,
     version: str = "v1alpha1",
     namespaced: bool = True,
-    check: Check = lambda obj: [],
+    check: Check = _check_nothing,
     columns: tuple[Column, ...] = (),
 ) -> Module:
     plural = _PLURALS.get(kind) or (

@@ -1,11 +1,10 @@
 """The sets of stages a server can begin with, and those that users name: sets, files, objects."""
 
 from collections.abc import Iterable, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from inkube.schemas import bodies, documents
+from inkube.schemas import bodies, caches, documents
 from inkube.schemas.golang.unmarshal import DecodeError
 
 Object = dict[str, Any]
@@ -35,7 +34,7 @@ def wanted(sources: Iterable[Path | str | Mapping[str, Any]]) -> list[Object]:
     return list(found.values())
 
 
-@cache
+@caches.of_values(4)
 def builtin(name: str) -> tuple[Object, ...]:
     """A built-in set. Do not change its objects."""
     return tuple(_read(FOLDER / f"{name}.yaml"))
