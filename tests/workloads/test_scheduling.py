@@ -86,7 +86,7 @@ def test_host_ports_are_taken_once_per_node(kube):
 
 
 def test_a_pod_waits_for_its_claim_and_goes_where_the_volume_is(kube):
-    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+    claim: w.Object = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
     claim["metadata"] = {"name": "data", "namespace": "default"}
     resources = {"requests": {"storage": "1Gi"}}
     claim["spec"] = {
