@@ -41,6 +41,8 @@ from inkube.storage import errors as storage_errors
 logger = logging.getLogger("inkube.access")
 Object = dict[str, Any]
 _LONG = frozenset({"watch", "watchone"})
+_STREAMED = frozenset({"attach", "exec", "log", "portforward", "proxy"})
+"""Subresources that may take as long as they like (`--long-running-request-regexp`)."""
 _CREATE_ONLY = ("create",)
 _READS = frozenset({"GET", "HEAD"})
 WRITE_SECONDS = 60.0  # --request-timeout
@@ -75,7 +77,7 @@ class Parts:
     """Exact paths that are no resources, such as `/healthz`; a key ending in `/` is a prefix."""
     subresources: Callable[[], Mapping[tuple[str, str, str], Handler]]
     """(group, plural, subresource) → handler; group and plural may be `*`. Subresource "" answers
-    the creates of a kind that stores nothing."""
+    for a kind that stores nothing."""
     on_request: Callable[[RequestRecord], None] | None = None
 
 
@@ -125,8 +127,12 @@ class App:
         if refused is not None:
             return refused
         try:
-            with self._parts.guard.admit(request, long=info.verb in _LONG):
-                if request.method in _READS:
+            streamed = info.subresource in _STREAMED
+            with self._parts.guard.admit(request, long=streamed or info.verb in _LONG):
+                if streamed:
+                    self._parts.origins.check(request)  # browsers open WebSockets unasked
+                    response = await self._serve(request, info)
+                elif request.method in _READS:
                     response = await self._serve(request, info)
                 else:
                     response = await self._serve_write(request, info)
@@ -210,6 +216,10 @@ class App:
     ) -> Awaitable[web.StreamResponse]:
         if info.name:
             _check_name(info.name)
+        if info.subresource in _STREAMED:  # what they answer has a type of its own
+            return self._verb(
+                Exchange(request, info, call, negotiation.PLAIN, self._parts.registry.worker)
+            )
         accept = request.headers.get("Accept")
         form = negotiation.choose(accept, any_application=call.resource.voice.any_application)
         if form.kind == "Table":
@@ -232,7 +242,7 @@ class App:
         handler = self._parts.handlers.by_verb.get(call.verb)
         if handler is None or not voice.allows(info.method, call.verb, call.name, verbs):
             raise voice.method_not_allowed(call.served.gvr, call.verb)
-        if call.verb == "create":
+        if call.verb == "create" or "watch" not in verbs:  # what stores nothing has no watch
             virtual = self._parts.subresources().get(
                 (call.resource.group, call.resource.plural, "")
             )

@@ -53,6 +53,9 @@ main.add_command(repair)
     "--authorization-mode", type=click.Choice(["AlwaysAllow", "RBAC"]), default="AlwaysAllow"
 )
 @click.option("--allow-origin", multiple=True, help="Origin of web pages that may ask (CORS).")
+@click.option("--workloads", is_flag=True, help="Run Deployments, Jobs … on simulated nodes.")
+@click.option("--nodes", default=2, show_default=True, help="Simulated nodes of --workloads.")
+@click.option("--stages", multiple=True, help="Stages of --workloads: a set's name or files.")
 @click.option("--offline", is_flag=True, help="Outside systems are those of the world's kinds.")
 @click.option("--recheck-healthy", default=300.0, show_default=True, help="Seconds.")
 @click.option("--recheck-unhealthy", default=60.0, show_default=True, help="Seconds.")
@@ -82,6 +85,9 @@ def _named(arguments: dict[str, Any]) -> dict[str, Any]:
     if in_memory and data:
         raise click.UsageError("--in-memory and --data exclude each other")
     arguments["data"] = None if in_memory else data or LOCAL
+    nodes, stages = arguments.pop("nodes"), arguments.pop("stages")
+    if arguments["workloads"]:
+        arguments["workloads"] = inkube.Workloads(nodes=nodes, stages=stages)
     arguments["durable"] = not arguments.pop("no_fsync")
     arguments["allow_origins"] = arguments.pop("allow_origin")
     arguments["local_path_prefixes"] = arguments.pop("local_path_prefix")

@@ -25,6 +25,8 @@ class Options:
     """`controllers.kinds.KindModule`s beside the built-in ones."""
     controllers: bool = True
     """Whether the built-in controllers run."""
+    workloads: Any = False
+    """Whether workloads live: true, or a `controllers.workloads.Workloads`."""
     event_ttl: float = 3600.0
     """Seconds that events stay after they were last written."""
     offline: bool = False

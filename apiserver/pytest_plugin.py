@@ -19,6 +19,7 @@ MARKERS = (
     "kube_controllers(*what, builtin=True): KindModules, Controllers, or functions of Environment",
     "kube_storage(name): where the server keeps its data: memory (the default) or sqlite",
     "kube_options(**options): any option of inkube.Options",
+    "kube_workloads(**settings): workloads live, as inkube.Workloads says",
     "kubeconfig: KUBECONFIG names a file for the test's server",
 )
 _LOG: "pytest.StashKey[testing.TestLog]" = pytest.StashKey()

@@ -153,11 +153,26 @@ class APIServer:
             quotas.add(self.manager, catalog)
             policies.add(self.manager, LiveSchemas(self.resources))
             expiry.add(self.manager, self.options.event_ttl)
+        if self.options.workloads:
+            self._install_workloads()
         await self._serve()
         await self._stack.enter_async_context(self.manager)
+        if self.options.workloads:
+            await self.settled()
         if self.options.definitions:
             found = root.manifests.read(self.options.definitions)
             await root.manifests.install(self.client, found, self.settled)
+
+    def _install_workloads(self) -> None:
+        config = root.workloads.wanted(self.options.workloads)
+        if config is not None:
+            self.cluster = root.workloads.install(
+                config,
+                self.manager,
+                registry=self.registry,
+                resources=self.resources,
+                guards=self.security,
+            )
 
     def _plugins(self) -> list[Plugin]:
         """Admission in its order. Quotas come last: what they let pass is counted."""
@@ -261,6 +276,7 @@ class APIServer:
         self._stack.push_async_callback(runner.cleanup)
         # before the runner waits for what is under way: watches would never end by themselves
         self._stack.callback(self.streams.close)
+        self._streaming = self._stack.enter_context(contextlib.ExitStack())
         context = self.security.context()
         site = web.TCPSite(runner, self.options.host, self.options.port, ssl_context=context)
         await site.start()
@@ -316,6 +332,11 @@ class APIServer:
 
     def _subresources(self, handlers: Handlers) -> dict[tuple[str, str, str], Handler]:
         guards = self.security
+        sessions = subresources.containers.Sessions()
+        self._streaming.callback(sessions.close)
+        streams = subresources.containers.PodStreams(
+            self.registry, guards.authorizer, lambda: self._kubelet, sessions
+        )
         return subresources.table.table(
             self.registry,
             self.resources,
@@ -323,7 +344,14 @@ class APIServer:
             stamps=self.stamps,
             authenticator=guards.authenticator,
             authorizer=guards.authorizer,
+            streams=streams,
+            usage=lambda: self.cluster.usage if self.options.workloads else None,
         )
+
+    @property
+    def _kubelet(self) -> "subresources.containers.Kubelet | None":
+        """Who answers for containers, where workloads live."""
+        return self.cluster.containers if self.options.workloads else None
 
     def kubeconfig(self) -> str:
         """A kubeconfig for this server, as YAML text."""

@@ -1,17 +1,20 @@
-"""The recorder of core/v1 Events, so that `kubectl describe` tells an object's story.
+"""The recorders of Events, so that `kubectl describe` tells an object's story.
 
-Follows client-go/tools/record: one Event per object, type, reason and message; a repetition raises
-its count. Events are news, not state: one that cannot be written is logged and dropped.
+`Recorder` writes core/v1 and follows client-go/tools/record: one Event per object, type, reason and
+message; a repetition raises its count, and many messages for one reason become one Event.
+`SeriesRecorder` writes events.k8s.io/v1 as client-go/tools/events does. Events are news, not state:
+one that cannot be written is logged and dropped.
 """
 
 import hashlib
 import logging
 from collections import OrderedDict
+from dataclasses import dataclass, field
 
 from inkube.controllers.client import Client, Object
 from inkube.schemas import meta
 from inkube.schemas.clock import Clock
-from inkube.schemas.status import StatusError
+from inkube.schemas.status import Reason, StatusError
 
 logger = logging.getLogger(__name__)
 
@@ -20,6 +23,29 @@ REMEMBERED = 4096
 """Distinct events whose count is known; an older one starts anew."""
 LONGEST = 1024
 """Characters of a message, as the reference limits them."""
+SIMILAR = 10
+"""So many messages for one reason within `SIMILAR_WITHIN` seconds are told one by one."""
+SIMILAR_WITHIN = 600.0
+BURST = 25
+"""Events about one object that are written at once; then one every `REFILL` seconds."""
+REFILL = 300.0
+_COMBINED = "(combined from similar events): "
+
+
+@dataclass(slots=True)
+class _Bucket:
+    """How many more events may be told of an object, and since when that is true."""
+
+    left: float
+    since: float
+
+
+@dataclass(slots=True)
+class _Similar:
+    """Messages told of one object for one reason, and when the last was."""
+
+    last: float
+    messages: set[str] = field(default_factory=set)
 
 
 class Recorder:
@@ -30,6 +56,8 @@ class Recorder:
         self._clock = clock
         self._component = component
         self._counts: OrderedDict[str, int] = OrderedDict()
+        self._similar: OrderedDict[tuple[str, ...], _Similar] = OrderedDict()
+        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
     async def normal(self, obj: Object, reason: str, message: str) -> None:
         """Something happened as it should."""
@@ -40,7 +68,14 @@ class Recorder:
         await self._record(obj, "Warning", reason=reason, message=message)
 
     async def _record(self, obj: Object, kind: str, *, reason: str, message: str) -> None:
-        event = self._event(obj, kind, reason=reason, message=message[:LONGEST])
+        message = message[:LONGEST]
+        if self._is_one_of_many(obj, kind, reason, message):
+            event = self._event(obj, kind, reason=reason, message="")
+            event["message"] = (_COMBINED + message)[:LONGEST]
+        else:
+            event = self._event(obj, kind, reason=reason, message=message)
+        if not self._may_tell(obj):
+            return
         name = event["metadata"]["name"]
         count = self._counts.pop(name, 0) + 1
         self._counts[name] = count
@@ -49,14 +84,53 @@ class Recorder:
         try:
             if count > 1 and await self._repeat(event, count):
                 return
-            await self._client.create(event)
+            try:
+                await self._client.create(event)
+            except StatusError as error:  # told twice at the same time
+                if error.reason != Reason.ALREADY_EXISTS:
+                    raise
+                await self._repeat(event, count)
         except StatusError as error:
-            logger.warning("the event %s could not be written: %s", reason, error.message)
+            level = logging.DEBUG if error.code == 403 else logging.WARNING  # a namespace that goes
+            logger.log(level, "the event %s could not be written: %s", reason, error.message)
+
+    def _may_tell(self, obj: Object) -> bool:
+        """Whether enough was not told of the object yet (EventSourceObjectSpamFilter)."""
+        uid, now = obj["metadata"].get("uid", ""), self._clock.monotonic()
+        bucket = self._buckets.pop(uid, None) or _Bucket(BURST, now)
+        self._buckets[uid] = bucket
+        while len(self._buckets) > REMEMBERED:
+            self._buckets.popitem(last=False)
+        bucket.left = min(bucket.left + (now - bucket.since) / REFILL, BURST)
+        bucket.since = now
+        if bucket.left < 1:
+            return False
+        bucket.left -= 1
+        return True
+
+    def _is_one_of_many(self, obj: Object, kind: str, reason: str, message: str) -> bool:
+        """Whether too many messages were told for the reason (EventAggregate)."""
+        key = (obj["metadata"].get("uid", ""), kind, reason)
+        now = self._clock.monotonic()
+        known = self._similar.pop(key, None)
+        if known is None or now - known.last > SIMILAR_WITHIN:
+            known = _Similar(now)
+        self._similar[key] = known
+        known.last = now
+        if message not in known.messages and len(known.messages) < SIMILAR:
+            known.messages.add(message)
+        while len(self._similar) > REMEMBERED:
+            self._similar.popitem(last=False)
+        return message not in known.messages or len(known.messages) >= SIMILAR
 
     async def _repeat(self, event: Object, count: int) -> bool:
         """Raise the count of an Event that exists; False when it is gone."""
         metadata = event["metadata"]
-        patch = {"count": count, "lastTimestamp": event["lastTimestamp"]}
+        patch = {
+            "count": count,
+            "lastTimestamp": event["lastTimestamp"],
+            "message": event["message"],
+        }
         try:
             await self._client.patch(EVENTS, metadata["name"], metadata["namespace"], patch=patch)
         except StatusError as error:
@@ -86,6 +160,55 @@ class Recorder:
             "reportingComponent": self._component,
             "reportingInstance": "",
         }
+
+
+class SeriesRecorder:
+    """Writes Events of events.k8s.io/v1, which tell what was done and whom else it concerns."""
+
+    def __init__(self, client: Client, clock: Clock, controller: str, host: str = "inkube") -> None:
+        self._client = client
+        self._clock = clock
+        self._controller = controller
+        self._instance = f"{controller}-{host}"
+
+    async def record(
+        self,
+        obj: Object,
+        kind: str,
+        reason: str,
+        message: str,
+        *,
+        action: str,
+        related: Object | None = None,
+    ) -> None:
+        """Tell of one thing that was done; `kind` is Normal or Warning."""
+        metadata = obj["metadata"]
+        moment = meta.format_micro_time(self._clock.now())
+        identity = f"{metadata.get('uid')}/{reason}/{message}/{moment}"
+        digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
+        event = {
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": {
+                "name": f"{metadata['name']}.{digest}",
+                "namespace": metadata.get("namespace") or "default",
+            },
+            "eventTime": moment,
+            "reportingController": self._controller,
+            "reportingInstance": self._instance,
+            "action": action,
+            "reason": reason,
+            "regarding": _reference(obj),
+            "note": message[:LONGEST],
+            "type": kind,
+        }
+        if related is not None:
+            event["related"] = _reference(related)
+        try:
+            await self._client.create(event)
+        except StatusError as error:
+            if error.code != 409:  # the same was told within this microsecond
+                logger.warning("the event %s could not be written: %s", reason, error.message)
 
 
 def _reference(obj: Object) -> Object:

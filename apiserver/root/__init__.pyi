@@ -6,3 +6,4 @@ from inkube.apiserver.root import defaultroles as defaultroles
 from inkube.apiserver.root import eventloop as eventloop
 from inkube.apiserver.root import kubeconfig as kubeconfig
 from inkube.apiserver.root import manifests as manifests
+from inkube.apiserver.root import workloads as workloads

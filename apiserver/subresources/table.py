@@ -3,6 +3,8 @@
 A part of the composition root that `server` imports at the first request for one of them.
 """
 
+from collections.abc import Callable
+
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.handlers.verbs import Handler, Handlers
@@ -10,8 +12,10 @@ from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.subresources.binding import BindingHandler
+from inkube.apiserver.subresources.containers import PodStreams
 from inkube.apiserver.subresources.eviction import EvictionHandler
-from inkube.apiserver.subresources.nodeless import Proxies, Streams
+from inkube.apiserver.subresources.metrics import Metrics, Usage
+from inkube.apiserver.subresources.nodeless import Proxies
 from inkube.apiserver.subresources.parts import PartHandler
 from inkube.apiserver.subresources.reviews import Reviews
 from inkube.apiserver.subresources.scale import ScaleHandler
@@ -26,30 +30,27 @@ def table(
     stamps: Stamps,
     authenticator: Authenticator,
     authorizer: Authorizer,
+    streams: PodStreams,
+    usage: Callable[[], Usage | None],
 ) -> dict[tuple[str, str, str], Handler]:
     """(group, plural, subresource) → handler, as `app.Parts` has it."""
     reviews = Reviews(authenticator, authorizer, stamps)
     tokens = TokenRequestHandler(registry, authenticator.accounts, stamps)
     binding = BindingHandler(registry, lambda: _pods(resources))
     part = PartHandler(handlers)
-    streams, proxies = Streams(registry), Proxies(registry)
     return {
         ("*", "*", "scale"): ScaleHandler(registry, stamps),
         ("", "bindings", ""): binding,
         ("", "namespaces", "finalize"): PartHandler(handlers, "update"),
-        ("", "nodes", "proxy"): proxies.node,
-        ("", "pods", "attach"): streams.run,
         ("", "pods", "binding"): binding,
         ("", "pods", "ephemeralcontainers"): part,
         ("", "pods", "eviction"): EvictionHandler(registry),
-        ("", "pods", "exec"): streams.run,
-        ("", "pods", "log"): streams.log,
-        ("", "pods", "portforward"): streams.ports,
-        ("", "pods", "proxy"): proxies.pod,
         ("", "pods", "resize"): part,
-        ("", "services", "proxy"): proxies.service,
         ("certificates.k8s.io", "certificatesigningrequests", "approval"): part,
         ("", "serviceaccounts", "token"): tokens,
+        **streams.handlers(),
+        **Proxies(registry).handlers(),
+        **Metrics(registry, usage, stamps.now).handlers(),
         **reviews.handlers(),
     }
 

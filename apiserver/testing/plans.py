@@ -10,6 +10,7 @@ import pytest
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.root.manifests import Source
 from inkube.apiserver.testing.kube import Plan
+from inkube.controllers import workloads
 from inkube.controllers.kinds import KindModule
 
 STORAGES = ("memory", "sqlite")
@@ -35,6 +36,8 @@ def of(item: pytest.Item, folder: Path) -> Plan:
         options = replace(options, controllers=marker.kwargs.get("builtin", options.controllers))
     for marker in _markers(item, "kube_options"):
         options = replace(options, **marker.kwargs)
+    for marker in _markers(item, "kube_workloads"):
+        options = replace(options, workloads=workloads.Workloads(**marker.kwargs))
     return Plan(
         replace(
             options,

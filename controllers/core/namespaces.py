@@ -9,6 +9,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from inkube.controllers.client import Client, Object, Selection
 from inkube.controllers.core.catalog import Catalog, Kind, Step
@@ -53,6 +54,8 @@ class Remains:
     resources: Counter[str] = field(default_factory=Counter)
     finalizers: Counter[str] = field(default_factory=Counter)
     refusals: list[str] = field(default_factory=list)
+    grace: float = 0.0
+    """Seconds that pods which are left may still take to end; such pods are not counted."""
 
     def conditions(self) -> dict[str, tuple[str, str, str]]:
         """Status, reason and message of every condition."""
@@ -101,25 +104,31 @@ class Drain:
             self._draining.discard(key.name)
             return None
         self._draining.add(key.name)
-        remains = await self._empty(key.name)
+        remains = await self._empty(key.name, namespace["metadata"]["deletionTimestamp"])
         namespace = await self._report(namespace, remains)
+        if remains.grace:
+            return Result(requeue_after=remains.grace)
         if remains.resources:
             return Result(requeue_after=RECHECK) if remains.refusals else None
         await self._finalize(namespace)
         self._draining.discard(key.name)
         return None
 
-    async def _empty(self, name: str) -> Remains:
+    async def _empty(self, name: str, since: str) -> Remains:
+        """Delete all there is; `since` is when the namespace was."""
         remains = Remains()
+        elapsed = (self._clock.now() - datetime.fromisoformat(since)).total_seconds()
         kinds = [kind for kind in self._catalog.kinds() if _is_content(kind)]
         kinds.sort(key=lambda kind: kind.resource.resource != "pods")
         for kind in kinds:
-            await self._delete_all(kind, name, remains)
-            if kind.resource == _PODS and remains.resources:
+            await self._delete_all(kind, name, remains, elapsed)
+            if kind.resource == _PODS and (remains.resources or remains.grace):
                 break
         return remains
 
-    async def _delete_all(self, kind: Kind, namespace: str, remains: Remains) -> None:
+    async def _delete_all(
+        self, kind: Kind, namespace: str, remains: Remains, elapsed: float
+    ) -> None:
         """Delete the objects of one kind, then count those that stay."""
         selection = Selection(namespace=namespace)
         found = (await self._client.list(kind.resource, selection)).items
@@ -130,6 +139,10 @@ class Drain:
         if not found:
             return
         left = (await self._client.list(kind.resource, selection)).items
+        if kind.resource == _PODS:
+            remains.grace = max(_grace(left) - elapsed, 0.0)
+            if remains.grace:
+                return
         if left:
             remains.resources[f"{kind.resource.resource}.{kind.resource.group}"] = len(left)
         for obj in left:
@@ -185,6 +198,18 @@ class Drain:
 _AT_ONCE = 100  # deletions that may share a commit
 _PODS = GVR("", "v1", "pods")
 _NEW_EVENTS = GVR("events.k8s.io", "v1", "events")
+
+
+def _grace(pods: list[Object]) -> float:
+    """How long pods that run may take to end (estimateGracefulTerminationForPods)."""
+    running = (
+        pod
+        for pod in pods
+        if (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")
+        and pod["spec"].get("nodeName")
+    )
+    periods = (pod["spec"].get("terminationGracePeriodSeconds") or 0 for pod in running)
+    return float(max(periods, default=0))
 
 
 def _is_content(kind: Kind) -> bool:

@@ -1,7 +1,8 @@
 """What held once keeps holding: no step falls below its grade.
 
 `floor.json` names the steps that need not be exact, with the grade they keep: those that tell of
-time (how long a client waits, how wide a column is beside names of the run); all others are exact.
+time (how long a client waits, how wide a column is beside names of the run) and, of workloads,
+those that need admission or evictions that are not served; all others are exact.
 """
 
 import importlib.util
@@ -44,6 +45,25 @@ def test_the_recorded_kubectl_sessions_hold() -> None:
         held = table.kubectl(url, client)
     assert held.total == recorded("kubectl", "commands")
     assert fallen("kubectl", held.below) == {}, held.report
+
+
+@pytest.mark.timeout(900)
+def test_the_recorded_workloads_live() -> None:
+    with table.living_server() as url:
+        held = table.workloads(url)
+    assert held.total == recorded("workloads/golden", "steps")
+    assert fallen("workloads", held.below) == {}, held.report
+
+
+@pytest.mark.timeout(900)
+def test_the_recorded_kubectl_sessions_about_workloads_hold() -> None:
+    client = table.reference_kubectl()
+    if client is None:
+        pytest.skip("kubectl 1.33 is not installed")
+    with table.living_server() as url:
+        held = table.kubectl(url, client, of=table.WORKLOADS, token="")
+    assert held.total == recorded("workloads/kubectl", "commands")
+    assert fallen("workloads kubectl", held.below) == {}, held.report
 
 
 def test_a_step_may_not_fall_while_another_rises() -> None:

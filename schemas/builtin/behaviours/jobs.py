@@ -18,6 +18,9 @@ _COUNTS = (
     "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit",
     "ttlSecondsAfterFinished",
 )  # fmt: skip
+_NO_LIMIT = 2**31 - 1
+_MAX_RULES, _MAX_CODES = 20, 255
+_ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _CONCURRENCY = ("Allow", "Forbid", "Replace")
 _SHORTHANDS = frozenset({
     "@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly",
@@ -41,7 +44,11 @@ class Jobs(Behaviour):
         poddefaults.pod_spec(template.setdefault("spec", {}))
         if spec.get("completions") is None and spec.get("parallelism") is None:
             spec["completions"] = 1
-        for member, value in (("parallelism", 1), ("backoffLimit", 6), ("suspend", False)):
+        limit = _NO_LIMIT if spec.get("backoffLimitPerIndex") is not None else 6
+        for member, value in (
+            ("parallelism", 1), ("backoffLimit", limit), ("suspend", False),
+            ("manualSelector", False),
+        ):  # fmt: skip
             spec.setdefault(member, value)
         poddefaults.fill(spec, {"completionMode": "NonIndexed"})
         has_policy = spec.get("podFailurePolicy") is not None
@@ -126,12 +133,83 @@ def job_spec(spec: Object, path: str) -> list[FieldError]:
             problems = ['must be a domain-prefixed path (such as "acme.io/foo")']
         errors += [fielderrors.invalid(f"{path}.managedBy", manager, why) for why in problems]
     template = spec.get("template") or {}
+    has_policy = spec.get("podFailurePolicy") is not None
+    if has_policy:
+        errors += _failure_policy(spec, f"{path}.podFailurePolicy")
     errors += podvalidation.template(template, f"{path}.template")
     policy = (template.get("spec") or {}).get("restartPolicy", "")
     place = f"{path}.template.spec.restartPolicy"
     if policy in ("", "Always"):
         why = 'valid values: "OnFailure", "Never"'
         errors.append(fielderrors.required(place, why))
+    elif has_policy and policy != "Never":
+        why = 'only "Never" is supported when podFailurePolicy is specified'
+        errors.append(fielderrors.invalid(place, policy, why))
+    return errors
+
+
+def _failure_policy(spec: Object, path: str) -> list[FieldError]:
+    """validatePodFailurePolicy."""
+    errors: list[FieldError] = []
+    rules = spec["podFailurePolicy"].get("rules") or []
+    if len(rules) > _MAX_RULES:
+        errors.append(fielderrors.too_many(f"{path}.rules", len(rules), _MAX_RULES))
+    pod = (spec.get("template") or {}).get("spec") or {}
+    names = {
+        container.get("name", "")
+        for member in ("containers", "initContainers")
+        for container in pod.get(member) or ()
+    }
+    for index, rule in enumerate(rules):
+        errors += _rule(spec, rule, names, f"{path}.rules[{index}]")
+    return errors
+
+
+def _rule(spec: Object, rule: Object, names: set[str], path: str) -> list[FieldError]:
+    action, codes, conditions = (
+        rule.get(member) for member in ("action", "onExitCodes", "onPodConditions")
+    )
+    errors = checks.one_of(action, f"{path}.action", _ACTIONS)
+    if action == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
+        why = "requires the backoffLimitPerIndex to be set"
+        errors.append(fielderrors.invalid(f"{path}.action", action, why))
+    if codes is not None:
+        errors += _exit_codes(codes, names, f"{path}.onExitCodes")
+    for index, pattern in enumerate(conditions or []):
+        place = f"{path}.onPodConditions[{index}].status"
+        statuses = ("False", "True", "Unknown")
+        errors += checks.one_of(pattern.get("status"), place, statuses)
+    if codes is not None and conditions:
+        why = "specifying both OnExitCodes and OnPodConditions is not supported"
+        errors.append(fielderrors.invalid(path, None, why))
+    elif codes is None and not conditions:
+        why = "specifying one of OnExitCodes and OnPodConditions is required"
+        errors.append(fielderrors.invalid(path, None, why))
+    return errors
+
+
+def _exit_codes(codes: Object, names: set[str], path: str) -> list[FieldError]:
+    operator, values = codes.get("operator", ""), codes.get("values") or []
+    errors = checks.one_of(operator, f"{path}.operator", ("In", "NotIn"))
+    name = codes.get("containerName")
+    if name is not None and name not in names:
+        why = "must be one of the container or initContainer names in the pod template"
+        errors.append(fielderrors.invalid(f"{path}.containerName", name, why))
+    place = f"{path}.values"
+    if not values:
+        errors.append(fielderrors.invalid(place, values, "at least one value is required"))
+    elif len(values) > _MAX_CODES:
+        errors.append(fielderrors.too_many(place, len(values), _MAX_CODES))
+    if values != sorted(values):
+        errors.append(fielderrors.invalid(place, values, "must be ordered"))
+    seen: set[int] = set()
+    for index, value in enumerate(values):
+        if value in seen:
+            errors.append(fielderrors.duplicate(f"{place}[{index}]", value))
+        seen.add(value)
+        if value == 0 and operator == "In":
+            why = "must not be 0 for the In operator"
+            errors.append(fielderrors.invalid(f"{place}[{index}]", value, why))
     return errors
 
 
@@ -153,6 +231,8 @@ class CronJobs(Behaviour):
     def check(self, obj: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}
         errors = _schedule(spec.get("schedule", ""), "spec.schedule")
+        if spec.get("timeZone") is not None:
+            errors += _zone(spec["timeZone"], "spec.timeZone")
         errors += checks.not_negative(
             spec, "spec", "startingDeadlineSeconds", "successfulJobsHistoryLimit",
             "failedJobsHistoryLimit",

@@ -19,6 +19,7 @@ from inkube.schemas.objects import Object
 
 _MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _VOLUME_MODES = ("Block", "Filesystem")
+_OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 _CLAIM_FIXED = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName "
     "for bound claims\n"
@@ -99,6 +100,10 @@ class Claims(Behaviour):
         errors = self.check(obj)
         bound = (old.get("status") or {}).get("phase") == "Bound"
         new, before = (_fixed_part(one, bound=bound) for one in (obj, old))
+        if before.get("storageClassName") is None:
+            annotations = old["metadata"].get("annotations") or {}
+            if _OLD_CLASS not in annotations:
+                new.pop("storageClassName", None)  # the default class may come later
         if not same(new, before):
             errors.append(fielderrors.forbidden("spec", _CLAIM_FIXED))
         elif bound:

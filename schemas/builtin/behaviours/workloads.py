@@ -153,16 +153,16 @@ def _strategy(strategy: Object, path: str) -> list[FieldError]:
 
 
 class ReplicaSets(_Workload):
-    """So many pods of one template."""
+    """Pods of one template."""
 
     word = "replicaset"
     warns_of_names = True
     told = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
 
     def default(self, obj: Object) -> None:
-        obj.setdefault("spec", {})
+        spec = obj.setdefault("spec", {})
         _template(obj)
-        poddefaults.fill(obj["spec"], {"replicas": 1})
+        poddefaults.fill(spec, {"replicas": 1})
 
 
 class ReplicationControllers(Behaviour):

@@ -1,0 +1,298 @@
+"""exec and attach: the streams of a process, over WebSocket channels or SPDY.
+
+`serve` answers a request: it agrees on a protocol, hands a `Process` to whoever runs the command
+and tells the end in a Status. Follows apimachinery/pkg/util/remotecommand and
+kubelet/pkg/cri/streaming/remotecommand.
+
+    v5.channel.k8s.io  WebSocket; like v4, and a client may end its stdin by itself
+    v4.channel.k8s.io  WebSocket or SPDY; the error stream carries a Status
+    [v4.]base64.channel.k8s.io  WebSocket for browsers: text, channels as digits
+"""
+
+import asyncio
+import base64
+import binascii
+import contextlib
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple, Protocol
+
+import orjson
+from aiohttp import WSMsgType, web
+
+from inkube.apiserver.streaming import sockets
+from inkube.apiserver.streaming.connections import Connection, Stream
+from inkube.apiserver.streaming.takeover import Takeover
+from inkube.schemas import status
+from inkube.schemas.status import StatusError
+
+Object = dict[str, Any]
+V5, V4, OLDEST = "v5.channel.k8s.io", "v4.channel.k8s.io", "channel.k8s.io"
+BASE64, V4_BASE64 = "base64.channel.k8s.io", "v4.base64.channel.k8s.io"
+WEBSOCKET = (V5, V4, V4_BASE64, OLDEST, BASE64)
+SPDY = (V4,)
+SPDY_UPGRADE = "SPDY/3.1"
+STDIN, STDOUT, STDERR, ERROR, RESIZE = range(5)
+CLOSE = 255
+"""A channel of v5: its one byte names a stream that ends."""
+LONGEST = 4 * 3600.0
+"""Seconds that one command may take (`--streaming-connection-idle-timeout` of a kubelet)."""
+WAITING = 16
+"""Messages of stdin that nobody has read yet."""
+STREAMS_WITHIN = 30.0
+"""Seconds in which a client of SPDY has to open its streams (`StreamCreationTimeout`)."""
+
+
+class Wanted(NamedTuple):
+    """Which streams a request asks for."""
+
+    stdin: bool = False
+    stdout: bool = False
+    stderr: bool = False
+    tty: bool = False
+
+
+class Process(Protocol):
+    """The streams of a command, as whoever runs it sees them."""
+
+    wanted: Wanted
+
+    async def read(self) -> bytes:
+        """The next bytes of stdin; b"" at its end, and at once where there is none."""
+        ...
+
+    async def write(self, data: bytes, *, is_error: bool = False) -> None:
+        """Send output; nothing happens where the stream is not asked for."""
+        ...
+
+    async def resized(self) -> tuple[int, int]:
+        """Wait for the next size of the terminal: columns and rows."""
+        ...
+
+
+Run = Callable[[Process], Awaitable[int]]
+"""Runs the command; its exit code. A StatusError is told as it is."""
+
+
+async def serve(request: web.BaseRequest, wanted: Wanted, run: Run) -> web.StreamResponse:
+    """Upgrade the connection and run the command on it. Raises StatusError before the upgrade."""
+    if sockets.is_wanted(request):
+        return await _serve_socket(request, wanted, run)
+    if request.headers.get("Upgrade", "").strip().lower() == SPDY_UPGRADE.lower():
+        return await _serve_spdy(request, wanted, run)
+    raise status.bad_request("Upgrade request required")
+
+
+class _Base:
+    """What both ways have in common: stdin waits in a bounded queue, the last size counts."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self.wanted = wanted
+        self._input: asyncio.Queue[bytes] = asyncio.Queue(WAITING)
+        self._input_over = not wanted.stdin
+        self._sizes: asyncio.Queue[tuple[int, int]] = asyncio.Queue(1)
+
+    async def read(self) -> bytes:
+        if self._input_over:
+            return b""
+        found = await self._input.get()
+        self._input_over = not found
+        return found
+
+    async def resized(self) -> tuple[int, int]:
+        return await self._sizes.get()
+
+    def note_size(self, data: bytes) -> None:
+        """What stands in a message about the terminal; nonsense is no size."""
+        try:
+            size = orjson.loads(data)
+            found = int(size["Width"]), int(size["Height"])
+        except (ValueError, KeyError, TypeError):
+            return
+        with contextlib.suppress(asyncio.QueueEmpty):
+            self._sizes.get_nowait()
+        self._sizes.put_nowait(found)
+
+
+async def _finish(run: Run, process: Process, gone: Awaitable[None]) -> Object:
+    """The Status at the end of the command. Raises ConnectionError when the client goes first."""
+    running = asyncio.ensure_future(_ended(run, process))
+    leaving = asyncio.ensure_future(gone)
+    try:
+        done, _ = await asyncio.wait(
+            {running, leaving}, timeout=LONGEST, return_when=asyncio.FIRST_COMPLETED
+        )
+        if running in done:
+            return running.result()
+        if leaving in done:
+            raise ConnectionResetError("the client has gone")
+        return _failure(status.unknown(f"the command took more than {LONGEST:g} s", 504))
+    finally:
+        for task in (running, leaving):
+            task.cancel()
+        await asyncio.gather(running, leaving, return_exceptions=True)
+
+
+async def _ended(run: Run, process: Process) -> Object:
+    try:
+        code = await run(process)
+    except StatusError as error:
+        return _failure(error)
+    if not code:
+        return {"metadata": {}, "status": "Success"}
+    return {
+        "metadata": {},
+        "status": "Failure",
+        "message": f"command terminated with non-zero exit code: exit status {code}",
+        "reason": "NonZeroExitCode",
+        "details": {"causes": [{"reason": "ExitCode", "message": str(code)}]},
+    }
+
+
+def _failure(error: StatusError) -> Object:
+    return error.body()
+
+
+class _SocketProcess(_Base):
+    """Channels in the messages of a WebSocket."""
+
+    def __init__(self, socket: web.WebSocketResponse, wanted: Wanted) -> None:
+        super().__init__(wanted)
+        self._socket = socket
+        protocol = socket.ws_protocol or OLDEST
+        self._is_text = protocol in (BASE64, V4_BASE64)
+        self.tells_status = protocol in (V5, V4, V4_BASE64)
+
+    async def write(self, data: bytes, *, is_error: bool = False) -> None:
+        channel = STDERR if is_error else STDOUT
+        if data and (self.wanted.stderr if is_error else self.wanted.stdout):
+            await self.send(channel, data)
+
+    async def send(self, channel: int, data: bytes) -> None:
+        """One message. Raises ConnectionError."""
+        if self._is_text:
+            await self._socket.send_str(f"{channel}{base64.b64encode(data).decode()}")
+        else:
+            await self._socket.send_bytes(bytes((channel,)) + data)
+
+    async def begin(self) -> None:
+        """An empty message on the lowest open output, as the reference sends it."""
+        wanted = self.wanted
+        await self.send(STDOUT if wanted.stdout else STDERR if wanted.stderr else ERROR, b"")
+
+    async def listen(self) -> None:
+        """Take what the client sends, until it goes."""
+        async for message in self._socket:
+            if message.type is WSMsgType.BINARY and message.data:
+                await self._take(message.data[0], message.data[1:])
+            elif message.type is WSMsgType.TEXT and message.data:
+                await self._take_text(message.data)
+
+    async def _take_text(self, text: str) -> None:
+        try:
+            content = base64.b64decode(text[1:]) if self._is_text else text[1:].encode()
+            await self._take(int(text[0]), content)
+        except (binascii.Error, ValueError):
+            return  # no channel, or no base64: nothing that anybody waits for
+
+    async def _take(self, channel: int, data: bytes) -> None:
+        if channel == STDIN and data and self.wanted.stdin:
+            await self._input.put(data)
+        elif channel == RESIZE:
+            self.note_size(data)
+        elif channel == CLOSE and data[:1] == bytes((STDIN,)) and self.wanted.stdin:
+            await self._input.put(b"")
+
+
+async def _serve_socket(request: web.BaseRequest, wanted: Wanted, run: Run) -> web.StreamResponse:
+    socket = await sockets.accept(request, WEBSOCKET, is_optional=True)
+    process = _SocketProcess(socket, wanted)
+    try:
+        await process.begin()
+        told = await _finish(run, process, process.listen())
+        if process.tells_status:
+            await process.send(ERROR, orjson.dumps(told))
+        elif told["status"] != "Success":
+            await process.send(ERROR, told["message"].encode())
+        await socket.close()
+    except ConnectionError:
+        pass  # the client has gone: nobody is left to be told
+    return socket
+
+
+class _SpdyProcess(_Base):
+    """Streams of a session of SPDY, by their header `streamType`."""
+
+    def __init__(self, streams: dict[str, Stream], wanted: Wanted) -> None:
+        super().__init__(wanted)
+        self._streams = streams
+
+    async def write(self, data: bytes, *, is_error: bool = False) -> None:
+        stream = self._streams.get("stderr" if is_error else "stdout")
+        if data and stream is not None:
+            await stream.write(data)
+
+    async def read(self) -> bytes:
+        stream = self._streams.get("stdin")
+        return await stream.read() if stream is not None else b""
+
+    async def follow_size(self) -> None:
+        """Take sizes of the terminal, as long as they come."""
+        stream = self._streams.get("resize")
+        while stream is not None and (data := await stream.read()):
+            self.note_size(data)
+
+
+async def _serve_spdy(request: web.BaseRequest, wanted: Wanted, run: Run) -> web.StreamResponse:
+    offered = [
+        part.strip()
+        for header in request.headers.getall("X-Stream-Protocol-Version", ())
+        for part in header.split(",")
+    ]
+    if V4 not in offered:
+        text = f"client supports [{' '.join(offered)}], server accepts [{' '.join(SPDY)}]"
+        raise StatusError(
+            403,
+            status.Reason.FORBIDDEN,
+            f"unable to upgrade: unable to negotiate protocol: {text}; kubectl 1.10 and later can",
+        )
+    pipe = Takeover(SPDY_UPGRADE, {"X-Stream-Protocol-Version": V4})
+    try:
+        await pipe.open(request)
+        async with Connection(pipe) as connection:
+            await _run_over(connection, wanted, run)
+    except (ConnectionError, TimeoutError):
+        pass  # the client has gone, or never opened its streams
+    return pipe
+
+
+async def _run_over(connection: Connection, wanted: Wanted, run: Run) -> None:
+    async with asyncio.timeout(STREAMS_WITHIN):
+        streams = await _streams(connection, wanted)
+    process = _SpdyProcess(streams, wanted)
+    sizes = asyncio.create_task(process.follow_size())
+    try:
+        told = await _finish(run, process, connection.closed())
+    finally:
+        sizes.cancel()
+        await asyncio.gather(sizes, return_exceptions=True)
+    await streams["error"].write(orjson.dumps(told))
+    for stream in streams.values():
+        await stream.end()
+    with contextlib.suppress(TimeoutError):  # the client closes; what is written reaches it first
+        async with asyncio.timeout(1.0):
+            await connection.closed()
+
+
+async def _streams(connection: Connection, wanted: Wanted) -> dict[str, Stream]:
+    """All streams that were asked for. Raises ConnectionError."""
+    names = {"error"}
+    names |= {name for name in ("stdin", "stdout", "stderr") if getattr(wanted, name)}
+    if wanted.tty:
+        names.add("resize")
+    found: dict[str, Stream] = {}
+    while names - found.keys():
+        stream = await connection.accept()
+        if stream is None:
+            raise ConnectionResetError("the client has gone")
+        found[stream.headers.get("streamtype", "")] = stream
+    return found

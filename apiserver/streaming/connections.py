@@ -1,0 +1,218 @@
+"""A session of SPDY: frames from a pipe become streams, and what is written to streams frames.
+
+    async with Connection(pipe) as connection:
+        stream = await connection.accept()
+        await stream.read(); await stream.write(b"…"); await stream.end()
+
+Bounded: so many streams at once, so many frames waiting in each. While one is full nothing more is
+read from the pipe, and the sender's connection fills up: SPDY of kubectl has no other flow control.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Protocol, Self
+
+from aiohttp import WSMsgType, web
+
+from inkube.apiserver.streaming import spdy
+from inkube.apiserver.streaming.spdy import ProtocolError
+
+STREAMS = 64
+"""Open streams of one session; one more is refused."""
+WAITING = 16
+"""Frames of a stream that nobody has read yet."""
+PIECE = 32 * 1024
+"""Bytes of a frame that is sent."""
+
+
+class Pipe(Protocol):
+    """Bytes in both directions."""
+
+    async def readexactly(self, count: int) -> bytes:
+        """So many bytes. Raises asyncio.IncompleteReadError when the other side has gone."""
+        ...
+
+    async def write(self, data: bytes) -> None:
+        """Send; waits for a reader who does not keep up. Raises ConnectionError."""
+        ...
+
+
+class Tunnel:
+    """A pipe inside of the binary messages of a WebSocket."""
+
+    def __init__(self, socket: web.WebSocketResponse) -> None:
+        self._socket = socket
+        self._buffer = bytearray()
+
+    async def readexactly(self, count: int) -> bytes:
+        """See Pipe."""
+        while len(self._buffer) < count:
+            message = await self._socket.receive()
+            if message.type not in (WSMsgType.BINARY, WSMsgType.TEXT):
+                raise asyncio.IncompleteReadError(bytes(self._buffer), count)
+            text = message.data
+            self._buffer += text.encode() if isinstance(text, str) else text
+        found = bytes(self._buffer[:count])
+        del self._buffer[:count]
+        return found
+
+    async def write(self, data: bytes) -> None:
+        """See Pipe."""
+        await self._socket.send_bytes(data)
+
+
+class Stream:
+    """One stream of a session."""
+
+    def __init__(self, connection: "Connection", number: int, headers: Mapping[str, str]) -> None:
+        self.number = number
+        self.headers = headers
+        self._connection = connection
+        self._frames: asyncio.Queue[bytes] = asyncio.Queue(WAITING)
+        self._read_over = False
+        self._write_over = False
+
+    async def read(self) -> bytes:
+        """The next bytes; b"" at the end."""
+        if self._read_over:
+            return b""
+        found = await self._frames.get()
+        self._read_over = not found
+        return found
+
+    async def write(self, data: bytes) -> None:
+        """Send, in frames; nothing is sent after the end."""
+        for at in range(0, len(data), PIECE):
+            if self._write_over:
+                return
+            await self._connection.send(spdy.data(self.number, data[at : at + PIECE]))
+
+    async def end(self) -> None:
+        """Nothing more is written."""
+        if not self._write_over:
+            self._write_over = True
+            await self._connection.send(spdy.data(self.number, b"", ends=True))
+            self._connection.look_at(self)
+
+    async def feed(self, data: bytes) -> None:
+        """What the other side has sent; b"" is its end."""
+        await self._frames.put(data)
+
+    def break_off(self) -> None:
+        """The other side has gone, or wants nothing more."""
+        self._write_over = True
+        while True:  # who reads is told the end, whatever still waits
+            try:
+                self._frames.put_nowait(b"")
+                return
+            except asyncio.QueueFull:
+                self._frames.get_nowait()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether both sides have ended."""
+        return self._read_over and self._write_over
+
+
+class Connection:
+    """One session, over a pipe; entering it begins to read."""
+
+    def __init__(self, pipe: Pipe) -> None:
+        self._pipe = pipe
+        self._headers = spdy.Headers()
+        self._streams: dict[int, Stream] = {}
+        self._new: asyncio.Queue[Stream | None] = asyncio.Queue(STREAMS + 1)
+        self._reading: asyncio.Task[None] | None = None
+        self._last = 0
+
+    async def __aenter__(self) -> Self:
+        self._reading = asyncio.create_task(self._read(), name="SPDY session")
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self._reading is not None, "entered before"
+        self._reading.cancel()
+        await asyncio.gather(self._reading, return_exceptions=True)
+        for stream in self._streams.values():
+            stream.break_off()
+
+    async def accept(self) -> Stream | None:
+        """The next stream the client opens; None when the session is over."""
+        return await self._new.get()
+
+    async def closed(self) -> None:
+        """Return when the other side has gone."""
+        assert self._reading is not None, "entered before"
+        await asyncio.wait({self._reading})
+
+    async def send(self, frame: bytes) -> None:
+        """Write a frame. Raises ConnectionError."""
+        await self._pipe.write(frame)
+
+    def look_at(self, stream: Stream) -> None:
+        """Forget a stream that is over."""
+        if stream.is_over:
+            self._streams.pop(stream.number, None)
+
+    async def _read(self) -> None:
+        try:
+            while await self._frame():
+                pass
+        except (asyncio.IncompleteReadError, ConnectionError, ProtocolError):
+            pass  # the other side has gone, or what it sends makes no sense: it is over either way
+        finally:
+            for stream in self._streams.values():
+                stream.break_off()
+            while self._new.full():
+                self._new.get_nowait()
+            self._new.put_nowait(None)
+
+    async def _frame(self) -> bool:
+        """Read one frame; False after the last."""
+        head = spdy.read_head(await self._pipe.readexactly(spdy.HEAD))
+        payload = await self._pipe.readexactly(head.length) if head.length else b""
+        if head.kind == 0:
+            await self._data(head, payload)
+        elif head.kind == spdy.SYN_STREAM:
+            await self._open(head, payload)
+        elif head.kind == spdy.PING:
+            await self.send(spdy.ping(spdy.number(payload)))
+        elif head.kind == spdy.RST_STREAM:
+            stream = self._streams.pop(spdy.number(payload), None)
+            if stream is not None:
+                stream.break_off()
+        elif head.kind == spdy.HEADERS:
+            self._headers.unpack(payload[4:])  # the state of both sides has to stay the same
+        return head.kind != spdy.GOAWAY
+
+    async def _data(self, head: spdy.Head, payload: bytes) -> None:
+        stream = self._streams.get(head.stream)
+        if stream is None:
+            return  # ended by us already
+        if payload:
+            await stream.feed(payload)
+        if head.ends:
+            await stream.feed(b"")
+
+    async def _open(self, head: spdy.Head, payload: bytes) -> None:
+        opened = self._headers.opened(head, payload)
+        if opened.stream <= self._last or opened.stream % 2 == 0:
+            raise ProtocolError(f"stream {opened.stream} is not the next")
+        self._last = opened.stream
+        for stream in list(self._streams.values()):
+            self.look_at(stream)
+        if len(self._streams) >= STREAMS or self._new.full():
+            await self.send(spdy.reset(opened.stream, spdy.REFUSED))
+            return
+        stream = Stream(self, opened.stream, opened.headers)
+        self._streams[opened.stream] = stream
+        await self.send(self._headers.reply(opened.stream))
+        if opened.ends:
+            await stream.feed(b"")
+        self._new.put_nowait(stream)

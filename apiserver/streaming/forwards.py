@@ -1,0 +1,213 @@
+"""Port-forward: connections of a client to ports of a pod, over SPDY or WebSocket channels.
+
+    SPDY/3.1                     kubectl up to 1.30: the bare connection
+    SPDY/3.1+portforward.k8s.io  kubectl from 1.31: frames of SPDY inside of a WebSocket
+    v4.channel.k8s.io            other clients: channels 2i (data), 2i+1 (errors) of the i-th port
+
+Follows kubelet/pkg/cri/streaming/portforward and apiserver/pkg/util/proxy.
+"""
+
+import asyncio
+import contextlib
+import struct
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from aiohttp import WSMsgType, web
+
+from inkube.apiserver.streaming import sockets
+from inkube.apiserver.streaming.connections import Connection, Pipe, Stream, Tunnel
+from inkube.apiserver.streaming.takeover import Takeover
+from inkube.schemas import status
+from inkube.schemas.status import StatusError
+
+TUNNEL = "SPDY/3.1+portforward.k8s.io"
+CHANNELS = "v4.channel.k8s.io"
+SPDY_PROTOCOL = "portforward.k8s.io"
+PORTS = 16
+"""Ports of one request over channels."""
+WAITING = 16
+
+
+class Side(Protocol):
+    """The client's side of one connection."""
+
+    async def read(self) -> bytes:
+        """The next bytes of the client; b"" at its end."""
+        ...
+
+    async def write(self, data: bytes) -> None:
+        """Send bytes to the client."""
+        ...
+
+
+Forward = Callable[[int, Side], Awaitable[None]]
+"""Serves one connection to a port. A StatusError is told the client, which ends the connection."""
+
+
+async def serve(request: web.BaseRequest, forward: Forward) -> web.StreamResponse:
+    """Upgrade the connection and serve ports on it. Raises StatusError before the upgrade."""
+    if sockets.is_wanted(request):
+        if TUNNEL in sockets.offered(request):
+            socket = await sockets.accept(request, (TUNNEL,))
+            await _serve_spdy(Tunnel(socket), forward)
+            with contextlib.suppress(ConnectionError):
+                await socket.close()
+            return socket
+        return await _serve_channels(request, forward)
+    if request.headers.get("Upgrade", "").strip().lower() == "spdy/3.1":
+        pipe = Takeover("SPDY/3.1", {"X-Stream-Protocol-Version": SPDY_PROTOCOL})
+        with contextlib.suppress(ConnectionError):
+            await pipe.open(request)
+            await _serve_spdy(pipe, forward)
+        return pipe
+    raise status.bad_request("Upgrade request required")
+
+
+class _Pair(NamedTuple):
+    """The two streams of one connection."""
+
+    error: Stream
+    data: Stream
+
+
+async def _serve_spdy(pipe: Pipe, forward: Forward) -> None:
+    async with Connection(pipe) as connection:
+        half: dict[str, Stream] = {}
+        tasks: set[asyncio.Task[None]] = set()
+        try:
+            while (stream := await connection.accept()) is not None:
+                pair = _paired(half, stream)
+                if pair is not None:
+                    task = asyncio.create_task(_carry(pair, forward), name="port-forward")
+                    tasks.add(task)
+                    task.add_done_callback(tasks.discard)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _paired(half: dict[str, Stream], stream: Stream) -> _Pair | None:
+    """Both streams of a connection, when this is the second."""
+    kind = stream.headers.get("streamtype", "")
+    # clients of long ago name no request: their data stream is the next after the error stream
+    request = stream.headers.get("requestid") or str(
+        stream.number if kind == "error" else stream.number - 2
+    )
+    other = half.pop(request, None)
+    if other is None:
+        half[request] = stream
+        return None
+    if kind == "data":
+        return _Pair(other, stream)
+    return _Pair(stream, other)
+
+
+async def _carry(pair: _Pair, forward: Forward) -> None:
+    with contextlib.suppress(ConnectionError):
+        try:
+            port = int(pair.data.headers.get("port", ""))
+            await forward(port, pair.data)
+        except ValueError:
+            await pair.error.write(b"no port is named")
+        except StatusError as error:
+            await pair.error.write(error.message.encode())
+        await pair.data.end()
+        await pair.error.end()
+
+
+class _Channel:
+    """One port over channels of a WebSocket."""
+
+    def __init__(self, socket: web.WebSocketResponse, number: int) -> None:
+        self._socket = socket
+        self._number = number
+        self.arrived: asyncio.Queue[bytes] = asyncio.Queue(WAITING)
+        self._over = False
+
+    async def read(self) -> bytes:
+        if self._over:
+            return b""
+        found = await self.arrived.get()
+        self._over = not found
+        return found
+
+    async def write(self, data: bytes) -> None:
+        if data:
+            await self._socket.send_bytes(bytes((2 * self._number,)) + data)
+
+    async def tell(self, text: bytes) -> None:
+        """Something about the channel: its port at first, later what went wrong."""
+        await self._socket.send_bytes(bytes((2 * self._number + 1,)) + text)
+
+
+async def _serve_channels(request: web.BaseRequest, forward: Forward) -> web.StreamResponse:
+    ports = _ports(request.rel_url.query.getall("ports", ()))
+    socket = await sockets.accept(request, (CHANNELS,), is_optional=True)
+    channels = [_Channel(socket, number) for number in range(len(ports))]
+    with contextlib.suppress(ConnectionError):
+        for channel, port in zip(channels, ports, strict=True):
+            number = struct.pack("<H", port)
+            await socket.send_bytes(bytes((2 * channels.index(channel),)) + number)
+            await channel.tell(number)
+        tasks = [
+            asyncio.create_task(_carry_channel(channel, port, forward), name="port-forward")
+            for channel, port in zip(channels, ports, strict=True)
+        ]
+        try:
+            await _distribute(socket, channels, tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        await socket.close()
+    return socket
+
+
+async def _distribute(
+    socket: web.WebSocketResponse, channels: Sequence[_Channel], tasks: "list[asyncio.Task[None]]"
+) -> None:
+    """Hand out what arrives, until the client goes or every port is served to its end."""
+    listening = asyncio.create_task(_listen(socket, channels))
+    left = {*tasks, listening}
+    try:
+        while len(left) > 1 and listening in left:
+            _, left = await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        listening.cancel()
+        await asyncio.gather(listening, return_exceptions=True)
+
+
+async def _listen(socket: web.WebSocketResponse, channels: Sequence[_Channel]) -> None:
+    async for message in socket:
+        if message.type is not WSMsgType.BINARY or not message.data:
+            continue
+        number, is_error = divmod(message.data[0], 2)
+        if not is_error and number < len(channels) and len(message.data) > 1:
+            await channels[number].arrived.put(message.data[1:])
+    for channel in channels:
+        await channel.arrived.put(b"")
+
+
+async def _carry_channel(channel: _Channel, port: int, forward: Forward) -> None:
+    with contextlib.suppress(ConnectionError):
+        try:
+            await forward(port, channel)
+        except StatusError as error:
+            await channel.tell(error.message.encode())
+
+
+def _ports(values: Sequence[str]) -> list[int]:
+    """The ports a request names. Raises StatusError 400."""
+    texts = [text for value in values for text in value.split(",")]
+    if not texts:
+        raise status.bad_request("you must specify at least 1 port")
+    if len(texts) > PORTS:
+        raise status.bad_request(f"at most {PORTS} ports of one request are forwarded")
+    found = []
+    for text in texts:
+        if not text.isdecimal() or not 0 < int(text) < 65536:
+            raise status.bad_request(f"unable to parse {text!r} as a port")
+        found.append(int(text))
+    return found

@@ -1,0 +1,68 @@
+"""HTTP connections that become something else than a WebSocket: their bytes, from the upgrade on.
+
+aiohttp knows WebSockets only; what its own do to get at the bytes is done here for any protocol,
+and nowhere else.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from aiohttp import hdrs, web
+
+BUFFER = 64 * 1024
+"""Bytes that wait to be read, twice as many at most; then the sender has to wait."""
+
+
+class Takeover(web.StreamResponse):
+    """`101 Switching Protocols`; afterwards a `connections.Pipe`."""
+
+    def __init__(self, protocol: str, headers: Mapping[str, str] | None = None) -> None:
+        switch = {hdrs.CONNECTION: "Upgrade", hdrs.UPGRADE: protocol, **(headers or {})}
+        super().__init__(status=101, headers=switch)
+        self._length_check = False
+        self._reader = asyncio.StreamReader(BUFFER)
+        self._request: web.BaseRequest | None = None
+
+    async def open(self, request: web.BaseRequest) -> None:
+        """Answer the request and take its connection. Raises ConnectionError."""
+        self.force_close()
+        await self.prepare(request)
+        transport = request.transport
+        if transport is None:
+            raise ConnectionResetError("the client has gone")
+        self._request = request
+        self._reader.set_transport(transport)  # so that it pauses a sender who is too fast
+        feed: Any = _Feed(self._reader)
+        request.protocol.set_parser(feed)
+        request.protocol.keep_alive(False)
+
+    async def readexactly(self, count: int) -> bytes:
+        """See Pipe."""
+        return await self._reader.readexactly(count)
+
+    async def write(self, data: bytes | bytearray | memoryview) -> None:
+        """See Pipe."""
+        request = self._request
+        transport = request.transport if request is not None else None
+        if request is None or transport is None or transport.is_closing():
+            raise ConnectionResetError("the client has gone")
+        transport.write(data)
+        await request.writer.drain()
+
+
+class _Feed:
+    """What aiohttp's protocol hands bytes to instead of its own parser of WebSockets."""
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self._reader = reader
+
+    def feed_data(self, data: bytes) -> tuple[bool, bytes]:
+        self._reader.feed_data(data)
+        return False, b""
+
+    def feed_eof(self) -> None:
+        self._reader.feed_eof()
+
+    def set_exception(self, error: type[BaseException] | BaseException, *cause: object) -> None:
+        self._reader.feed_eof()

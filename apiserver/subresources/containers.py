@@ -1,0 +1,312 @@
+"""log, exec, attach and portforward of pods: checks in the reference's order, then the kubelet.
+
+Without a kubelet that answers for the pod's node the reference's refusals are all there is. Follows
+pkg/registry/core/pod/{strategy.go,rest/log.go,rest/subresources.go}.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from aiohttp import web
+
+from inkube.apiserver import streaming
+from inkube.apiserver.auth import attributes
+from inkube.apiserver.auth.authorizer import Authorizer
+from inkube.apiserver.handlers.verbs import Exchange
+from inkube.apiserver.http.options import Query
+from inkube.apiserver.registry import keys
+from inkube.apiserver.registry.registry import Registry
+from inkube.apiserver.subresources import nodeless
+from inkube.schemas import status
+from inkube.schemas.golang import rfc3339, strconv
+from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.golang.urlquery import truthy
+
+Object = dict[str, Any]
+SESSIONS = 1000
+"""Streams of all clients together; one more answers 429."""
+LOOK = 2.0
+"""Seconds between two looks whether a client of a silent log is still there."""
+
+
+class LogQuery(NamedTuple):
+    """What of a log is wanted (PodLogOptions)."""
+
+    follow: bool = False
+    previous: bool = False
+    timestamps: bool = False
+    since_seconds: int | None = None
+    since_time: str = ""
+    tail_lines: int | None = None
+    limit_bytes: int | None = None
+
+
+class Kubelet(Protocol):
+    """Who answers for the containers of simulated nodes. Each raises StatusError."""
+
+    def answers(self, pod: Object) -> bool:
+        """Whether somebody looks after the pod's node."""
+        ...
+
+    def logs(self, pod: Object, container: str, query: LogQuery) -> AsyncGenerator[bytes, None]:
+        """The log, piece by piece; b"" when there is nothing new for a while."""
+        ...
+
+    async def exec(self, pod: Object, container: str, command: list[str], process: Any) -> int:
+        """Run a command with the streams of `streaming.commands.Process`; its exit code."""
+        ...
+
+    async def attach(self, pod: Object, container: str, process: Any) -> int:
+        """Join the main process of a container; its exit code."""
+        ...
+
+    async def forward(self, pod: Object, port: int, side: Any) -> None:
+        """Serve one connection (`streaming.forwards.Side`) to a port."""
+        ...
+
+    def check_exec(self, pod: Object, container: str) -> None:
+        """Whether a command can run there now."""
+        ...
+
+
+class Sessions:
+    """Every stream that is open: bounded, and ended at once when the server stops."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    @contextlib.contextmanager
+    def one(self) -> Any:
+        """One more, while the context lasts. Raises StatusError 429."""
+        if len(self._tasks) >= SESSIONS:
+            raise status.StatusError(
+                429, status.Reason.TOO_MANY_REQUESTS, f"{SESSIONS} streams are open already"
+            )
+        task = asyncio.current_task()
+        assert task is not None, "requests are tasks"
+        self._tasks.add(task)
+        try:
+            yield
+        finally:
+            self._tasks.discard(task)
+
+    def close(self) -> None:
+        """End all of them."""
+        for task in tuple(self._tasks):
+            task.cancel()
+
+
+class PodStreams:
+    """The four subresources."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        authorizer: Authorizer,
+        kubelet: Callable[[], Kubelet | None],
+        sessions: Sessions,
+    ) -> None:
+        self._registry = registry
+        self._authorizer = authorizer
+        self._kubelet = kubelet
+        self._sessions = sessions
+
+    def handlers(self) -> Mapping[tuple[str, str, str], Callable[[Exchange], Any]]:
+        """(group, plural, subresource) → handler."""
+        return {
+            ("", "pods", "log"): self.log,
+            ("", "pods", "exec"): self.exec,
+            ("", "pods", "attach"): self.attach,
+            ("", "pods", "portforward"): self.forward,
+        }
+
+    async def log(self, exchange: Exchange) -> web.StreamResponse:
+        """GET: the log of a container as plain text."""
+        call = exchange.call
+        if exchange.request.method != "GET":
+            raise _not_allowed()
+        query = _log_query(exchange.query, call.name)
+        pod = self._registry.get(call).value
+        container = nodeless.container_of(call, pod, exchange.query)
+        node = self._node(pod)
+        if node is None:
+            return web.Response(status=204, headers={"Cache-Control": "no-cache, private"})
+        path = f"containerLogs/{call.namespace}/{call.name}/{container}"
+        kubelet = self._answering(pod, node, path)
+        response = web.StreamResponse(headers={"Content-Type": "text/plain"})
+        response.enable_chunked_encoding()
+        with self._sessions.one():
+            pieces = kubelet.logs(pod, container, query)
+            try:
+                # what refuses, refuses before anything is sent
+                first = await anext(pieces, b"")
+                await response.prepare(exchange.request)
+                await self._send(exchange.request, response, first)
+                async for piece in pieces:
+                    await self._send(exchange.request, response, piece)
+                await response.write_eof()
+            except ConnectionError:
+                return response
+            finally:
+                await pieces.aclose()
+        return response
+
+    async def _send(
+        self, request: web.BaseRequest, response: web.StreamResponse, piece: bytes
+    ) -> None:
+        if piece:
+            await response.write(piece)
+        elif request.transport is None or request.transport.is_closing():
+            raise ConnectionResetError("the client has gone")
+
+    async def exec(self, exchange: Exchange) -> web.StreamResponse:
+        """GET (WebSocket) or POST (SPDY): run a command in a container."""
+        pod, container, kubelet = self._of_container(exchange)
+        wanted = self._wanted(exchange)
+        command = exchange.query.getall("command", [])
+        if not command:
+            raise status.bad_request("you must specify at least 1 command for the container")
+        kubelet.check_exec(pod, container)
+
+        async def run(process: Any) -> int:
+            return await kubelet.exec(pod, container, list(command), process)
+
+        return await self._serve(exchange.request, wanted, run)
+
+    async def attach(self, exchange: Exchange) -> web.StreamResponse:
+        """GET or POST: join the main process of a container."""
+        pod, container, kubelet = self._of_container(exchange)
+        wanted = self._wanted(exchange)
+        kubelet.check_exec(pod, container)
+
+        async def run(process: Any) -> int:
+            return await kubelet.attach(pod, container, process)
+
+        return await self._serve(exchange.request, wanted, run)
+
+    async def forward(self, exchange: Exchange) -> web.StreamResponse:
+        """GET or POST: connections to ports of the pod."""
+        self._check_verb(exchange)
+        pod = self._registry.get(exchange.call).value
+        path = f"portForward/{exchange.call.namespace}/{exchange.call.name}"
+        kubelet = self._upgradable(exchange, pod, path)
+
+        async def connect(port: int, side: Any) -> None:
+            await kubelet.forward(pod, port, side)
+
+        with self._sessions.one():
+            return await streaming.forwards.serve(exchange.request, connect)
+
+    async def _serve(self, request: web.BaseRequest, wanted: Any, run: Any) -> web.StreamResponse:
+        with self._sessions.one():
+            return await streaming.commands.serve(request, wanted, run)
+
+    def _of_container(self, exchange: Exchange) -> tuple[Object, str, Kubelet]:
+        self._check_verb(exchange)
+        call = exchange.call
+        pod = self._registry.get(call).value
+        container = nodeless.container_of(call, pod, exchange.query)
+        path = f"{call.subresource}/{call.namespace}/{call.name}/{container}"
+        return pod, container, self._upgradable(exchange, pod, path)
+
+    def _upgradable(self, exchange: Exchange, pod: Object, path: str) -> Kubelet:
+        """Who answers, for a request that can be answered."""
+        node = self._node(pod)
+        if node is None:
+            raise status.bad_request(f"pod {exchange.call.name} does not have a host assigned")
+        connection = exchange.request.headers.get("Connection", "").lower()
+        if "upgrade" not in connection or "Upgrade" not in exchange.request.headers:
+            raise status.bad_request("Upgrade request required")
+        return self._answering(pod, node, path)
+
+    def _check_verb(self, exchange: Exchange) -> None:
+        """Only GET and POST; and who may read a pod may not run commands in it by a GET."""
+        call, request = exchange.call, exchange.request
+        if request.method not in ("GET", "POST"):
+            raise _not_allowed()
+        if request.method == "POST" or "Upgrade" not in request.headers:
+            return
+        wanted = attributes.Attributes(
+            call.user,
+            "create",
+            call.resource.group,
+            call.served.name,
+            call.resource.plural,
+            call.subresource,
+            call.namespace,
+            call.name,
+        )
+        decision = self._authorizer.decide(wanted)
+        if not decision.allowed:
+            raise attributes.refusal(wanted, decision.reason)
+
+    def _node(self, pod: Object) -> Object | None:
+        """The pod's node. Raises StatusError 404, which names the node as a pod, as upstream."""
+        name = (pod.get("spec") or {}).get("nodeName")
+        if not name:
+            return None
+        entry = self._registry.store.get(keys.key("nodes", "", name))
+        if entry is None:
+            raise status.not_found("", "pods", name)
+        node: Object = entry.value
+        return node
+
+    def _answering(self, pod: Object, node: Object, path: str) -> Kubelet:
+        kubelet = self._kubelet()
+        if kubelet is None or not kubelet.answers(pod):
+            raise nodeless.unreachable(node, path)
+        return kubelet
+
+    def _wanted(self, exchange: Exchange) -> Any:
+        query = exchange.query
+        found = streaming.commands.Wanted(
+            stdin=truthy(query.get("stdin") or None),
+            stdout=truthy(query.get("stdout") or None),
+            stderr=truthy(query.get("stderr") or None),
+            tty=truthy(query.get("tty") or None),
+        )
+        if found.tty:  # a terminal has one output
+            found = found._replace(stderr=False)
+        if not (found.stdin or found.stdout or found.stderr):
+            raise status.bad_request("you must specify at least one of stdin, stdout, stderr")
+        return found
+
+
+def _not_allowed() -> status.StatusError:
+    return status.method_not_allowed()
+
+
+def _log_query(query: Query, name: str) -> LogQuery:
+    """PodLogOptions of a query. Raises StatusError 400 and 422."""
+    tail, limit = _number(query, "tailLines"), _number(query, "limitBytes")
+    seconds, moment = _number(query, "sinceSeconds"), query.get("sinceTime", "")
+    if moment:
+        try:
+            rfc3339.parse(moment)
+        except DecodeError as error:
+            raise status.bad_request(error.text) from error
+    errors = nodeless.log_errors(query)
+    if errors:
+        raise status.invalid("", "PodLogOptions", name, errors)
+    return LogQuery(
+        follow=truthy(query.get("follow") or None),
+        previous=truthy(query.get("previous") or None),
+        timestamps=truthy(query.get("timestamps") or None),
+        since_seconds=seconds,
+        since_time=moment,
+        tail_lines=tail,
+        limit_bytes=limit,
+    )
+
+
+def _number(query: Query, name: str) -> int | None:
+    """An integer of the query. Raises StatusError 400 in Go's words."""
+    text = query.get(name)
+    if text is None:
+        return None
+    try:
+        return strconv.parse_int(text)
+    except ValueError as error:
+        raise status.bad_request(str(error)) from error

@@ -1,0 +1,164 @@
+"""metrics.k8s.io/v1beta1: what nodes and pods use now, for `kubectl top` and autoscalers.
+
+Nothing is stored: each answer is measured when it is asked for. Follows
+sigs.k8s.io/metrics-server (pkg/api); without pods to measure the group is not served.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any, Protocol
+
+from aiohttp import web
+
+from inkube.apiserver.handlers.verbs import Exchange
+from inkube.apiserver.http import responses
+from inkube.apiserver.registry.registry import Registry
+from inkube.schemas import meta, selectors, status
+from inkube.schemas.definitions import Definition, Names, Origin, Version
+
+Object = dict[str, Any]
+GROUP, VERSION = "metrics.k8s.io", "v1beta1"
+WINDOW = "10s"
+
+
+class Usage(Protocol):
+    """What pods use, as the kubelets measure it."""
+
+    def of(self, pod: Object) -> dict[str, dict[str, float]] | None:
+        """Container → resource → amount (cores, bytes); None when nothing is measured."""
+        ...
+
+
+def _definition(plural: str, kind: str, *, namespaced: bool) -> Definition:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return Definition(
+        GROUP,
+        Names(plural, kind, "", f"{kind}List"),
+        (Version(VERSION, schema=schema),),
+        namespaced=namespaced,
+        origin=Origin.PYTHON,
+        verbs=("get", "list"),
+    )
+
+
+DEFINITIONS = (
+    _definition("nodes", "NodeMetrics", namespaced=False),
+    _definition("pods", "PodMetrics", namespaced=True),
+)
+
+
+class Metrics:
+    """Answers get and list of both kinds."""
+
+    def __init__(
+        self, registry: Registry, usage: Callable[[], Usage | None], now: Callable[[], datetime]
+    ) -> None:
+        self._registry = registry
+        self._usage = usage
+        self._now = now
+
+    def handlers(self) -> Mapping[tuple[str, str, str], Callable[[Exchange], Any]]:
+        """(group, plural, "") → handler."""
+        return {(GROUP, "nodes", ""): self.nodes, (GROUP, "pods", ""): self.pods}
+
+    async def pods(self, exchange: Exchange) -> web.StreamResponse:
+        """PodMetrics, or a list of them. Raises StatusError."""
+        call = exchange.call
+        _check_verb(exchange)
+        if call.name:
+            entry = self._registry.store.get(f"/registry/pods/{call.namespace}/{call.name}")
+            told = self._of_pod(entry.value) if entry is not None else None
+            if told is None:
+                raise status.not_found(GROUP, "pods", f"{call.namespace}/{call.name}")
+            return _answer(exchange, told)
+        found = (self._of_pod(pod) for pod in _selected(exchange, self._pods(call.namespace)))
+        return _answer(exchange, _list("PodMetricsList", found))
+
+    async def nodes(self, exchange: Exchange) -> web.StreamResponse:
+        """NodeMetrics, or a list of them: the sums of their pods. Raises StatusError."""
+        call = exchange.call
+        _check_verb(exchange)
+        by_node: dict[str, list[Object]] = {}
+        for pod in self._pods(""):
+            by_node.setdefault(pod["spec"].get("nodeName") or "", []).append(pod)
+        if call.name:
+            entry = self._registry.store.get(f"/registry/nodes/{call.name}")
+            if entry is None:
+                raise status.not_found(GROUP, "nodes", call.name)
+            return _answer(exchange, self._of_node(entry.value, by_node.get(call.name, [])))
+        nodes = [entry.value for entry in self._registry.store.list("/registry/nodes/")]
+        found = (
+            self._of_node(node, by_node.get(node["metadata"]["name"], []))
+            for node in _selected(exchange, nodes)
+        )
+        return _answer(exchange, _list("NodeMetricsList", found))
+
+    def _pods(self, namespace: str) -> Iterable[Object]:
+        where = f"/registry/pods/{namespace}/" if namespace else "/registry/pods/"
+        return (entry.value for entry in self._registry.store.list(where))
+
+    def _measured(self, pod: Object) -> dict[str, dict[str, float]] | None:
+        usage = self._usage()
+        return usage.of(pod) if usage is not None else None
+
+    def _of_pod(self, pod: Object) -> Object | None:
+        used = self._measured(pod)
+        if used is None:
+            return None
+        containers = [{"name": name, "usage": _shown(own)} for name, own in used.items()]
+        return self._object("PodMetrics", pod, containers=containers)
+
+    def _of_node(self, node: Object, pods: Iterable[Object]) -> Object:
+        total = {"cpu": 0.0, "memory": 0.0}
+        for pod in pods:
+            for own in (self._measured(pod) or {}).values():
+                for resource, amount in own.items():
+                    total[resource] += amount
+        return self._object("NodeMetrics", node, usage=_shown(total))
+
+    def _object(self, kind: str, of: Object, **content: Any) -> Object:
+        now, own = meta.format_time(self._now()), of["metadata"]
+        metadata = {"name": own["name"], "creationTimestamp": now}
+        for member in ("namespace", "labels"):
+            if own.get(member):
+                metadata[member] = own[member]
+        head = {"kind": kind, "apiVersion": f"{GROUP}/{VERSION}", "metadata": metadata}
+        return {**head, "timestamp": now, "window": WINDOW, **content}
+
+
+def _check_verb(exchange: Exchange) -> None:
+    call = exchange.call
+    if call.verb not in ("get", "list"):
+        raise status.method_not_allowed_on(GROUP, call.resource.plural, call.verb)
+
+
+def _selected(exchange: Exchange, objects: Iterable[Object]) -> Iterable[Object]:
+    """Those that the label selector and `metadata.name` in the field selector leave."""
+    query = exchange.query
+    terms = selectors.parse_labels(query.get("labelSelector", ""))
+    name = selectors.selected_name(query.get("fieldSelector", ""))
+    for obj in objects:
+        labels = obj["metadata"].get("labels") or {}
+        if all(term.matches(labels) for term in terms) and name in ("", obj["metadata"]["name"]):
+            yield obj
+
+
+def _list(kind: str, items: Iterable[Object | None]) -> Object:
+    found = [item for item in items if item is not None]
+    head = {"kind": kind, "apiVersion": f"{GROUP}/{VERSION}", "metadata": {}}
+    return {**head, "items": found}
+
+
+def _shown(used: Mapping[str, float]) -> dict[str, str]:
+    """As metrics-server writes them: nanocores and Ki."""
+    found = {}
+    if "cpu" in used:
+        found["cpu"] = f"{math.ceil(used['cpu'] * 1e9)}n" if used["cpu"] else "0"
+    if "memory" in used:
+        found["memory"] = f"{math.ceil(used['memory'] / 1024)}Ki"
+    return found
+
+
+def _answer(exchange: Exchange, value: Object) -> web.StreamResponse:
+    return responses.render(value, exchange.form.without_transform())

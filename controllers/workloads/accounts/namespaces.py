@@ -1,0 +1,95 @@
+"""The ServiceAccount `default` and the authority's ConfigMap of every namespace, kept there.
+
+Follows pkg/controller/serviceaccount/serviceaccounts_controller.go and
+pkg/controller/certificates/rootcacertpublisher.
+"""
+
+from collections.abc import Callable, Iterator
+
+from inkube.controllers.client import Object
+from inkube.controllers.informer import Change, Key
+from inkube.controllers.manager import Controller, Watch
+from inkube.controllers.workloads import writes
+from inkube.controllers.workloads.cluster import Cluster
+from inkube.schemas.status import Reason, StatusError
+
+NAMESPACES = "v1/namespaces"
+ACCOUNTS = "v1/serviceaccounts"
+CONFIG_MAPS = "v1/configmaps"
+_DEFAULT = "default"
+_ROOT = "kube-root-ca.crt"
+_DESCRIPTION = (
+    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal "
+    "endpoints such as the internal service IP or kubernetes.default.svc. No other usage is "
+    "guaranteed across distributions of Kubernetes clusters."
+)
+
+
+def _named(name: str) -> Callable[[Change], Iterator[Key]]:
+    """The namespace of an object of that name."""
+
+    def keys(change: Change) -> Iterator[Key]:
+        metadata = change.object["metadata"]
+        if metadata["name"] == name:
+            yield Key("", metadata["namespace"])
+
+    return keys
+
+
+def _is_active(namespace: Object | None) -> bool:
+    phase = ((namespace or {}).get("status") or {}).get("phase", "Active")
+    return namespace is not None and phase == "Active"
+
+
+async def _ensure(cluster: Cluster, body: Object) -> None:
+    try:
+        await cluster.client().create(body)
+    except StatusError as error:
+        if error.reason != Reason.ALREADY_EXISTS:
+            raise
+
+
+def add_accounts(cluster: Cluster) -> None:
+    """Run serviceaccount-controller."""
+    namespaces, accounts = cluster.informer(NAMESPACES), cluster.informer(ACCOUNTS)
+
+    async def reconcile(key: Key) -> None:
+        present = accounts.get(Key(key.name, _DEFAULT))
+        if present is None and _is_active(namespaces.get(key)):
+            metadata = {"name": _DEFAULT, "namespace": key.name}
+            body = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+            await _ensure(cluster, body)
+
+    watches = (Watch(NAMESPACES), Watch(ACCOUNTS, _named(_DEFAULT)))
+    cluster.manager.add(Controller("serviceaccount-controller", writes.patient(reconcile), watches))
+
+
+def add_authority(cluster: Cluster) -> None:
+    """Run root-ca-certificate-publisher-controller."""
+    namespaces, maps = cluster.informer(NAMESPACES), cluster.informer(CONFIG_MAPS)
+
+    async def reconcile(key: Key) -> None:
+        if not _is_active(namespaces.get(key)):
+            return
+        data = {"ca.crt": cluster.outside.authority()}
+        metadata: Object = {
+            "name": _ROOT,
+            "namespace": key.name,
+            "annotations": {"kubernetes.io/description": _DESCRIPTION},
+        }
+        body: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+        present = maps.get(Key(key.name, _ROOT))
+        if present is None:
+            await _ensure(cluster, body)
+            return
+        meta = present["metadata"]
+        told = (meta.get("annotations") or {}).get("kubernetes.io/description")
+        if present.get("data") != data or told != _DESCRIPTION:
+            own = {**(meta.get("annotations") or {}), **metadata["annotations"]}
+            changed = {**present, "data": data, "metadata": {**meta, "annotations": own}}
+            await writes.update(cluster.client(), changed)
+
+    watches = (Watch(NAMESPACES), Watch(CONFIG_MAPS, _named(_ROOT)))
+    cluster.manager.add(
+        Controller("root-ca-certificate-publisher-controller", writes.patient(reconcile), watches)
+    )

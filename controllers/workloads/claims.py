@@ -1,0 +1,114 @@
+"""Who belongs to whom: controllers adopt what fits their selector and let go what does not.
+
+Follows pkg/controller/controller_ref_manager.go.
+"""
+
+from collections.abc import Callable, Iterable
+
+from inkube.controllers.client import Client, Object
+from inkube.controllers.workloads import templates
+from inkube.schemas import selectors
+from inkube.schemas.status import StatusError
+
+Labels = dict[str, str]
+
+
+def controller_of(obj: Object) -> Object | None:
+    """The owner reference of its controller."""
+    for reference in obj["metadata"].get("ownerReferences") or ():
+        if reference.get("controller"):
+            found: Object = reference
+            return found
+    return None
+
+
+def matcher(selector: Object) -> Callable[[Labels], bool]:
+    """The selector as a function of labels: most only name labels, and thousands are asked."""
+    if selector.get("matchExpressions"):
+        return lambda labels: selectors.selects(selector, labels)
+    wanted = (selector.get("matchLabels") or {}).items()
+    return lambda labels: wanted <= labels.items()
+
+
+def is_controlled_by(obj: Object, owner: Object) -> bool:
+    """Whether this very object controls it."""
+    reference = controller_of(obj)
+    return reference is not None and reference["uid"] == owner["metadata"]["uid"]
+
+
+class Claims:
+    """Claims objects of one resource for owners of another."""
+
+    def __init__(self, client: Client, resource: str, owners: str) -> None:
+        self._client = client
+        self._resource = resource
+        self._owners = owners
+
+    async def claim(
+        self, owner: Object, selector: Object, candidates: Iterable[Object]
+    ) -> list[Object]:
+        """What is the owner's; strays that fit are adopted, what no longer fits is released."""
+        kept = []
+        may_adopt: bool | None = None
+        uid, leaving = owner["metadata"]["uid"], "deletionTimestamp" in owner["metadata"]
+        selects = matcher(selector)
+        for obj in candidates:
+            meta = obj["metadata"]
+            fits = selects(meta.get("labels") or {})
+            reference = controller_of(obj)
+            if reference is not None:
+                if reference["uid"] != uid:
+                    continue
+                if fits:
+                    kept.append(obj)
+                elif not leaving:
+                    await self._release(owner, obj)
+                continue
+            if not fits or leaving or "deletionTimestamp" in meta:
+                continue
+            if may_adopt is None:
+                may_adopt = await self._is_still_there(owner)
+            adopted = await self._adopt(owner, obj) if may_adopt else None
+            if adopted is not None:
+                kept.append(adopted)
+        return kept
+
+    async def _is_still_there(self, owner: Object) -> bool:
+        meta = owner["metadata"]
+        try:
+            fresh = await self._client.get(self._owners, meta["name"], meta["namespace"])
+        except StatusError as error:
+            if error.code == 404:
+                return False
+            raise
+        own = fresh["metadata"]
+        return own["uid"] == meta["uid"] and "deletionTimestamp" not in own
+
+    async def _adopt(self, owner: Object, obj: Object) -> Object | None:
+        meta = obj["metadata"]
+        references = [*(meta.get("ownerReferences") or ()), templates.owner_reference(owner)]
+        return await self._patch(obj, references)
+
+    async def _release(self, owner: Object, obj: Object) -> None:
+        uid = owner["metadata"]["uid"]
+        left = [ref for ref in obj["metadata"]["ownerReferences"] if ref["uid"] != uid]
+        await self._patch(obj, left)
+
+    async def _patch(self, obj: Object, references: list[Object]) -> Object | None:
+        """None when the object has gone or changed: the next event tells."""
+        meta = obj["metadata"]
+        body = {
+            "metadata": {
+                "uid": meta["uid"],
+                "resourceVersion": meta["resourceVersion"],
+                "ownerReferences": references or None,
+            }
+        }
+        try:
+            return await self._client.patch(
+                self._resource, meta["name"], meta["namespace"], patch=body
+            )
+        except StatusError as error:
+            if error.code in (404, 409, 422):
+                return None
+            raise

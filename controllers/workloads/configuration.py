@@ -1,0 +1,76 @@
+"""What lives on a server with workloads: the table of controllers, and what a user chooses."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+CONTROLLERS: dict[str, str] = {
+    "deployment-controller": "deployments.add",
+    "replicaset-controller": "replicasets.add",
+    "replicationcontroller-controller": "replicasets.add_old",
+    "statefulset-controller": "statefulsets.add",
+    "daemonset-controller": "daemonsets.add",
+    "job-controller": "jobs.controller.add",
+    "ttl-after-finished-controller": "jobs.expiry.add",
+    "cronjob-controller": "cronjobs.add",
+    "endpoints-controller": "services.endpoints.add",
+    "endpointslice-controller": "services.slices.add",
+    "endpointslice-mirroring-controller": "services.mirroring.add",
+    "disruption-controller": "disruption.add",
+    "horizontal-pod-autoscaler-controller": "autoscaler.add",
+    "persistentvolume-binder-controller": "volumes.binder.add",
+    "persistentvolumeclaim-protection-controller": "volumes.protection.add_claims",
+    "persistentvolume-protection-controller": "volumes.protection.add_volumes",
+    "ephemeral-volume-controller": "volumes.ephemeral.add",
+    "serviceaccount-controller": "accounts.namespaces.add_accounts",
+    "root-ca-certificate-publisher-controller": "accounts.namespaces.add_authority",
+    "serviceaccount-token-controller": "accounts.tokens.add",
+    "node-lifecycle-controller": "machines.lifecycle.add",
+    "taint-eviction-controller": "machines.eviction.add",
+    "pod-garbage-collector-controller": "machines.garbage.add",
+    "kube-scheduler": "scheduler.add",
+    "kubelet": "kubelet.add",
+}
+"""Name → function of a module of this package that starts it, in the order they are started."""
+_SUFFIX = "-controller"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workloads:
+    """What lives on a server: how many nodes, what their kubelets do, which controllers run."""
+
+    nodes: int = 2
+    """Simulated nodes `kube-node-1` … that are there from the start."""
+    stages: Sequence[Path | str | Mapping[str, Any]] = ()
+    """Stages beside the built-in ones: names of built-in sets, files, folders, or objects."""
+    pods: Sequence[Any] = ()
+    """Python functions that containers run, by their image: see `inkube.pod`."""
+    controllers: frozenset[str] | set[str] | None = None
+    """Names of the controllers that run, `-controller` may be left out; None: all of them."""
+    metrics: bool = True
+    """Whether metrics.k8s.io is served."""
+    manage_all_nodes: bool = False
+    """Whether nodes without KWOK's annotation are simulated too."""
+    allow_local: bool = False
+    """Whether KWOK's kinds may read files and run programs of this machine."""
+    autoscaler_period: float = 15.0
+    """Seconds between two looks of the HorizontalPodAutoscaler controller at an object."""
+    seed: int = 0
+    """Of jitter and weights: the same seed gives the same order of events."""
+
+    def __post_init__(self) -> None:
+        """Refuse names of controllers that do not exist. Raises ValueError."""
+        unknown = sorted(set(self.controllers or ()) - {*CONTROLLERS, *map(_short, CONTROLLERS)})
+        if unknown:
+            known = ", ".join(CONTROLLERS)
+            raise ValueError(f"no such controllers: {', '.join(unknown)}; there are {known}")
+
+    def runs(self, name: str) -> bool:
+        """Whether the controller of that name runs."""
+        wanted = self.controllers
+        return wanted is None or name in wanted or _short(name) in wanted
+
+
+def _short(name: str) -> str:
+    return name.removesuffix(_SUFFIX)

@@ -1,0 +1,130 @@
+"""Schedules in cron's form: five fields, `@hourly` and the like, `@every 1h30m`; pure.
+
+Follows robfig/cron's standard parser: names of months and days, `?`, steps; where both a day of
+the month and of the week are given, either counts.
+"""
+
+import re
+from collections.abc import Iterable
+from datetime import datetime, timedelta, tzinfo
+from typing import NamedTuple
+
+from inkube.schemas import caches
+from inkube.schemas.golang import gotime
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_SHORT = {
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
+_BOUNDS = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 6))
+_PART = re.compile(r"(\*|\?|[0-9a-z]+)(?:-([0-9a-z]+))?(?:/([0-9]+))?")
+_YEARS = 5
+"""A schedule that does not come within so many years never does (30 February)."""
+
+
+class Schedule(NamedTuple):
+    """When something is to happen. `every`: seconds between, where no fields say it."""
+
+    minutes: frozenset[int] = frozenset()
+    hours: frozenset[int] = frozenset()
+    days: frozenset[int] = frozenset()
+    months: frozenset[int] = frozenset()
+    weekdays: frozenset[int] = frozenset()
+    any_day: bool = True
+    any_weekday: bool = True
+    every: float = 0.0
+
+    def after(self, moment: datetime, zone: tzinfo) -> datetime | None:
+        """The first time after the moment, in that zone; None if there is none."""
+        if self.every:
+            return moment.replace(microsecond=0) + timedelta(seconds=self.every)
+        local = moment.astimezone(zone).replace(tzinfo=None, second=0, microsecond=0)
+        local += timedelta(minutes=1)
+        end = local.year + _YEARS
+        while local.year <= end:
+            if local.month not in self.months:
+                year, month = divmod(local.year * 12 + local.month, 12)
+                local = datetime(year, month + 1, 1)  # noqa: DTZ001 # wall time of the zone
+            elif not self._is_day(local):
+                local = local.replace(hour=0, minute=0) + timedelta(days=1)
+            elif local.hour not in self.hours:
+                local = local.replace(minute=0) + timedelta(hours=1)
+            elif local.minute not in self.minutes:
+                local += timedelta(minutes=1)
+            else:
+                found = local.replace(tzinfo=zone)
+                if found > moment:
+                    return found
+                local += timedelta(minutes=1)
+        return None
+
+    def _is_day(self, local: datetime) -> bool:
+        day = local.day in self.days
+        weekday = local.isoweekday() % 7 in self.weekdays
+        if self.any_day or self.any_weekday:
+            return day and weekday
+        return day or weekday
+
+
+@caches.of_texts(1024)
+def parse(text: str) -> Schedule:
+    """Read a schedule. Raises ValueError."""
+    if text.startswith("@every "):
+        seconds = gotime.parse_duration(text.removeprefix("@every ")) / 10**9
+        return Schedule(every=max(seconds // 1, 1.0))
+    fields = _SHORT.get(text, text).lower().split()
+    if len(fields) != len(_BOUNDS):
+        raise ValueError(f"expected exactly 5 fields, found {len(fields)}: [{' '.join(fields)}]")
+    names: list[tuple[str, ...]] = [(), (), (), _MONTHS, _DAYS]
+    minutes, hours, days, months, weekdays = (
+        frozenset(_field(field, bounds, own))
+        for field, bounds, own in zip(fields, _BOUNDS, names, strict=True)
+    )
+    return Schedule(
+        minutes,
+        hours,
+        days,
+        months,
+        weekdays,
+        any_day=_is_any(fields[2]),
+        any_weekday=_is_any(fields[4]),
+    )
+
+
+def _is_any(field: str) -> bool:
+    return any(part[0] in "*?" for part in field.split(","))
+
+
+def _field(field: str, bounds: tuple[int, int], names: tuple[str, ...]) -> Iterable[int]:
+    least, most = bounds
+    for part in field.split(","):
+        found = _PART.fullmatch(part)
+        if found is None:
+            raise ValueError(f"failed to parse {part!r}")
+        first, last, step = found.groups()
+        width = int(step) if step else 1
+        if width == 0:
+            raise ValueError(f"step of range should be a positive number: {part}")
+        if first in "*?":
+            start, end = least, most
+        else:
+            start = _number(first, names)
+            end = _number(last, names) if last else most if step else start
+        if start < least or end > most or start > end:
+            raise ValueError(f"out of range ({least}-{most}): {part}")
+        yield from range(start, end + 1, width)
+
+
+def _number(text: str, names: tuple[str, ...]) -> int:
+    if text.isdecimal():
+        return int(text)
+    if text in names:
+        return names.index(text) + (len(names) == len(_MONTHS))
+    raise ValueError(f"failed to parse int from {text}")

@@ -1,0 +1,285 @@
+"""CronJobs: a Job at each time of a schedule.
+
+Follows pkg/controller/cronjob/cronjob_controllerv2.go. Of times that were missed only the latest
+is run, if its deadline is not over.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta, tzinfo
+from typing import NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from inkube.controllers.client import Object
+from inkube.controllers.informer import Change, Key
+from inkube.controllers.manager import Controller, Result, Watch
+from inkube.controllers.workloads import cron, pods, templates, writes
+from inkube.controllers.workloads.claims import controller_of
+from inkube.controllers.workloads.cluster import Cluster
+from inkube.controllers.workloads.jobs import state
+from inkube.controllers.workloads.jobs.controller import JOBS
+from inkube.schemas.meta import format_time
+from inkube.schemas.status import Reason, StatusError
+
+NAME = "cronjob-controller"
+CRON_JOBS = "batch/v1/cronjobs"
+_SCHEDULED = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+_LATE = timedelta(milliseconds=100)
+"""So long after its time a Job is made (nextScheduleDelta)."""
+_MANY = 100
+
+
+class Times(NamedTuple):
+    """The latest time that was missed, how many were, and the next one."""
+
+    latest: datetime | None
+    missed: int
+    next: datetime | None
+
+
+def times(schedule: cron.Schedule, zone: tzinfo, since: datetime, now: datetime) -> Times:
+    """mostRecentScheduleTime: bounded by `_MANY` steps, beyond which it looks from the end."""
+    latest, missed = None, 0
+    upcoming = schedule.after(since, zone)
+    while upcoming is not None and upcoming <= now and missed <= _MANY:
+        latest, missed = upcoming, missed + 1
+        upcoming = schedule.after(upcoming, zone)
+    if upcoming is None or upcoming > now:
+        return Times(latest, missed, upcoming)
+    step = timedelta(hours=1)
+    while True:  # too many: the last before now, looked for ever further back
+        found = schedule.after(now - step, zone)
+        if found is not None and found <= now:
+            break
+        step *= 4
+    while found is not None and found <= now:
+        latest = found
+        found = schedule.after(found, zone)
+    return Times(latest, missed, found)
+
+
+class CronJobController:
+    """See the module's docstring."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._clock = cluster.clock
+        self._client = cluster.client()
+        self._events = cluster.recorder(NAME)
+        self._cron_jobs = cluster.informer(CRON_JOBS)
+        self._jobs = cluster.informer(JOBS)
+        self._owned = cluster.owned(JOBS)
+
+    def of_job(self, change: Change) -> Iterator[Key]:
+        """The CronJob of a Job."""
+        for each in (change.old, change.new):
+            reference = controller_of(each) if each is not None else None
+            if reference is not None and reference["kind"] == "CronJob":
+                yield Key(change.object["metadata"]["namespace"], reference["name"])
+
+    async def reconcile(self, key: Key) -> Result | None:
+        """Note what became of Jobs, clear old ones away, make the one that is due."""
+        cached = self._cron_jobs.get(key)
+        if cached is None:
+            return None
+        owner = templates.copy(cached)
+        found = [
+            job
+            for each in self._owned.keys(owner["metadata"]["uid"])
+            if (job := self._jobs.get(each)) is not None
+        ]
+        before = templates.copy(owner.get("status") or {})
+        await self._note_ends(owner, found)
+        await self._clean_up(owner, found)
+        wait = await self._run(owner, found)
+        if (owner.get("status") or {}) != before:
+            await writes.update(self._client, owner, subresource="status")
+            await self._cron_jobs.caught_up()
+        return Result(requeue_after=wait) if wait else None
+
+    async def _note_ends(self, owner: Object, found: list[Object]) -> None:
+        status: Object = owner.setdefault("status", {})
+        active = {each["uid"]: each for each in status.get("active") or ()}
+        there = {job["metadata"]["uid"]: job for job in found}
+        for uid, job in there.items():
+            name = job["metadata"]["name"]
+            if uid not in active:
+                if not state.is_finished(job):
+                    text = f"Saw a job that the controller did not create or forgot: {name}"
+                    await self._events.warning(owner, "UnexpectedJob", text)
+            elif state.is_finished(job):
+                del active[uid]
+                kind = _end(job)
+                text = f"Saw completed job: {name}, condition: {kind}"
+                await self._events.normal(owner, "SawCompletedJob", text)
+            ended = (job.get("status") or {}).get("completionTime")
+            if ended and _end(job) == "Complete":
+                last = status.get("lastSuccessfulTime")
+                if last is None or pods.moment(last) < pods.moment(ended):
+                    status["lastSuccessfulTime"] = ended
+        for uid in [uid for uid in active if uid not in there]:
+            name = active.pop(uid)["name"]
+            text = f"Active job went missing: {name}"
+            await self._events.normal(owner, "MissingJob", text)
+        _set_active(status, list(active.values()))
+
+    async def _clean_up(self, owner: Object, found: list[Object]) -> None:
+        """The oldest finished Jobs beyond the limits go."""
+        limits = (("Complete", "successfulJobsHistoryLimit"), ("Failed", "failedJobsHistoryLimit"))
+        for kind, member in limits:
+            limit = owner["spec"].get(member)
+            ended = [job for job in found if _end(job) == kind and not pods.is_deleting(job)]
+            if limit is None or len(ended) <= limit:
+                continue
+            ended.sort(key=lambda job: ((job["status"].get("startTime") or ""), _name(job)))
+            for job in ended[: len(ended) - limit]:
+                await self._delete(owner, job)
+
+    async def _run(self, owner: Object, found: list[Object]) -> float:
+        """Make the Job that is due; seconds until the next look."""
+        spec = owner["spec"]
+        if pods.is_deleting(owner) or spec.get("suspend"):
+            return 0.0
+        zone = await self._zone(owner)
+        if zone is None:
+            return 0.0
+        now = self._clock.now()
+        try:
+            schedule = cron.parse(spec["schedule"])
+        except ValueError as error:
+            text = f"unparseable schedule: {spec['schedule']!r}: {error}"
+            await self._events.warning(owner, "UnparseableSchedule", text)
+            return 0.0
+        since, deadline = _since(owner, now), spec.get("startingDeadlineSeconds")
+        found_times = times(schedule, zone, since, now)
+        wait = 0.0
+        if found_times.next is not None:
+            wait = max((found_times.next + _LATE - now).total_seconds(), 0.001)
+        due = found_times.latest
+        if due is None:
+            return wait
+        if found_times.missed > _MANY:
+            text = f"too many missed start times: {found_times.missed}. Set or decrease "
+            text += ".spec.startingDeadlineSeconds or check clock skew"
+            await self._events.warning(owner, "TooManyMissedTimes", text)
+        if deadline is not None and due + timedelta(seconds=deadline) < now:
+            text = f"Missed scheduled time to start a job: {_rfc1123(due)}"
+            await self._events.warning(owner, "MissSchedule", text)
+            return wait
+        await self._start(owner, found, due)
+        return wait
+
+    async def _zone(self, owner: Object) -> tzinfo | None:
+        name = owner["spec"].get("timeZone") or "UTC"
+        try:
+            return ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError):
+            text = f'invalid timeZone: "{name}": unknown time zone {name}'
+            await self._events.warning(owner, "UnknownTimeZone", text)
+            return None
+
+    async def _start(self, owner: Object, found: list[Object], due: datetime) -> None:
+        status, spec = owner["status"], owner["spec"]
+        policy, active = spec.get("concurrencyPolicy"), status.get("active") or []
+        name = f"{owner['metadata']['name']}-{int(due.timestamp()) // 60}"
+        if any(each["name"] == name for each in active) or (
+            status.get("lastScheduleTime") == format_time(due)
+        ):
+            return
+        if policy == "Forbid" and active:
+            text = "Not starting job because prior execution is running and concurrency policy is"
+            await self._events.normal(owner, "JobAlreadyActive", f"{text} Forbid")
+            return
+        if policy == "Replace":
+            for job in found:
+                if any(each["uid"] == job["metadata"]["uid"] for each in active):
+                    await self._delete(owner, job)
+        try:
+            job = await self._client.create(_job(owner, name, due))
+        except StatusError as error:
+            if error.reason == Reason.ALREADY_EXISTS:
+                return
+            if not writes.is_ending(error):
+                text = f"Error creating job: {error.message}"
+                await self._events.warning(owner, "FailedCreate", text)
+            raise
+        await self._jobs.reach(int(job["metadata"]["resourceVersion"]))
+        await self._events.normal(owner, "SuccessfulCreate", f"Created job {name}")
+        meta = job["metadata"]
+        made = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "name": name,
+            "namespace": meta["namespace"],
+            "resourceVersion": meta["resourceVersion"],
+            "uid": meta["uid"],
+        }
+        _set_active(status, [*(status.get("active") or ()), made])
+        status["lastScheduleTime"] = format_time(due)
+
+    async def _delete(self, owner: Object, job: Object) -> None:
+        if await writes.delete(self._client, JOBS, job, {"propagationPolicy": "Background"}):
+            status = owner["status"]
+            uid = job["metadata"]["uid"]
+            left = [each for each in status.get("active") or () if each["uid"] != uid]
+            _set_active(status, left)
+            await self._events.normal(owner, "SuccessfulDelete", f"Deleted job {_name(job)}")
+
+
+def _name(job: Object) -> str:
+    return str(job["metadata"]["name"])
+
+
+def _end(job: Object) -> str:
+    """`Complete`, `Failed`, or "" while it goes on."""
+    for kind in state.FINAL.values():
+        found = pods.condition(job, kind)
+        if found is not None and found["status"] == "True":
+            return kind
+    return ""
+
+
+def _set_active(status: Object, active: list[Object]) -> None:
+    if active:
+        status["active"] = active
+    else:
+        status.pop("active", None)
+
+
+def _since(owner: Object, now: datetime) -> datetime:
+    """From when missed times count: creation, the last run, the deadline."""
+    last = (owner.get("status") or {}).get("lastScheduleTime")
+    since = pods.moment(last or owner["metadata"]["creationTimestamp"])
+    deadline = owner["spec"].get("startingDeadlineSeconds")
+    return max(since, now - timedelta(seconds=deadline)) if deadline is not None else since
+
+
+def _rfc1123(moment: datetime) -> str:
+    return moment.strftime("%a, %d %b %Y %H:%M:%S %z")
+
+
+def _job(owner: Object, name: str, due: datetime) -> Object:
+    """getJobFromTemplate2."""
+    template = templates.copy(owner["spec"]["jobTemplate"])
+    meta = template.get("metadata") or {}
+    annotations = {**(meta.get("annotations") or {}), _SCHEDULED: _timestamp(due)}
+    metadata: Object = {
+        "name": name,
+        "namespace": owner["metadata"]["namespace"],
+        "annotations": annotations,
+        "ownerReferences": [templates.owner_reference(owner)],
+    }
+    if meta.get("labels"):
+        metadata["labels"] = meta["labels"]
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": template["spec"]}
+
+
+def _timestamp(due: datetime) -> str:
+    """RFC 3339 in the zone of the schedule."""
+    text = due.isoformat(timespec="seconds")
+    return text.removesuffix("+00:00") + "Z" if text.endswith("+00:00") else text
+
+
+def add(cluster: Cluster) -> None:
+    """Run the controller."""
+    controller = CronJobController(cluster)
+    watches = (Watch(CRON_JOBS), Watch(JOBS, controller.of_job))
+    cluster.manager.add(Controller(NAME, writes.patient(controller.reconcile), watches))

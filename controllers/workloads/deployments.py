@@ -1,0 +1,480 @@
+"""Deployments: ReplicaSets for each template there was, and the way from one to the next.
+
+Follows pkg/controller/deployment: sync.go, rolling.go, recreate.go, progress.go and
+util/deployment_util.go, whose order of steps is kept; each step is one reconcile.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from inkube.controllers.client import Object
+from inkube.controllers.informer import Change, Key
+from inkube.controllers.manager import Controller, Result, Watch
+from inkube.controllers.workloads import pods, rollouts, templates, writes
+from inkube.controllers.workloads.claims import Claims, controller_of
+from inkube.controllers.workloads.cluster import PODS, Cluster
+from inkube.controllers.workloads.replicasets import REPLICA_SETS
+from inkube.controllers.workloads.rollouts import size
+from inkube.schemas.meta import format_time
+from inkube.schemas.status import Reason, StatusError
+
+NAME = "deployment-controller"
+DEPLOYMENTS = "apps/v1/deployments"
+_SELECTING_ALL = "This deployment is selecting all pods. A non-empty selector is required."
+
+
+class _Outdated(Exception):
+    """Something was written that the next event tells of: this reconcile is over."""
+
+
+class DeploymentController:
+    """See the module's docstring."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._clock = cluster.clock
+        self._client = cluster.client()
+        self._events = cluster.recorder(NAME)
+        self._deployments = cluster.informer(DEPLOYMENTS)
+        self._sets = cluster.informer(REPLICA_SETS)
+        self._pods = cluster.informer(PODS)
+        self._owned_sets = cluster.owned(REPLICA_SETS)
+        self._owned_pods = cluster.owned(PODS)
+        self._claims = Claims(self._client, REPLICA_SETS, DEPLOYMENTS)
+
+    def of_set(self, change: Change) -> Iterator[Key]:
+        """The Deployment of a ReplicaSet; every one of the namespace for a stray one."""
+        namespace = change.object["metadata"]["namespace"]
+        for state in (change.old, change.new):
+            reference = controller_of(state) if state is not None else None
+            if reference is not None and reference["kind"] == "Deployment":
+                yield Key(namespace, reference["name"])
+        if change.new is not None and controller_of(change.new) is None:
+            for deployment in self._deployments.items(namespace):
+                yield Key.of(deployment)
+
+    def of_pod(self, change: Change) -> Iterator[Key]:
+        """The Deployment that waits for its last pod to go (Recreate)."""
+        if change.new is not None and pods.is_active(change.new):
+            return
+        pod = change.object
+        reference = controller_of(pod)
+        if reference is None or reference["kind"] != "ReplicaSet":
+            return
+        namespace = pod["metadata"]["namespace"]
+        replica_set = self._sets.get(Key(namespace, reference["name"]))
+        owner = controller_of(replica_set) if replica_set is not None else None
+        if owner is None:
+            return
+        found = self._deployments.get(Key(namespace, owner["name"]))
+        if found is not None and found["spec"]["strategy"]["type"] == "Recreate":
+            yield Key.of(found)
+
+    async def reconcile(self, key: Key) -> Result | None:
+        """One step of a Deployment (syncDeployment)."""
+        cached = self._deployments.get(key)
+        if cached is None:
+            return None
+        try:
+            return await self._sync(templates.copy(cached))
+        except _Outdated:
+            return None
+
+    async def _sync(self, deployment: Object) -> Result | None:
+        if not any((deployment["spec"].get("selector") or {}).values()):
+            await self._events.warning(deployment, "SelectingAll", _SELECTING_ALL)
+            generation = deployment["metadata"]["generation"]
+            status = {**(deployment.get("status") or {}), "observedGeneration": generation}
+            await self._write(deployment, status)
+            return None
+        sets = await self._claimed(deployment)
+        if pods.is_deleting(deployment):
+            new, old = rollouts.split(deployment, sets)
+            return await self._sync_status(deployment, new, old)
+        await self._check_paused(deployment)
+        if deployment["spec"].get("paused") or self._is_scaled(deployment, sets):
+            return await self._scale_only(deployment, sets)
+        if deployment["spec"]["strategy"]["type"] == "Recreate":
+            return await self._recreate(deployment, sets)
+        return await self._roll(deployment, sets)
+
+    async def _claimed(self, deployment: Object) -> list[Object]:
+        meta = deployment["metadata"]
+        keys = self._owned_sets.keys(meta["uid"])
+        keys += self._owned_sets.keys(f"none/{meta['namespace']}")
+        candidates = [found for found in map(self._sets.get, keys) if found is not None]
+        return await self._claims.claim(deployment, deployment["spec"]["selector"], candidates)
+
+    def _is_scaled(self, deployment: Object, sets: list[Object]) -> bool:
+        """isScalingEvent: an active ReplicaSet was made for another number of replicas."""
+        wanted = deployment["spec"]["replicas"]
+        return any(
+            rollouts.number(each, "desired-replicas") not in (None, wanted)
+            for each in sets
+            if size(each)
+        )
+
+    async def _check_paused(self, deployment: Object) -> None:
+        """checkPausedConditions."""
+        if not rollouts.has_deadline(deployment):
+            return
+        present = pods.condition(deployment, "Progressing")
+        reason = present.get("reason") if present is not None else None
+        if reason == "ProgressDeadlineExceeded":
+            return
+        paused = bool(deployment["spec"].get("paused"))
+        if paused == (reason == "DeploymentPaused"):
+            return
+        words = (
+            ("DeploymentPaused", "Deployment is paused")
+            if paused
+            else ("DeploymentResumed", "Deployment is resumed")
+        )
+        self._note(deployment["status"], "Progressing", "Unknown", *words)
+        await self._write(deployment, deployment["status"], anew=True)
+
+    def _note(self, status: Object, kind: str, value: str, reason: str, message: str) -> None:
+        rollouts.set_condition(
+            status, kind, value, reason, message, now=format_time(self._clock.now())
+        )
+
+    # --- the ways of a rollout
+
+    async def _scale_only(self, deployment: Object, sets: list[Object]) -> Result | None:
+        """sync: scale what is there, make nothing new."""
+        new, old = await self._revisions(deployment, sets, create=False)
+        new, old = await self._scale(deployment, new, old)
+        if deployment["spec"].get("paused"):
+            await self._clean_up(deployment, old)
+        return await self._sync_status(deployment, new, old)
+
+    async def _roll(self, deployment: Object, sets: list[Object]) -> Result | None:
+        """rolloutRolling."""
+        new, old = await self._revisions(deployment, sets, create=True)
+        assert new is not None, "it was made"
+        goal = rollouts.new_size(deployment, [new, *old], new)
+        if goal != size(new):
+            new = await self._resize(deployment, new, goal)
+            return await self._sync_rollout(deployment, new, old)
+        changed, old = await self._shrink_old(deployment, new, old)
+        if not changed and rollouts.is_complete(deployment, deployment["status"]):
+            await self._clean_up(deployment, old)
+        return await self._sync_rollout(deployment, new, old)
+
+    async def _shrink_old(
+        self, deployment: Object, new: Object, old: list[Object]
+    ) -> tuple[bool, list[Object]]:
+        """reconcileOldReplicaSets: unhealthy pods first, then as far as availability allows."""
+        if not any(map(size, old)):
+            return False, old
+        replicas = deployment["spec"]["replicas"]
+        least = replicas - rollouts.max_unavailable(deployment)
+        everything = sum(map(size, [new, *old]))
+        missing = size(new) - (new["status"].get("availableReplicas") or 0)
+        most = everything - least - missing
+        if most <= 0:
+            return False, old
+        old = sorted(old, key=rollouts.age)
+        goals = {each["metadata"]["uid"]: size(each) for each in old}
+        done = 0
+        for each in old:
+            uid, available = each["metadata"]["uid"], each["status"].get("availableReplicas") or 0
+            step = min(most - done, goals[uid] - available)
+            if done < most and goals[uid] and step > 0:
+                goals[uid] -= step
+                done += step
+        available = sum(each["status"].get("availableReplicas") or 0 for each in [new, *old])
+        left = available - least
+        for each in old:
+            uid = each["metadata"]["uid"]
+            step = min(left, goals[uid])
+            if step > 0:
+                goals[uid] -= step
+                left -= step
+        changed = []
+        for each in old:
+            goal = goals[each["metadata"]["uid"]]
+            is_same = goal == size(each)
+            changed.append(each if is_same else await self._resize(deployment, each, goal))
+        return changed != old, changed
+
+    async def _recreate(self, deployment: Object, sets: list[Object]) -> Result | None:
+        """rolloutRecreate: none of the old pods may be left."""
+        new, old = await self._revisions(deployment, sets, create=False)
+        active = [each for each in old if size(each)]
+        if active:
+            shrunk = {each["metadata"]["uid"]: each for each in old}
+            for each in active:
+                shrunk[each["metadata"]["uid"]] = await self._resize(deployment, each, 0)
+            return await self._sync_rollout(deployment, new, list(shrunk.values()))
+        if self._has_pods(old):
+            return await self._sync_rollout(deployment, new, old)
+        if new is None:
+            new, old = await self._revisions(deployment, sets, create=True)
+        assert new is not None, "it was made"
+        new = await self._resize(deployment, new, deployment["spec"]["replicas"])
+        if rollouts.is_complete(deployment, deployment["status"]):
+            await self._clean_up(deployment, old)
+        return await self._sync_rollout(deployment, new, old)
+
+    def _has_pods(self, sets: list[Object]) -> bool:
+        """oldPodsRunning: those that are on their way out count too."""
+        for each in sets:
+            for key in self._owned_pods.keys(each["metadata"]["uid"]):
+                pod = self._pods.get(key)
+                if pod is not None and not pods.is_terminal(pod):
+                    return True
+        return False
+
+    # --- ReplicaSets
+
+    async def _revisions(
+        self, deployment: Object, sets: list[Object], *, create: bool
+    ) -> tuple[Object | None, list[Object]]:
+        """getAllReplicaSetsAndSyncRevision: the one of this template, and the others."""
+        new, old = rollouts.split(deployment, sets)
+        revision = max((rollouts.number(each, "revision") or 0 for each in old), default=0) + 1
+        if new is not None:
+            new = await self._keep(deployment, new, revision)
+        elif create:
+            new = await self._make(deployment, old, revision)
+        return new, old
+
+    async def _keep(self, deployment: Object, found: Object, revision: int) -> Object:
+        """Give the ReplicaSet of this template its number and the Deployment's annotations."""
+        kept = templates.copy(found)
+        changed = rollouts.annotate(deployment, kept, revision)
+        ready = deployment["spec"].get("minReadySeconds") or 0
+        if (kept["spec"].get("minReadySeconds") or 0) != ready:
+            kept["spec"]["minReadySeconds"] = ready
+            changed = True
+        if changed:
+            kept = await self._update_set(kept)
+        news = rollouts.set_revision(deployment, str(rollouts.number(kept, "revision") or 0))
+        missing = pods.condition(deployment, "Progressing") is None
+        if rollouts.has_deadline(deployment) and missing:
+            message = f'Found new replica set "{kept["metadata"]["name"]}"'
+            self._note(deployment["status"], "Progressing", "True", "FoundNewReplicaSet", message)
+            news = True
+        if news:
+            await self._write(deployment, deployment["status"], anew=True)
+        return kept
+
+    async def _make(self, deployment: Object, old: list[Object], revision: int) -> Object:
+        status = deployment["status"]
+        body = rollouts.replica_set(deployment, status.get("collisionCount"))
+        body["spec"]["replicas"] = rollouts.new_size(deployment, [body, *old], body)
+        rollouts.annotate(deployment, body, revision)
+        rollouts.set_sizes(deployment, body)
+        name = body["metadata"]["name"]
+        try:
+            made = await self._client.create(body)
+        except StatusError as error:
+            if error.reason == Reason.ALREADY_EXISTS:
+                return await self._collided(deployment, name)
+            await self._refused(deployment, name, error)
+            raise
+        await self._sets.reach(int(made["metadata"]["resourceVersion"]))
+        if size(made):
+            message = f"Scaled up replica set {name} from 0 to {size(made)}"
+            await self._events.normal(deployment, "ScalingReplicaSet", message)
+        news = rollouts.set_revision(deployment, str(revision))
+        if rollouts.has_deadline(deployment):
+            message = f'Created new replica set "{name}"'
+            self._note(status, "Progressing", "True", "NewReplicaSetCreated", message)
+            news = True
+        if news:
+            await self._write(deployment, status, anew=True)
+        return made
+
+    async def _collided(self, deployment: Object, name: str) -> Object:
+        """Another template has this hash, or the cache is behind."""
+        found = await self._client.get(REPLICA_SETS, name, deployment["metadata"]["namespace"])
+        reference = controller_of(found)
+        is_ours = reference is not None and reference["uid"] == deployment["metadata"]["uid"]
+        if is_ours and rollouts.is_of(deployment, found):
+            return found
+        status = deployment["status"]
+        status["collisionCount"] = (status.get("collisionCount") or 0) + 1
+        await self._write(deployment, status, anew=True)
+        raise _Outdated
+
+    async def _refused(self, deployment: Object, name: str, error: StatusError) -> None:
+        message = f'Failed to create new replica set "{name}": {error.message}'
+        if rollouts.has_deadline(deployment):
+            status = deployment["status"]
+            self._note(status, "Progressing", "False", "ReplicaSetCreateError", message)
+            await self._write(deployment, status, anew=True)
+        await self._events.warning(deployment, "ReplicaSetCreateError", message)
+
+    async def _resize(self, deployment: Object, found: Object, goal: int) -> Object:
+        """scaleReplicaSet, with its event."""
+        changed = templates.copy(found)
+        before = size(found)
+        changed["spec"]["replicas"] = goal
+        resized = rollouts.set_sizes(deployment, changed)
+        if before == goal and not resized:
+            return found
+        changed = await self._update_set(changed)
+        if before != goal:
+            word = "up" if goal > before else "down"
+            name = found["metadata"]["name"]
+            message = f"Scaled {word} replica set {name} from {before} to {goal}"
+            await self._events.normal(deployment, "ScalingReplicaSet", message)
+        return changed
+
+    async def _update_set(self, changed: Object) -> Object:
+        written = await writes.update(self._client, changed)
+        if written is None:
+            raise _Outdated
+        await self._sets.reach(int(written["metadata"]["resourceVersion"]))
+        return written
+
+    async def _scale(
+        self, deployment: Object, new: Object | None, old: list[Object]
+    ) -> tuple[Object | None, list[Object]]:
+        """scale: one set takes all; a finished rollout empties the old; else in proportion."""
+        everything = ([new] if new is not None else []) + old
+        goals = rollouts.scaled(deployment, new, old)
+        changed = {}
+        for each in everything:
+            uid = each["metadata"]["uid"]
+            goal = goals.get(uid)
+            changed[uid] = each if goal is None else await self._resize(deployment, each, goal)
+        left = [changed[each["metadata"]["uid"]] for each in old]
+        return (changed[new["metadata"]["uid"]] if new is not None else None), left
+
+    async def _clean_up(self, deployment: Object, old: list[Object]) -> None:
+        """cleanupDeployment: the oldest ReplicaSets beyond the history's limit go."""
+        limit = deployment["spec"].get("revisionHistoryLimit")
+        candidates = [each for each in old if not pods.is_deleting(each)]
+        if limit is None or len(candidates) <= limit:
+            return
+        candidates.sort(key=lambda each: rollouts.number(each, "revision") or 0)
+        for each in candidates[: len(candidates) - limit]:
+            status = each.get("status") or {}
+            seen = status.get("observedGeneration", 0) >= each["metadata"]["generation"]
+            if not status.get("replicas") and not size(each) and seen:
+                await writes.delete(self._client, REPLICA_SETS, each)
+
+    # --- status
+
+    async def _sync_status(
+        self, deployment: Object, new: Object | None, old: list[Object]
+    ) -> Result | None:
+        """syncDeploymentStatus."""
+        await self._write(deployment, self._status(deployment, new, old))
+        return None
+
+    async def _sync_rollout(
+        self, deployment: Object, new: Object | None, old: list[Object]
+    ) -> Result | None:
+        """syncRolloutStatus: how the rollout progresses; looks again at its deadline."""
+        status = self._status(deployment, new, old)
+        if not rollouts.has_deadline(deployment):
+            writes.remove_condition(status, "Progressing")
+        present = pods.condition(deployment, "Progressing")
+        reason = present.get("reason") if present is not None else ""
+        done = status.get("replicas") == status.get("updatedReplicas") and (
+            reason == "NewReplicaSetAvailable"
+        )
+        if rollouts.has_deadline(deployment) and not done:
+            self._judge(deployment, status, new)
+        failed = next(
+            filter(None, (pods.condition(each, "ReplicaFailure") for each in [new, *old] if each)),
+            None,
+        )
+        if failed is not None:
+            self._note(status, "ReplicaFailure", "True", failed["reason"], failed["message"])
+        else:
+            writes.remove_condition(status, "ReplicaFailure")
+        await self._write(deployment, status)
+        return self._deadline({**deployment, "status": status})
+
+    def _judge(self, deployment: Object, status: Object, new: Object | None) -> None:
+        if new is not None:
+            what = f'ReplicaSet "{new["metadata"]["name"]}"'
+        else:
+            what = f'Deployment "{deployment["metadata"]["name"]}"'
+        if rollouts.is_complete(deployment, status):
+            message = f"{what} has successfully progressed."
+            self._note(status, "Progressing", "True", "NewReplicaSetAvailable", message)
+        elif rollouts.is_progressing(deployment["status"], status):
+            present = pods.condition({"status": status}, "Progressing")
+            moved = (present or {}).get("lastTransitionTime")
+            writes.remove_condition(status, "Progressing")
+            message = f"{what} is progressing."
+            self._note(status, "Progressing", "True", "ReplicaSetUpdated", message)
+            if present is not None and present["status"] == "True":
+                status["conditions"][-1]["lastTransitionTime"] = moved
+        elif self._is_late(deployment):
+            message = f"{what} has timed out progressing."
+            self._note(status, "Progressing", "False", "ProgressDeadlineExceeded", message)
+
+    def _is_late(self, deployment: Object) -> bool:
+        """DeploymentTimedOut."""
+        present = pods.condition(deployment, "Progressing")
+        if present is None or present.get("reason") == "NewReplicaSetAvailable":
+            return False
+        if present.get("reason") == "ProgressDeadlineExceeded":
+            return True
+        return self._left(deployment, present) < 0
+
+    def _left(self, deployment: Object, present: Object) -> float:
+        """Seconds until the deadline, counted from the last progress."""
+        deadline = timedelta(seconds=deployment["spec"]["progressDeadlineSeconds"])
+        end = pods.moment(present["lastUpdateTime"]) + deadline
+        return (end - self._clock.now()).total_seconds()
+
+    def _deadline(self, deployment: Object) -> Result | None:
+        """requeueStuckDeployment."""
+        present = pods.condition(deployment, "Progressing")
+        if (
+            present is None
+            or not rollouts.has_deadline(deployment)
+            or rollouts.is_complete(deployment, deployment["status"])
+            or present.get("reason") in ("ProgressDeadlineExceeded", "NewReplicaSetAvailable")
+        ):
+            return None
+        return Result(requeue_after=max(self._left(deployment, present), 0.0) + 1.0)
+
+    def _status(self, deployment: Object, new: Object | None, old: list[Object]) -> Object:
+        """calculateStatus."""
+        status = rollouts.counted(deployment, new, old)
+        least = deployment["spec"]["replicas"] - rollouts.max_unavailable(deployment)
+        if status.get("availableReplicas", 0) >= least:
+            message = "Deployment has minimum availability."
+            self._note(status, "Available", "True", "MinimumReplicasAvailable", message)
+        else:
+            message = "Deployment does not have minimum availability."
+            self._note(status, "Available", "False", "MinimumReplicasUnavailable", message)
+        return status
+
+    async def _write(self, deployment: Object, status: Object, *, anew: bool = False) -> None:
+        """Write the status, and the annotations when they count too; goes on with the newest.
+
+        `anew`: whether it surely differs, since the object at hand was changed itself.
+        """
+        if not anew and (deployment.get("status") or {}) == status:
+            return
+        changed = {**deployment, "status": status}
+        written = await writes.update(self._client, changed, subresource="status")
+        if written is None:
+            raise _Outdated
+        await self._deployments.reach(int(written["metadata"]["resourceVersion"]))
+        deployment.update(written)
+
+
+def add(cluster: Cluster) -> None:
+    """Run the Deployment controller."""
+    controller = DeploymentController(cluster)
+    cluster.manager.add(
+        Controller(
+            NAME,
+            writes.patient(controller.reconcile),
+            (
+                Watch(DEPLOYMENTS),
+                Watch(REPLICA_SETS, controller.of_set),
+                Watch(PODS, controller.of_pod),
+            ),
+        )
+    )

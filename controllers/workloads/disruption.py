@@ -1,0 +1,222 @@
+"""PodDisruptionBudgets: how many pods may be disrupted now. Evictions ask it elsewhere.
+
+Follows pkg/controller/disruption/disruption.go.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from inkube.controllers.client import Object
+from inkube.controllers.informer import Change, Informer, Key
+from inkube.controllers.manager import Controller, Result, Watch
+from inkube.controllers.workloads import pods, writes
+from inkube.controllers.workloads.claims import controller_of
+from inkube.controllers.workloads.cluster import PODS, Cluster
+from inkube.controllers.workloads.rollouts import scaled_value
+from inkube.schemas import selectors
+from inkube.schemas.golang import gotext
+from inkube.schemas.meta import format_time, split_api_version
+from inkube.schemas.selectors import format_selector
+from inkube.schemas.status import StatusError
+
+NAME = "disruption-controller"
+_COMPONENT = "controllermanager"
+BUDGETS = "policy/v1/poddisruptionbudgets"
+_SCALED = {
+    ("apps", "ReplicaSet"): "apps/v1/replicasets",
+    ("apps", "StatefulSet"): "apps/v1/statefulsets",
+    ("apps", "Deployment"): "apps/v1/deployments",
+    ("", "ReplicationController"): "v1/replicationcontrollers",
+}
+_DELETED_WITHIN = timedelta(minutes=2)
+_UNMANAGED = (
+    "Pods selected by this PodDisruptionBudget (selector: {}) were found to be unmanaged. As a "
+    "result, the status of the PDB cannot be calculated correctly, which may result in undefined "
+    'behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an '
+    "integer value."
+)
+
+
+class _Uncountable(Exception):
+    """The number of expected pods cannot be told; the text says why."""
+
+
+class Disruption:
+    """See the module's docstring."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._clock = cluster.clock
+        self._client = cluster.client()
+        self._events = cluster.recorder(_COMPONENT)
+        self._budgets = cluster.informer(BUDGETS)
+        self._pods = cluster.informer(PODS)
+        self._scaled: dict[tuple[str, str], Informer] = {
+            kind: cluster.informer(resource) for kind, resource in _SCALED.items()
+        }
+
+    def of_pod(self, change: Change) -> Iterator[Key]:
+        """The budgets that select a pod, as it was or is."""
+        for budget in self._budgets.items(change.object["metadata"]["namespace"]):
+            if any(_selects(budget, pod) for pod in change if pod is not None):
+                yield Key.of(budget)
+
+    def of_owner(self, change: Change) -> Iterator[Key]:
+        """The budgets of the namespace, when the number of replicas changes."""
+        counts = {each["spec"].get("replicas") for each in change if each is not None}
+        if None not in change and len(counts) == 1:
+            return
+        for budget in self._budgets.items(change.object["metadata"]["namespace"]):
+            yield Key.of(budget)
+
+    async def reconcile(self, key: Key) -> Result | None:
+        """Count one budget."""
+        budget = self._budgets.get(key)
+        if budget is None:
+            return None
+        found = [pod for pod in self._pods.items(key.namespace) if _selects(budget, pod)]
+        if not found:
+            await self._events.normal(budget, "NoPods", "No matching pods found")
+        try:
+            expected, desired, unmanaged = await self._expected(budget, found)
+        except _Uncountable as error:
+            text = f"Failed to calculate the number of expected pods: {error}"
+            await self._events.warning(budget, "CalculateExpectedPodCountFailed", text)
+            await self._fail(budget, str(error))
+            return None
+        if unmanaged:
+            selector = format_selector(budget["spec"].get("selector") or {})
+            await self._events.warning(budget, "UnmanagedPods", _UNMANAGED.format(selector))
+        disrupted, later = await self._disrupted(budget, found)
+        healthy = sum(
+            pods.is_ready(pod)
+            and not pods.is_deleting(pod)
+            and pod["metadata"]["name"] not in disrupted
+            for pod in found
+        )
+        allowed = max(healthy - desired, 0) if expected > 0 else 0
+        status: Object = {
+            "currentHealthy": healthy,
+            "desiredHealthy": desired,
+            "disruptionsAllowed": allowed,
+            "expectedPods": expected,
+            "observedGeneration": budget["metadata"]["generation"],
+        }
+        if disrupted:
+            status["disruptedPods"] = disrupted
+        words = ("True", "SufficientPods") if allowed else ("False", "InsufficientPods")
+        await self._write(budget, status, *words, "")
+        return Result(requeue_after=later) if later else None
+
+    async def _fail(self, budget: Object, message: str) -> None:
+        status = dict(budget.get("status") or {})
+        status["disruptionsAllowed"] = 0
+        await self._write(budget, status, "False", "SyncFailed", message)
+
+    async def _write(
+        self, budget: Object, status: Object, value: str, reason: str, message: str
+    ) -> None:
+        present = pods.condition(budget, "DisruptionAllowed")
+        moved = format_time(self._clock.now())
+        if present is not None and present["status"] == value:
+            moved = present["lastTransitionTime"]
+        made = {
+            "type": "DisruptionAllowed",
+            "status": value,
+            "reason": reason,
+            "message": message,
+            "lastTransitionTime": moved,
+            "observedGeneration": budget["metadata"]["generation"],
+        }
+        before = (budget.get("status") or {}).get("conditions") or ()
+        others = [each for each in before if each["type"] != made["type"]]
+        await writes.write_status(self._client, budget, {**status, "conditions": [*others, made]})
+
+    async def _expected(self, budget: Object, found: list[Object]) -> tuple[int, int, bool]:
+        """getExpectedPodCount: expected pods, healthy ones desired, whether some are unmanaged."""
+        spec = budget["spec"]
+        least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
+        if least is not None and not isinstance(least, str):
+            return len(found), least, False
+        if least is None and most is None:
+            return 0, 0, False
+        expected, unmanaged = await self._scale(found)
+        if most is not None:
+            desired = expected - scaled_value(most, expected, up=True)
+        else:
+            desired = scaled_value(least, expected, up=True)
+        return expected, max(desired, 0), unmanaged
+
+    async def _scale(self, found: list[Object]) -> tuple[int, bool]:
+        """getExpectedScale: the replicas of each controller of the pods."""
+        scales: dict[str, int] = {}
+        unmanaged = False
+        for pod in found:
+            reference = controller_of(pod)
+            if reference is None:
+                unmanaged = True
+            elif reference["uid"] not in scales:
+                uid, replicas = await self._replicas(pod, reference)
+                scales[reference["uid"]] = 0
+                scales[uid] = replicas
+        return sum(scales.values()), unmanaged
+
+    async def _replicas(self, pod: Object, reference: Object) -> tuple[str, int]:
+        namespace = pod["metadata"]["namespace"]
+        group, _ = split_api_version(reference["apiVersion"])
+        known = self._scaled.get((group, reference["kind"]))
+        if known is not None:
+            owner = known.get(Key(namespace, reference["name"]))
+            if owner is None:
+                return reference["uid"], 0
+            above = controller_of(owner)
+            if reference["kind"] == "ReplicaSet" and above is not None:
+                return await self._replicas(owner, above)
+            return owner["metadata"]["uid"], owner["spec"].get("replicas", 1)
+        name = f"{reference['kind'].lower()}s"
+        try:
+            found = await self._client.get(
+                f"{reference['apiVersion']}/{name}", reference["name"], namespace
+            )
+        except (StatusError, ValueError) as error:
+            raise _Uncountable(
+                f"found no controller ref for pod {gotext.quote(pod['metadata']['name'])}"
+            ) from error
+        replicas = (found.get("spec") or {}).get("replicas")
+        if not isinstance(replicas, int):
+            kind = reference["kind"]
+            raise _Uncountable(f"{name}.{group} does not implement the scale subresource of {kind}")
+        return found["metadata"]["uid"], replicas
+
+    async def _disrupted(self, budget: Object, found: list[Object]) -> tuple[dict[str, str], float]:
+        """Pods that were evicted and are not deleted yet; seconds until that is too long."""
+        told = (budget.get("status") or {}).get("disruptedPods") or {}
+        left: dict[str, str] = {}
+        later = 0.0
+        meta = budget["metadata"]
+        for pod in found:
+            name = pod["metadata"]["name"]
+            if pods.is_deleting(pod) or name not in told:
+                continue
+            rest = (pods.moment(told[name]) + _DELETED_WITHIN - self._clock.now()).total_seconds()
+            if rest <= 0:
+                text = f"Pod was expected by PDB {meta['namespace']}/{meta['name']} to be deleted"
+                await self._events.warning(pod, "NotDeleted", f"{text} but it wasn't")
+                continue
+            left[name] = told[name]
+            later = min(later, rest) if later else rest
+        return left, later
+
+
+def _selects(budget: Object, pod: Object) -> bool:
+    selector = (budget.get("spec") or {}).get("selector")
+    if selector is None or budget["metadata"]["namespace"] != pod["metadata"]["namespace"]:
+        return False
+    return selectors.selects(selector, pod["metadata"].get("labels") or {})
+
+
+def add(cluster: Cluster) -> None:
+    """Run the controller."""
+    disruption = Disruption(cluster)
+    owners = tuple(Watch(resource, disruption.of_owner) for resource in _SCALED.values())
+    watches = (Watch(BUDGETS), Watch(PODS, disruption.of_pod), *owners)
+    cluster.manager.add(Controller(NAME, disruption.reconcile, watches))

@@ -1,0 +1,407 @@
+"""The Job controller: makes pods, counts the ends of each exactly once, and ends the Job.
+
+A finished pod's uid is noted in the status, its finalizer is removed, then it is counted, so that
+nothing is counted twice or lost. Follows pkg/controller/job/job_controller.go.
+"""
+
+import asyncio
+from collections.abc import Iterator
+
+from inkube.controllers.client import Object
+from inkube.controllers.informer import Change, Key
+from inkube.controllers.manager import Controller, Result, Watch
+from inkube.controllers.workloads import pods, templates, writes
+from inkube.controllers.workloads.claims import Claims, controller_of
+from inkube.controllers.workloads.cluster import PODS, Cluster
+from inkube.controllers.workloads.jobs import indexes, policies, state
+from inkube.controllers.workloads.jobs.state import FINAL, FINALIZER, Ending, State
+from inkube.schemas import selectors
+from inkube.schemas.meta import format_time
+from inkube.schemas.status import StatusError
+
+NAME = "job-controller"
+JOBS = "batch/v1/jobs"
+_OURS = "kubernetes.io/job-controller"
+_REACHED = ("SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods")
+_ORPHAN = "pods"
+"""`Key.resource` of a pod whose Job is gone."""
+
+
+class JobController:
+    """See the module's docstring."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._clock = cluster.clock
+        self._client = cluster.client()
+        self._events = cluster.recorder(NAME)
+        self._jobs = cluster.informer(JOBS)
+        self._pods = cluster.informer(PODS)
+        self._owned = cluster.owned(PODS)
+        self._claims = Claims(self._client, PODS, JOBS)
+
+    def of_pod(self, change: Change) -> Iterator[Key]:
+        """Its Job; itself when that is gone and it still waits to be counted."""
+        namespace = change.object["metadata"]["namespace"]
+        new = change.new
+        for each in (change.old, new):
+            reference = controller_of(each) if each is not None else None
+            if reference is not None and reference["kind"] == "Job":
+                yield Key(namespace, reference["name"])
+        if new is None:
+            return
+        if state.is_tracked(new):
+            yield Key(namespace, new["metadata"]["name"], _ORPHAN)
+        if controller_of(new) is None:
+            labels = new["metadata"].get("labels") or {}
+            for job in self._jobs.items(namespace) if labels else ():
+                if selectors.selects(job["spec"].get("selector") or {}, labels):
+                    yield Key.of(job)
+
+    def of_job(self, change: Change) -> Iterator[Key]:
+        """Itself; the pods of one that went."""
+        yield Key.of(change.object)
+        if change.new is None:
+            for key in self._owned.keys(change.object["metadata"]["uid"]):
+                yield key._replace(resource=_ORPHAN)
+
+    async def reconcile(self, key: Key) -> Result | None:
+        """One step of a Job."""
+        if key.resource:
+            await self._let_go(key)
+            return None
+        job = self._jobs.get(key)
+        if job is None or (job["spec"].get("managedBy") or _OURS) != _OURS:
+            return None
+        found = await self._claimed(job)
+        if state.is_finished(job):
+            await self._remove_finalizers([pod for pod in found if state.is_tracked(pod)])
+            return None
+        return await self._sync(templates.copy(job), found)
+
+    async def _claimed(self, job: Object) -> list[Object]:
+        meta = job["metadata"]
+        keys = self._owned.keys(meta["uid"]) + self._owned.keys(f"none/{meta['namespace']}")
+        candidates = [pod for pod in map(self._pods.get, keys) if pod is not None]
+        return await self._claims.claim(job, job["spec"].get("selector") or {}, candidates)
+
+    async def _let_go(self, key: Key) -> None:
+        """syncOrphanPod: nobody will count a pod whose Job is gone."""
+        pod = self._pods.get(Key(key.namespace, key.name))
+        if pod is None or not state.is_tracked(pod):
+            return
+        reference = controller_of(pod)
+        if reference is not None:
+            job = self._jobs.get(Key(key.namespace, reference["name"]))
+            if reference["kind"] != "Job" or (
+                job is not None and job["metadata"]["uid"] == reference["uid"]
+            ):
+                return
+        await self._remove_finalizers([pod])
+
+    async def _sync(self, job: Object, found: list[Object]) -> Result | None:
+        now = self._clock.now()
+        status: Object = job.setdefault("status", {})
+        changed = False
+        if not job["spec"].get("suspend") and status.get("startTime") is None:
+            status["startTime"] = format_time(now)
+            changed = True
+        look = State(job, found, now)
+        ending, active, wait = look.ending(), look.active, 0.0
+        if ending is not None:
+            active = await self._delete(job, look, active)
+        elif "deletionTimestamp" not in job["metadata"]:
+            active, wait = await self._manage(job, look)
+            if look.is_complete(len(active)):
+                ending = _REACHED
+            else:
+                changed |= await self._note_suspension(job, now=format_time(now))
+        numbers = {
+            "active": len(active),
+            "ready": sum(map(pods.is_ready, active)),
+            "terminating": len(look.terminating) + len(look.active) - _kept(look.active, active),
+        }
+        for member, number in numbers.items():
+            if status.get(member, 0 if member == "active" else None) != number:
+                status[member] = number
+                changed = True
+        if not status.get("active"):
+            status.pop("active", None)
+        await self._track(job, look, ending, changed=changed)
+        left = look.seconds_left()
+        waits = [seconds for seconds in (wait, left or 0.0) if seconds > 0]
+        return Result(requeue_after=min(waits)) if waits else None
+
+    # --- pods
+
+    async def _manage(self, job: Object, look: State) -> tuple[list[Object], float]:
+        """manageJob: the active pods there are then, and when to look again."""
+        active, wanted = look.active, look.wanted_active()
+        surplus = look.surplus(active) if not look.is_suspended else list(active)
+        names = {pod["metadata"]["uid"] for pod in surplus}
+        others = [pod for pod in active if pod["metadata"]["uid"] not in names]
+        excess = max(len(active) - wanted - len(surplus), 0)
+        surplus += pods.by_deletion(others, {})[:excess]
+        if surplus:
+            await self._remove_finalizers([pod for pod in surplus if state.is_tracked(pod)])
+            return await self._delete(job, look, surplus), 0.0
+        missing = wanted - len(active)
+        if look.waits_for_failed:
+            missing -= len(look.terminating)
+        missing = min(missing, writes.AT_MOST)
+        if missing <= 0:
+            return active, 0.0
+        wait = look.retry_in()
+        if wait > 0:
+            return active, wait
+        chosen: list[int | None] = [None] * missing
+        if look.is_indexed:
+            numbers, wait = look.pending(missing)
+            chosen = list(numbers)
+        return active + await self._create(job, look, chosen), wait
+
+    async def _delete(self, job: Object, look: State, surplus: list[Object]) -> list[Object]:
+        """Delete these; the active pods that are left."""
+
+        async def delete(pod: Object) -> None:
+            if await writes.delete(self._client, PODS, pod):
+                text = f"Deleted pod: {pod['metadata']['name']}"
+                await self._events.normal(job, "SuccessfulDelete", text)
+
+        await writes.all_of(surplus[: writes.AT_MOST], delete)
+        if surplus:
+            await self._pods.caught_up()
+        gone = {pod["metadata"]["uid"] for pod in surplus}
+        return [pod for pod in look.active if pod["metadata"]["uid"] not in gone]
+
+    async def _create(self, job: Object, look: State, chosen: list[int | None]) -> list[Object]:
+        made: list[Object] = []
+        last = look.last_failed() if look.per_index is not None else {}
+
+        async def create(number: int) -> None:
+            body = self._pod(job, chosen[number], last)
+            try:
+                pod = await self._client.create(body)
+            except StatusError as error:
+                message = f"Error creating: {error.message}"
+                await self._events.warning(job, "FailedCreate", message)
+                raise
+            made.append(pod)
+            text = f"Created pod: {pod['metadata']['name']}"
+            await self._events.normal(job, "SuccessfulCreate", text)
+
+        _, failure = await writes.in_batches(len(chosen), create)
+        if made:
+            await self._pods.caught_up()
+        if failure is not None and not writes.is_ending(failure):
+            raise failure
+        return made
+
+    def _pod(self, job: Object, index: int | None, last: dict[int, Object]) -> Object:
+        body = templates.pod(job["spec"]["template"], job)
+        meta = body["metadata"]
+        meta["finalizers"] = [*(meta.get("finalizers") or ()), FINALIZER]
+        if index is None:
+            return body
+        name = job["metadata"]["name"]
+        meta["generateName"] = f"{name}-{index}-"
+        annotations = {**(meta.get("annotations") or {}), indexes.INDEX: str(index)}
+        if job["spec"].get("backoffLimitPerIndex") is not None:
+            annotations |= _counts(job, last.get(index))
+        meta["annotations"] = annotations
+        meta["labels"] = {**(meta.get("labels") or {}), indexes.INDEX: str(index)}
+        body["spec"]["hostname"] = f"{name}-{index}"
+        for member in ("initContainers", "containers"):
+            for container in body["spec"].get(member) or ():
+                env = container.get("env") or []
+                if all(each["name"] != "JOB_COMPLETION_INDEX" for each in env):
+                    container["env"] = [*env, _ENV]
+        return body
+
+    async def _remove_finalizers(self, found: list[Object]) -> set[str]:
+        """The uids of the pods that have the finalizer no longer."""
+        results = await asyncio.gather(*(self._remove_finalizer(pod) for pod in found))
+        if found:
+            await self._pods.caught_up()
+        return {pod["metadata"]["uid"] for pod, ok in zip(found, results, strict=True) if ok}
+
+    async def _remove_finalizer(self, pod: Object) -> bool:
+        meta = pod["metadata"]
+        left = [name for name in meta.get("finalizers") or () if name != FINALIZER]
+        body = {"metadata": {"uid": meta["uid"], "finalizers": left or None}}
+        try:
+            await self._client.patch(PODS, meta["name"], meta["namespace"], patch=body)
+        except StatusError as error:
+            if error.code in (404, 409, 422):
+                return error.code == 404
+            raise
+        return True
+
+    # --- status
+
+    async def _note_suspension(self, job: Object, *, now: str) -> bool:
+        status = job["status"]
+        present = pods.condition(job, "Suspended")
+        if job["spec"].get("suspend"):
+            if present is not None and present["status"] == "True":
+                return False
+            _set(status, "Suspended", "True", "JobSuspended", "Job suspended", now=now)
+            status.pop("startTime", None)
+            await self._events.normal(job, "Suspended", "Job suspended")
+            return True
+        if present is None or present["status"] == "False":
+            return False
+        _set(status, "Suspended", "False", "JobResumed", "Job resumed", now=now)
+        status["startTime"] = now
+        await self._events.normal(job, "Resumed", "Job resumed")
+        return True
+
+    async def _track(
+        self, job: Object, look: State, ending: Ending | None, *, changed: bool
+    ) -> None:
+        """trackJobStatusAndRemoveFinalizers."""
+        status = job["status"]
+        now = format_time(self._clock.now())
+        uncounted: dict[str, list[str]] = {
+            member: list((status.get("uncountedTerminatedPods") or {}).get(member) or ())
+            for member in ("succeeded", "failed")
+        }
+        tracked = {pod["metadata"]["uid"] for pod in look.pods if state.is_tracked(pod)}
+        changed |= _count(status, uncounted, tracked, is_indexed=look.is_indexed)
+        is_failing = ending is not None and ending[0] == "FailureTarget"
+        to_remove = []
+        for pod in sorted(look.pods, key=state.finished_at):
+            uid = pod["metadata"]["uid"]
+            if uid not in tracked:
+                continue
+            if not look.may_be_counted(pod, is_ending=ending is not None):
+                continue
+            to_remove.append(pod)
+            if pods.phase(pod) == "Succeeded":
+                is_new = uid not in uncounted["succeeded"]
+                if not look.is_indexed and is_new:
+                    uncounted["succeeded"].append(uid)
+                changed = True
+            elif (look.is_failed(pod) or is_failing) and uid not in uncounted["failed"]:
+                if policies.judge(job, pod).counts:
+                    uncounted["failed"].append(uid)
+                changed = True
+        _write_indexes(status, look)
+        if ending is not None and pods.condition(job, ending[0]) is None:
+            _set(status, ending[0], "True", ending[1], ending[2], now=now)
+            changed = True
+        _write_uncounted(status, uncounted)
+        if changed:
+            job = await self._write(job)
+        status = job["status"]
+        removed = await self._remove_finalizers(to_remove)
+        changed = _count(status, uncounted, tracked - removed, is_indexed=look.is_indexed)
+        _write_uncounted(status, uncounted)
+        left = any(uncounted.values()) or bool(status.get("terminating"))
+        is_done = ending is not None and not left
+        if is_done and ending is not None:
+            _set(status, FINAL[ending[0]], "True", ending[1], ending[2], now=now)
+            if ending[0] == "SuccessCriteriaMet":
+                status["completionTime"] = now
+        if changed or is_done:
+            await self._write(job)
+        if is_done and ending is not None:
+            await self._tell_end(job, ending)
+
+    async def _write(self, job: Object) -> Object:
+        """The Job as it is written. Raises StatusError when it changed: the next event tells."""
+        written = await self._client.update(job, subresource="status")
+        await self._jobs.reach(int(written["metadata"]["resourceVersion"]))
+        return written
+
+    async def _tell_end(self, job: Object, ending: Ending) -> None:
+        if ending[0] == "FailureTarget":
+            await self._events.warning(job, ending[1], ending[2])
+            return
+        wanted = job["spec"].get("completions")
+        if wanted is not None and job["status"].get("succeeded", 0) > wanted:
+            text = "Too many succeeded pods running after completion count reached"
+            await self._events.warning(job, "TooManySucceededPods", text)
+        await self._events.normal(job, "Completed", "Job completed")
+
+
+_ENV: Object = {
+    "name": "JOB_COMPLETION_INDEX",
+    "valueFrom": {"fieldRef": {"fieldPath": f"metadata.labels['{indexes.INDEX}']"}},
+}
+
+
+def _kept(before: list[Object], after: list[Object]) -> int:
+    uids = {pod["metadata"]["uid"] for pod in after}
+    return sum(pod["metadata"]["uid"] in uids for pod in before)
+
+
+def _counts(job: Object, failed: Object | None) -> dict[str, str]:
+    """How often the index of a new pod has failed (addIndexFailureCountAnnotation)."""
+    if failed is None:
+        return {indexes.FAILURES: "0"}
+    counted, ignored = indexes.failures(failed), indexes.ignored(failed)
+    if policies.judge(job, failed).counts:
+        counted += 1
+    else:
+        ignored += 1
+    return {indexes.FAILURES: str(counted)} | ({indexes.IGNORED: str(ignored)} if ignored else {})
+
+
+def _set(status: Object, kind: str, value: str, reason: str, message: str, *, now: str) -> None:
+    """Put a condition of a Job; a new one at the end."""
+    made: Object = {
+        "type": kind,
+        "status": value,
+        "lastProbeTime": now,
+        "lastTransitionTime": now,
+        "reason": reason,
+        "message": message,
+    }
+    conditions: list[Object] = status.setdefault("conditions", [])
+    for index, present in enumerate(conditions):
+        if present["type"] == kind:
+            conditions[index] = made
+            return
+    conditions.append(made)
+
+
+def _count(
+    status: Object, uncounted: dict[str, list[str]], tracked: set[str], *, is_indexed: bool
+) -> bool:
+    """cleanUncountedPodsWithoutFinalizers: count those whose finalizer is gone."""
+    changed = False
+    for member, uids in uncounted.items():
+        done = [uid for uid in uids if uid not in tracked]
+        if not done:
+            continue
+        changed = True
+        uncounted[member] = [uid for uid in uids if uid in tracked]
+        if member == "failed" or not is_indexed:
+            status[member] = status.get(member, 0) + len(done)
+    return changed
+
+
+def _write_indexes(status: Object, look: State) -> None:
+    if not look.is_indexed:
+        return
+    if look.done_indexes:
+        status["succeeded"] = len(look.done_indexes)
+        status["completedIndexes"] = indexes.text_of(look.done_indexes)
+    if look.per_index is not None:
+        status["failedIndexes"] = indexes.text_of(look.failed_indexes)
+
+
+def _write_uncounted(status: Object, uncounted: dict[str, list[str]]) -> None:
+    status["uncountedTerminatedPods"] = {name: uids for name, uids in uncounted.items() if uids}
+
+
+def add(cluster: Cluster) -> None:
+    """Run the Job controller."""
+    controller = JobController(cluster)
+    cluster.manager.add(
+        Controller(
+            NAME,
+            writes.patient(controller.reconcile),
+            (Watch(JOBS, controller.of_job), Watch(PODS, controller.of_pod)),
+        )
+    )

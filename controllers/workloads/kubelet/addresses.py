@@ -1,0 +1,106 @@
+"""Where nodes and pods are: addresses that nobody else has while an object lives."""
+
+from collections import deque
+from collections.abc import Iterable
+from ipaddress import IPv4Network
+
+from inkube.controllers.client import Object
+from inkube.controllers.informer import Change
+
+PODS = IPv4Network("10.244.0.0/16")
+NODES = IPv4Network("172.18.0.0/16")
+FIRST_NODE = "kube-node-"
+
+
+class _Pool:
+    """Addresses of a network by uid or name; freed ones come last."""
+
+    def __init__(self, network: IPv4Network, *, skip: int) -> None:
+        self._network = network
+        self._next = skip
+        self._free: deque[str] = deque()
+        self._by_owner: dict[str, str] = {}
+        self._taken: set[str] = set()
+
+    def known(self, owner: str) -> str | None:
+        """The owner's address, if it has one."""
+        return self._by_owner.get(owner)
+
+    def of(self, owner: str) -> str:
+        """The owner's address, taken when it is first asked for. Raises ValueError: all in use."""
+        found = self._by_owner.get(owner)
+        return found if found is not None else self.take(owner, self._unused())
+
+    def take(self, owner: str, address: str) -> str:
+        """Note that the owner has it."""
+        self._by_owner[owner] = address
+        self._taken.add(address)
+        return address
+
+    def release(self, owner: str) -> None:
+        """The owner is gone."""
+        address = self._by_owner.pop(owner, None)
+        if address is not None:
+            self._taken.discard(address)
+            self._free.append(address)
+
+    def _unused(self) -> str:
+        while self._next < self._network.num_addresses - 1:
+            address = str(self._network[self._next])
+            self._next += 1
+            if address not in self._taken:
+                return address
+        while self._free:
+            address = self._free.popleft()
+            if address not in self._taken:
+                return address
+        raise ValueError(f"every address of {self._network} is in use")
+
+
+class Addresses:
+    """`stages.functions.Addresses`, which hears of pods and nodes as they come and go."""
+
+    def __init__(self) -> None:
+        self._pods = _Pool(PODS, skip=2)
+        self._nodes = _Pool(NODES, skip=256)
+
+    def node(self, name: str) -> str:
+        """The address of a node; `kube-node-1` is 172.18.0.11."""
+        number = name.removeprefix(FIRST_NODE)
+        if number != name and number.isdecimal() and 0 < int(number) < 240:
+            return str(NODES[10 + int(number)])
+        return self._nodes.of(name)
+
+    def pod(self, node: str, *, host_network: bool, uid: str) -> str:
+        """The address of a pod: its own, or its node's."""
+        return self.node(node) if host_network else self._pods.of(uid)
+
+    def hear_pod(self, change: Change) -> None:
+        """A pod has an address from before, or has gone."""
+        own = change.object["metadata"].get("uid", "")
+        if change.new is None:
+            self._pods.release(own)
+            return
+        address = (change.new.get("status") or {}).get("podIP")
+        if address and self._pods.known(own) is None and not _shares(change.new):
+            self._pods.take(own, address)
+
+    def hear_node(self, change: Change) -> None:
+        """A node has an address from before, or has gone."""
+        name = change.object["metadata"]["name"]
+        if change.new is None:
+            self._nodes.release(name)
+            return
+        for address in _internal(change.new):
+            if self._nodes.known(name) is None and not name.startswith(FIRST_NODE):
+                self._nodes.take(name, address)
+
+
+def _shares(pod: Object) -> bool:
+    return bool((pod.get("spec") or {}).get("hostNetwork"))
+
+
+def _internal(node: Object) -> Iterable[str]:
+    for one in (node.get("status") or {}).get("addresses") or ():
+        if one.get("type") == "InternalIP":
+            yield one["address"]

@@ -1,0 +1,197 @@
+"""A few files in memory, and the few commands that are known about them: what `kubectl cp` needs.
+
+A container has them when a `Script` gives it files, or when it is a Python function.
+"""
+
+import io
+import posixpath
+import tarfile
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Protocol
+
+ROOM = 16 * 1024 * 1024
+"""Bytes of all files of a container."""
+MOST = 1000
+"""Files of a container."""
+
+
+class Process(Protocol):
+    """The streams of a command."""
+
+    async def read(self) -> bytes:
+        """The next bytes of stdin; b"" at its end."""
+        ...
+
+    async def write(self, data: bytes, *, is_error: bool = False) -> None:
+        """Send output."""
+        ...
+
+
+class NoRoomError(Exception):
+    """The files are too large, or too many."""
+
+
+class Files:
+    """Contents by absolute path."""
+
+    def __init__(self, contents: Mapping[str, bytes] | None = None) -> None:
+        self._contents: dict[str, bytes] = {}
+        for path, data in (contents or {}).items():
+            self[path] = data
+
+    def __getitem__(self, path: str) -> bytes:
+        return self._contents[_absolute(path)]
+
+    def __setitem__(self, path: str, data: bytes) -> None:
+        path = _absolute(path)
+        others = {**self._contents, path: data}
+        if len(others) > MOST or sum(map(len, others.values())) > ROOM:
+            raise NoRoomError(f"at most {MOST} files of {ROOM} bytes together fit")
+        self._contents = others
+
+    def __contains__(self, path: str) -> bool:
+        return _absolute(path) in self._contents
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._contents))
+
+    def is_folder(self, path: str) -> bool:
+        """Whether files lie below the path."""
+        head = _absolute(path).rstrip("/") + "/"
+        return head == "/" or any(name.startswith(head) for name in self._contents)
+
+    def below(self, path: str) -> list[str]:
+        """The file itself, or all that lie below the folder."""
+        path = _absolute(path)
+        if path in self._contents:
+            return [path]
+        head = path.rstrip("/") + "/"
+        return sorted(name for name in self._contents if name.startswith(head))
+
+
+def find(command: list[str]) -> "Callable[[Files, list[str], Process], Awaitable[int]] | None":
+    """What runs a command, if it is one of those known here."""
+    return _COMMANDS.get(posixpath.basename(command[0])) if command else None
+
+
+async def _cat(files: Files, arguments: list[str], process: Process) -> int:
+    if not arguments or arguments == ["-"]:
+        while data := await process.read():
+            await process.write(data)
+        return 0
+    failed = 0
+    for path in arguments:
+        if path in files:
+            await process.write(files[path])
+        else:
+            await _say(process, f"cat: {path}: No such file or directory")
+            failed = 1
+    return failed
+
+
+async def _ls(files: Files, arguments: list[str], process: Process) -> int:
+    folder = _absolute(next((one for one in arguments if not one.startswith("-")), "/"))
+    found = files.below(folder)
+    if not found:
+        await _say(process, f"ls: cannot access '{folder}': No such file or directory")
+        return 2
+    head = folder.rstrip("/") + "/"
+    names = sorted(
+        {name.removeprefix(head).split("/")[0] if name != folder else name for name in found}
+    )
+    await process.write("".join(f"{name}\n" for name in names).encode())
+    return 0
+
+
+async def _test(files: Files, arguments: list[str], process: Process) -> int:
+    if len(arguments) != 2 or arguments[0] not in ("-d", "-e", "-f"):
+        await _say(process, "test: only -d, -e and -f are known")
+        return 2
+    kind, path = arguments
+    is_there = {"-d": files.is_folder(path), "-f": path in files}.get(
+        kind, path in files or files.is_folder(path)
+    )
+    return 0 if is_there else 1
+
+
+async def _echo(files: Files, arguments: list[str], process: Process) -> int:
+    await process.write((" ".join(arguments) + "\n").encode())
+    return 0
+
+
+async def _tar(files: Files, arguments: list[str], process: Process) -> int:
+    """`tar cf - PATH…` and `tar -xmf - [-C FOLDER]`."""
+    flags = [one for one in arguments if not one.startswith("--")]
+    mode = flags.pop(0).lstrip("-") if flags else ""
+    folder = "/"
+    if "-C" in flags:
+        at = flags.index("-C")
+        folder = flags[at + 1] if len(flags) > at + 1 else "/"
+        del flags[at : at + 2]
+    paths = [one for one in flags if one != "-"]
+    if "c" in mode:
+        return await _pack(files, paths, process)
+    if "x" in mode:
+        return await _unpack(files, folder, process)
+    await _say(process, "tar: only c and x are known")
+    return 2
+
+
+async def _pack(files: Files, paths: list[str], process: Process) -> int:
+    packed = io.BytesIO()
+    failed = 0
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for path in paths:
+            found = files.below(path)
+            if not found:
+                await _say(process, f"tar: {path}: Cannot stat: No such file or directory")
+                failed = 2
+            for name in found:
+                info = tarfile.TarInfo(name.lstrip("/"))
+                info.size = len(files[name])
+                info.mode = 0o644
+                archive.addfile(info, io.BytesIO(files[name]))
+    if not failed:
+        await process.write(packed.getvalue())
+    return failed
+
+
+async def _unpack(files: Files, folder: str, process: Process) -> int:
+    packed = bytearray()
+    while data := await process.read():
+        packed += data
+        if len(packed) > 2 * ROOM:
+            await _say(process, "tar: too large")
+            return 2
+    try:
+        with tarfile.open(fileobj=io.BytesIO(bytes(packed)), mode="r:") as archive:
+            for info in archive:
+                content = archive.extractfile(info) if info.isreg() else None
+                if content is not None:
+                    files[posixpath.join(folder, info.name.lstrip("/"))] = content.read(ROOM + 1)
+    except (tarfile.TarError, NoRoomError) as error:
+        await _say(process, f"tar: {error}")
+        return 2
+    return 0
+
+
+async def _true(files: Files, arguments: list[str], process: Process) -> int:
+    return 0
+
+
+async def _false(files: Files, arguments: list[str], process: Process) -> int:
+    return 1
+
+
+async def _say(process: Process, text: str) -> None:
+    await process.write(f"{text}\n".encode(), is_error=True)
+
+
+def _absolute(path: str) -> str:
+    return posixpath.normpath(posixpath.join("/", path))
+
+
+_COMMANDS: dict[str, Callable[[Files, list[str], Process], Awaitable[int]]] = {
+    "cat": _cat, "echo": _echo, "false": _false, "ls": _ls, "tar": _tar, "test": _test,
+    "true": _true,
+}  # fmt: skip

@@ -1,0 +1,466 @@
+"""Pods as Python functions: a coroutine per container, whose end is the container's end.
+
+    @pod(image="worker:*")
+    async def worker(container):
+        print("hello from", container.pod["metadata"]["name"])  # kubectl logs
+        await container.sleep(5)                                # of the server's clock
+        return 3                                                # the exit code; None is 0
+
+An exception is exit code 1 and its traceback in the log. A pod in deletion cancels the coroutine
+(SIGTERM), which has the pod's grace to clean up. restartPolicy runs it again.
+"""
+
+import asyncio
+import fnmatch
+import traceback
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from inkube.controllers.client import Client, Object
+from inkube.controllers.informer import Change, Key
+from inkube.controllers.manager import Controller, Result, Watch
+from inkube.controllers.workloads import pods
+from inkube.controllers.workloads.cluster import PODS, Cluster
+from inkube.controllers.workloads.kubelet import files as simple_files
+from inkube.controllers.workloads.kubelet import output, restarts, variables
+from inkube.controllers.workloads.kubelet.files import Files
+from inkube.controllers.workloads.kubelet.logbook import LogBook
+from inkube.controllers.workloads.stages.engine import delete_now
+from inkube.controllers.workloads.stages.native import Native
+from inkube.schemas import meta
+from inkube.schemas.clock import Clock
+from inkube.schemas.status import StatusError
+
+KILLED, TERMINATED = 137, 143
+WAITING = 64
+"""Pieces of input that a function has not read."""
+MOST = 1000
+"""Functions that run at once; a further container waits."""
+TURNS = 10
+"""Turns of the loop that a function gets before its pod counts as settled."""
+
+Main = Callable[["Container"], Awaitable[int | None]]
+Exec = Callable[["Container", "Command"], Awaitable[int | None]]
+Serve = Callable[["Container", "Connection"], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that somebody runs in a container (`kubectl exec`)."""
+
+    arguments: list[str]
+    read: Callable[[], Awaitable[bytes]]
+    """The next bytes of stdin; b"" at its end."""
+    write: Callable[..., Awaitable[None]]
+    """`await write(data, is_error=False)`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A connection to a port of a container (`kubectl port-forward`)."""
+
+    port: int
+    read: Callable[[], Awaitable[bytes]]
+    write: Callable[[bytes], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class PodFunction:
+    """What containers with certain images do; made by `pod`."""
+
+    image: str
+    main: Main
+    ports: dict[int, Serve] = field(default_factory=dict)
+    command: Exec | None = None
+
+    def fits(self, image: str) -> bool:
+        """Whether it is for that image."""
+        return fnmatch.fnmatchcase(image, self.image)
+
+    def exec(self, function: Exec) -> Exec:
+        """Decorator: answer `kubectl exec` by this coroutine of container and command."""
+        self.command = function
+        return function
+
+    def port(self, number: int) -> Callable[[Serve], Serve]:
+        """Decorator: answer connections to a port by this coroutine of container and connection."""
+
+        def keep(function: Serve) -> Serve:
+            self.ports[number] = function
+            return function
+
+        return keep
+
+
+def pod(*, image: str) -> Callable[[Main], PodFunction]:
+    """Decorator: what containers do whose image fits the pattern (`*`, `?`, `[…]`).
+
+    Nothing runs by itself: give the functions to `Workloads(pods=[…])`.
+    """
+
+    def make(main: Main) -> PodFunction:
+        return PodFunction(image, main)
+
+    return make
+
+
+@dataclass(slots=True)
+class Container:
+    """What a function sees of the container it is."""
+
+    pod: Object
+    name: str
+    spec: Object
+    env: Mapping[str, str]
+    client: Client
+    """The API, as the kubelet."""
+    clock: Clock
+    files: Files
+    input: "asyncio.Queue[bytes]"
+
+    @property
+    def command(self) -> list[str]:
+        """Command and arguments of the pod, `$(NAME)` of the environment put in."""
+        words = [*(self.spec.get("command") or ()), *(self.spec.get("args") or ())]
+        return [variables.expanded(word, self.env) for word in words]
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait, by the server's clock."""
+        await self.clock.sleep(seconds)
+
+    async def read(self) -> bytes:
+        """What somebody who is attached has typed."""
+        return await self.input.get()
+
+
+class Running:
+    """One run of a container."""
+
+    def __init__(self, function: PodFunction, container: Container) -> None:
+        self.function = function
+        self.container = container
+        self.book = LogBook(container.clock)
+        self.exit_code = 0
+        self.ended: datetime | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._is_stopping = False
+
+    def start(self, on_end: Callable[[], None]) -> None:
+        """Run it; `on_end` is called when it is over."""
+        name = f"container {self.container.name}"
+        self._task = asyncio.create_task(self._run(), name=name)
+        self._task.add_done_callback(lambda task: on_end())
+
+    def stop(self) -> None:
+        """SIGTERM, once: the coroutine is cancelled, and may clean up."""
+        if self._task is not None and not self._is_stopping:
+            self._is_stopping = True
+            self._task.cancel()
+
+    def kill(self) -> None:
+        """SIGKILL: whatever it still does, it is over."""
+        if self._task is not None:
+            self._task.cancel()
+        self._over(KILLED)
+
+    async def run(self, command: list[str], process: Any) -> int:
+        """Run a command beside it."""
+        if self.function.command is not None:
+            wanted = Command(command, process.read, process.write)
+            code = await self.function.command(self.container, wanted)
+            return int(code or 0)
+        known = simple_files.find(command)
+        if known is not None:
+            return await known(self.container.files, command[1:], process)
+        text = f"inkube: the function answers no command: {' '.join(command)[:200]}\n"
+        await process.write(text.encode(), is_error=process.wanted.stderr)
+        return 127
+
+    async def connect(self, port: int, side: Any) -> None:
+        """Serve a connection."""
+        await self.function.ports[port](self.container, Connection(port, side.read, side.write))
+
+    async def feed(self, data: bytes) -> None:
+        """Input of somebody attached."""
+        await self.container.input.put(data)
+
+    async def _run(self) -> None:
+        with output.into(self.book):
+            try:
+                code = await self.function.main(self.container)
+                self._over(0 if code is None else int(code))
+            except asyncio.CancelledError:
+                self._over(TERMINATED)
+            except SystemExit as error:
+                self._over(error.code if isinstance(error.code, int) else int(bool(error.code)))
+            except Exception:  # noqa: BLE001 # whatever it raises is how the container ended
+                self.book.write(traceback.format_exc().encode(), is_error=True)
+                self._over(1)
+
+    def _over(self, code: int) -> None:
+        if self.ended is None:
+            self.exit_code = code
+            self.ended = self.container.clock.now()
+            self.book.end()
+
+    def state(self) -> Object | None:
+        """How it ended, as a container's status has it; None while it runs."""
+        if self.ended is None:
+            return None
+        reason = "Completed" if self.exit_code == 0 else "Error"
+        return {
+            "exitCode": self.exit_code,
+            "reason": reason,
+            "finishedAt": meta.format_time(self.ended),
+        }
+
+
+class Functions:
+    """Runs the functions of pods on simulated nodes; with none it does nothing."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        functions: Iterable[PodFunction],
+        manages: Callable[[Object], bool],
+        ready: Native,
+    ) -> None:
+        self._cluster = cluster
+        self._client = cluster.client("kubelet")
+        self._functions = tuple(functions)
+        self._manages = manages
+        self._ready = ready
+        self._pods: dict[str, dict[str, Running]] = {}
+        self._before: dict[tuple[str, str], LogBook] = {}
+        self._uids: dict[Key, str] = {}
+        self._add: Callable[[Key], None] = lambda key: None
+
+    def add(self) -> None:
+        """Let the manager run them."""
+        if not self._functions:
+            return
+        watch = Watch(PODS, keys=self._keys)
+        controller = Controller(
+            "kubelet-functions", self._reconcile, (watch,), sources=(self._feed,)
+        )
+        self._cluster.manager.add(controller)
+
+    def matches(self, pod: Object) -> bool:
+        """Whether a pod is one of functions."""
+        return bool(self._functions) and any(
+            self._of(one) is not None for one in pod["spec"].get("containers") or ()
+        )
+
+    def running(self, pod: Object, container: str) -> Running | None:
+        """What runs in a container."""
+        return self._pods.get(pod["metadata"]["uid"], {}).get(container)
+
+    def book(self, pod: Object, container: str, *, previous: bool) -> LogBook | None:
+        """The log of a container's run, or of the one before."""
+        if previous:
+            return self._before.get((pod["metadata"]["uid"], container))
+        running = self.running(pod, container)
+        return running.book if running is not None else None
+
+    def listening(self, pod: Object, port: int) -> Running | None:
+        """Who listens on a port of the pod."""
+        for running in self._pods.get(pod["metadata"]["uid"], {}).values():
+            if port in running.function.ports:
+                return running
+        return None
+
+    def _of(self, container: Object) -> PodFunction | None:
+        image = container.get("image", "")
+        return next((one for one in self._functions if one.fits(image)), None)
+
+    def _keys(self, change: Change) -> Iterable[Key]:
+        return (Key.of(change.object),) if self.matches(change.object) else ()
+
+    def _feed(self, add: Callable[[Key], None]) -> Callable[[], None]:
+        self._add = add
+        return self._stop
+
+    def _stop(self) -> None:
+        """The server stops."""
+        self._add = lambda key: None
+        for uid in list(self._pods):
+            self._forget(uid)
+
+    async def _reconcile(self, key: Key) -> Result | None:
+        pod = self._cluster.informer(PODS).get(key)
+        uid = pod["metadata"]["uid"] if pod is not None else ""
+        known = self._uids.get(key, uid)
+        if known != uid:
+            self._forget(known)
+            self._uids.pop(key, None)
+        if pod is None or not self._manages(pod):
+            return None
+        self._uids[key] = uid
+        if pods.is_deleting(pod):
+            return await self._terminate(pod)
+        if pods.phase(pod) == "Pending":
+            return await self._start(pod)
+        if pods.phase(pod) == "Running":
+            return await self._follow(pod)
+        return None
+
+    async def _start(self, pod: Object) -> Result | None:
+        if sum(map(len, self._pods.values())) >= MOST:
+            return Result(requeue_after=1.0)
+        try:
+            made = [
+                await self._make(pod, one)
+                for one in pod["spec"]["containers"]
+                if self._of(one) is not None
+            ]
+        except StatusError as error:
+            await self._wait_for_config(pod, error)
+            return Result(requeue_after=1.0)
+        assert self._ready.status is not None, "pod-ready patches the status"
+        self._pods[pod["metadata"]["uid"]] = {one.container.name: one for one in made}
+        changed = await self._set_status(pod, self._ready.status(pod))
+        for running in made:
+            running.container.pod = changed
+            running.start(lambda: self._add(Key.of(pod)))
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
+        return None
+
+    async def _wait_for_config(self, pod: Object, error: StatusError) -> None:
+        waiting = {"waiting": {"reason": "CreateContainerConfigError", "message": error.message}}
+        told = {
+            "containerStatuses": [
+                {
+                    "name": one["name"],
+                    "image": one.get("image", ""),
+                    "imageID": "",
+                    "ready": False,
+                    "started": False,
+                    "restartCount": 0,
+                    "state": waiting,
+                }
+                for one in pod["spec"]["containers"]
+            ]
+        }
+        if (pod.get("status") or {}).get("containerStatuses") is None:
+            await self._set_status(pod, told)
+
+    async def _make(self, pod: Object, spec: Object, files: Files | None = None) -> Running:
+        function = self._of(spec)
+        assert function is not None, "asked before"
+        container = Container(
+            pod,
+            spec["name"],
+            spec,
+            await variables.of_container(self._client, pod, spec),
+            self._client,
+            self._cluster.clock,
+            files or Files(),
+            asyncio.Queue(WAITING),
+        )
+        return Running(function, container)
+
+    async def _follow(self, pod: Object) -> Result | None:
+        """Tell what has ended, and run again what may."""
+        runs = self._pods.get(pod["metadata"]["uid"])
+        if runs is None:  # it ran in a server before this one
+            await self._set_status(pod, _lost(pod, meta.format_time(self._cluster.clock.now())))
+            return None
+        told = self._told(pod, runs)
+        if told is not None:
+            await self._set_status(pod, told)
+            return None
+        patch, left = restarts.due(pod, self._cluster.clock.now())
+        if patch is None:
+            return Result(requeue_after=left) if left else None
+        changed = await self._set_status(pod, patch)
+        for one in patch["containerStatuses"]:
+            running = runs.get(one["name"])
+            if "running" in (one.get("state") or {}) and running and running.ended is not None:
+                await self._again(changed, running)
+        return None
+
+    async def _again(self, pod: Object, before: Running) -> None:
+        uid, name = pod["metadata"]["uid"], before.container.name
+        again = await self._make(pod, before.container.spec, before.container.files)
+        self._before[uid, name] = before.book
+        self._pods[uid][name] = again
+        again.start(lambda: self._add(Key.of(pod)))
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
+
+    def _told(self, pod: Object, runs: Mapping[str, Running]) -> Object | None:
+        """The status that says which containers have ended; None when it says so."""
+        changed = False
+        statuses = []
+        for one in pod["status"].get("containerStatuses") or ():
+            running = runs.get(one["name"])
+            ended = running.state() if running is not None else None
+            began = (one.get("state") or {}).get("running")
+            if ended is not None and began is not None:
+                state = {"terminated": {**ended, "startedAt": began.get("startedAt")}}
+                one = {**one, "state": state, "ready": False, "started": False}
+                changed = True
+            statuses.append(one)
+        if not changed:
+            return None
+        now = meta.format_time(self._cluster.clock.now())
+        why = {"status": "False", "reason": "ContainersNotReady", "lastTransitionTime": now}
+        conditions = [{"type": kind, **why} for kind in ("Ready", "ContainersReady")]
+        return {"containerStatuses": statuses, "conditions": conditions}
+
+    async def _terminate(self, pod: Object) -> Result | None:
+        """Stop what runs; delete the pod when all of it has ended, or its grace is over."""
+        own = pod["metadata"]
+        runs = self._pods.get(own["uid"], {})
+        for running in runs.values():
+            running.stop()
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
+        grace = timedelta(seconds=own.get("deletionGracePeriodSeconds") or 0)
+        # the timestamp is when the grace is over; the coroutine began to end when it was set
+        left = (pods.moment(own["deletionTimestamp"]) - self._cluster.clock.now()).total_seconds()
+        if any(one.ended is None for one in runs.values()) and grace and left > 0:
+            return Result(requeue_after=left)
+        for running in runs.values():
+            running.kill()
+        told = self._told(pod, runs) if pods.phase(pod) == "Running" else None
+        if told is not None:
+            finished = restarts.finished(
+                pod, told["containerStatuses"], meta.format_time(self._cluster.clock.now())
+            )
+            await self._set_status(pod, finished)
+        await delete_now(self._client, PODS, pod)
+        return None
+
+    async def _set_status(self, pod: Object, status: Object) -> Object:
+        own = pod["metadata"]
+        return await self._client.patch(
+            PODS,
+            own["name"],
+            own["namespace"],
+            patch={"status": status},
+            type="strategic",
+            subresource="status",
+        )
+
+    def _forget(self, uid: str) -> None:
+        for name, running in self._pods.pop(uid, {}).items():
+            running.kill()
+            self._before.pop((uid, name), None)
+        if not self._pods:
+            output.restore()
+
+
+def _lost(pod: Object, now: str) -> Object:
+    """The status of a pod whose functions ended with the server."""
+    containers = [
+        {
+            **one,
+            "state": {"terminated": {"exitCode": KILLED, "reason": "Error", "finishedAt": now}},
+        }
+        for one in pod["status"].get("containerStatuses") or ()
+    ]
+    return restarts.finished(pod, containers, now)

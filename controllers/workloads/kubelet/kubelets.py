@@ -1,0 +1,233 @@
+"""Everything a simulated kubelet does, put together: nodes, leases, pods and nodes in stages.
+
+A node is looked after while it has KWOK's annotation; without it the node falls silent.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from inkube.controllers.client import Object
+from inkube.controllers.informer import Change, Key
+from inkube.controllers.manager import Controller, Watch
+from inkube.controllers.workloads import pods
+from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
+from inkube.controllers.workloads.kubelet import readiness, restarts
+from inkube.controllers.workloads.kubelet.addresses import FIRST_NODE, Addresses
+from inkube.controllers.workloads.kubelet.containers import Containers
+from inkube.controllers.workloads.kubelet.functions import Functions
+from inkube.controllers.workloads.kubelet.leases import Leases
+from inkube.controllers.workloads.kubelet.usage import Usages
+from inkube.controllers.workloads.stages import engine, functions, sets
+from inkube.controllers.workloads.stages.native import Natives
+from inkube.schemas import meta
+from inkube.schemas.meta import GVR
+from inkube.schemas.status import Reason, StatusError
+
+ANNOTATION = "kwok.x-k8s.io/node"
+NAME = "kubelet"
+LARGE = {"cpu": "32", "memory": "64Gi", "pods": "500"}
+_START = Key("", "start")
+
+
+class Kubelets:
+    """The kubelets of all simulated nodes."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._client = cluster.client(NAME)
+        self.addresses = Addresses()
+        self._first = sets.wanted(cluster.config.stages)
+        self._natives = Natives(cluster.clock, self.addresses)
+        self.functions = Functions(
+            cluster, cluster.config.pods, self.manages_pod, self._natives.by_name["pod-ready"]
+        )
+
+    def add(self) -> None:
+        """Let the manager run them."""
+        cluster, clock = self._cluster, self._cluster.clock
+        cluster.is_looked_after = self.manages
+        cluster.containers = Containers(cluster, self.manages_pod, self.functions)
+        self.functions.add()
+        if cluster.config.metrics:
+            usages = Usages(cluster, lambda: self._measure(usages))
+        cluster.informer(PODS).subscribe(self.addresses.hear_pod)
+        cluster.informer(NODES).subscribe(self.addresses.hear_node)
+        Leases(cluster, self.manages).add()
+        cluster.manager.add(
+            Controller("kubelet-start", self._start, (), concurrency=1, sources=(_feed,))
+        )
+        parts = engine.Parts(
+            manager=cluster.manager,
+            client=self._client,
+            events=cluster.recorder(NAME, NAME),
+            functions=functions.helpers(clock, self.addresses),
+            natives=self._natives,
+            builtin={obj["metadata"]["name"]: obj["spec"] for obj in sets.builtin("fast")},
+            find=cluster.outside.find_kind,
+            lives={("v1", "Pod"): _Pods(self), ("v1", "Node"): _Nodes(self)},
+            seed=cluster.config.seed,
+        )
+        engine.Engine(parts).add()
+
+    def _measure(self, usages: Usages) -> None:
+        """There is something to measure, from now on."""
+        self._cluster.usage = usages
+        self._cluster.outside.serve_metrics()
+
+    def manages(self, node: Object) -> bool:
+        """Whether a node is simulated."""
+        if self._cluster.config.manage_all_nodes:
+            return True
+        notes = node["metadata"].get("annotations") or {}
+        return bool(notes.get(ANNOTATION) == "fake")
+
+    def manages_pod(self, pod: Object) -> bool:
+        """Whether a pod is bound to a simulated node."""
+        name = (pod.get("spec") or {}).get("nodeName")
+        node = self._cluster.informer(NODES).get(Key("", name)) if name else None
+        return node is not None and self.manages(node)
+
+    async def _start(self, key: Key) -> None:
+        """Make the nodes and stages a new server begins with; what is there stays."""
+        for number in range(1, self._cluster.config.nodes + 1):
+            await self._ensure(_node(f"{FIRST_NODE}{number}"))
+        for obj in self._first:
+            await self._ensure(obj)
+
+    async def _ensure(self, obj: Object) -> None:
+        try:
+            await self._client.create(obj)
+        except StatusError as error:
+            if error.reason != Reason.ALREADY_EXISTS:
+                raise
+
+    @property
+    def cluster(self) -> Cluster:
+        """Whose kubelets these are."""
+        return self._cluster
+
+    def now(self) -> str:
+        """The time as objects have it."""
+        return meta.format_time(self._cluster.clock.now())
+
+
+class _Nodes(engine.Everything):
+    """Nodes that are simulated."""
+
+    def __init__(self, kubelets: Kubelets) -> None:
+        super().__init__(kubelets.cluster.client(NAME), GVR.parse(NODES))
+        self._kubelets = kubelets
+
+    def handles(self, obj: Object) -> bool:
+        return self._kubelets.manages(obj)
+
+
+class _Pods(engine.Everything):
+    """Pods on simulated nodes: readiness gates, and an end before they go."""
+
+    def __init__(self, kubelets: Kubelets) -> None:
+        super().__init__(kubelets.cluster.client(NAME), GVR.parse(PODS))
+        self._kubelets = kubelets
+
+    def handles(self, obj: Object) -> bool:
+        return self._kubelets.manages_pod(obj) and not self._kubelets.functions.matches(obj)
+
+    def watches(self) -> tuple[Watch, ...]:
+        return (Watch(NODES, keys=self._of_node),)
+
+    def _of_node(self, change: Change) -> Iterable[Key]:
+        """The pods of a node that came, or whose annotation changed."""
+        before = change.old is not None and self._kubelets.manages(change.old)
+        after = change.new is not None and self._kubelets.manages(change.new)
+        if before == after:
+            return ()
+        return self._kubelets.cluster.pods_on().keys(change.object["metadata"]["name"])
+
+    async def before(self, obj: Object) -> engine.Before:
+        patch, again = restarts.due(obj, self._kubelets.cluster.clock.now())
+        if patch is None and obj["spec"].get("readinessGates"):
+            patch = readiness.due(obj, self._kubelets.now())
+        if patch is None:
+            return engine.Before(again=again)
+        await self._set_status(obj, patch)
+        return engine.Before(changed=True)
+
+    def adjust(self, obj: Object, patch: Any) -> Any:
+        if isinstance(patch.get("status"), dict):
+            readiness.adjust(obj, patch["status"])
+        return patch
+
+    async def delete(self, obj: Object) -> None:
+        """A pod that something holds has to tell its end: a Job would wait for it for ever."""
+        owners = obj["metadata"].get("ownerReferences") or ()
+        is_held = obj["metadata"].get("finalizers") or any(
+            owner.get("kind") == "Job" for owner in owners
+        )
+        if is_held and not pods.is_terminal(obj):
+            await self._set_status(obj, ended(obj, self._kubelets.now()))
+        await super().delete(obj)
+
+    async def _set_status(self, pod: Object, status: Object) -> None:
+        own = pod["metadata"]
+        await self._client.patch(
+            PODS,
+            own["name"],
+            own["namespace"],
+            patch={"status": status},
+            type="strategic",
+            subresource="status",
+        )
+
+
+def ended(pod: Object, now: str) -> Object:
+    """The status of a pod whose containers were killed."""
+    state = {"exitCode": 137, "reason": "Error", "finishedAt": now}
+    started = (pod.get("status") or {}).get("startTime")
+    if started:
+        state["startedAt"] = started
+    told = {"status": "False", "reason": "PodFailed", "lastTransitionTime": now}
+    return {
+        "phase": "Failed",
+        "conditions": [{"type": kind, **told} for kind in ("Ready", "ContainersReady")],
+        "containerStatuses": [
+            {
+                "name": one["name"],
+                "image": one.get("image", ""),
+                "imageID": "",
+                "ready": False,
+                "started": False,
+                "restartCount": 0,
+                "state": {"terminated": state},
+            }
+            for one in pod["spec"]["containers"]
+        ],
+    }
+
+
+def _feed(add: Callable[[Key], None]) -> Callable[[], None]:
+    add(_START)
+    return lambda: None
+
+
+def _node(name: str) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "labels": {
+                "beta.kubernetes.io/arch": "amd64",
+                "beta.kubernetes.io/os": "linux",
+                "kubernetes.io/arch": "amd64",
+                "kubernetes.io/hostname": name,
+                "kubernetes.io/os": "linux",
+            },
+            "annotations": {ANNOTATION: "fake"},
+        },
+        "status": {"capacity": LARGE, "allocatable": LARGE},
+    }
+
+
+def add(cluster: Cluster) -> None:
+    """Let the manager of the cluster run simulated kubelets."""
+    Kubelets(cluster).add()

@@ -1,0 +1,70 @@
+"""Readiness gates: what Ready says of a pod whose readiness others decide, too.
+
+Follows pkg/kubelet/status/generate.go (GeneratePodReadyCondition).
+"""
+
+from typing import Any
+
+from inkube.controllers.client import Object
+
+
+def gates(pod: Object) -> list[str]:
+    """The condition types that have to be True."""
+    found = pod["spec"].get("readinessGates") or ()
+    return [gate["conditionType"] for gate in found]
+
+
+def adjust(pod: Object, status: Object) -> None:
+    """Let Ready in a patch of the status follow the gates, in place."""
+    wanted = gates(pod)
+    ready = _find(status.get("conditions"), "Ready")
+    if not wanted or ready is None or ready.get("status") != "True":
+        return
+    conditions = [*((pod.get("status") or {}).get("conditions") or ()), *status["conditions"]]
+    messages = _messages(wanted, conditions)
+    if messages:
+        ready |= {"status": "False", **_refused(messages)}
+
+
+def due(pod: Object, now: str) -> Object | None:
+    """The patch of the status that a changed gate asks for, if any."""
+    wanted = gates(pod)
+    status = pod.get("status") or {}
+    conditions = status.get("conditions")
+    ready, containers = _find(conditions, "Ready"), _find(conditions, "ContainersReady")
+    if not wanted or status.get("phase") != "Running" or ready is None or containers is None:
+        return None
+    if containers["status"] != "True":
+        return None
+    messages = _messages(wanted, conditions or [])
+    if messages:
+        told = {"status": "False", **_refused(messages)}
+    else:
+        told = {"status": "True", "reason": None, "message": None}
+    if all(ready.get(member) == value for member, value in told.items()):
+        return None
+    moved = now if ready["status"] != told["status"] else ready.get("lastTransitionTime", now)
+    return {"conditions": [{"type": "Ready", **told, "lastTransitionTime": moved}]}
+
+
+def _refused(messages: list[str]) -> Object:
+    return {"reason": "ReadinessGatesNotReady", "message": ", ".join(messages)}
+
+
+def _messages(wanted: list[str], conditions: list[Any]) -> list[str]:
+    """What is wrong with each gate."""
+    found = []
+    for kind in wanted:
+        condition = _find(conditions, kind)
+        if condition is None:
+            found.append(f'corresponding condition of pod readiness gate "{kind}" does not exist.')
+        elif condition["status"] != "True":
+            found.append(
+                f'the status of pod readiness gate "{kind}" is not "True", '
+                f"but {condition['status']}"
+            )
+    return found
+
+
+def _find(conditions: Any, kind: str) -> Object | None:
+    return next((one for one in conditions or () if one.get("type") == kind), None)

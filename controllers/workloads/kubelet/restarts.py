@@ -1,0 +1,101 @@
+"""What restartPolicy does when containers of a running pod have ended.
+
+A container that may run again does so at once the first time, then after 10 s doubled each time, at
+most 5 min; meanwhile it waits in CrashLoopBackOff. When none may, the pod ends. Follows
+pkg/kubelet/kuberuntime and getPhase of pkg/kubelet/kubelet_pods.go.
+"""
+
+from datetime import datetime, timedelta
+
+from inkube.controllers.client import Object
+from inkube.controllers.workloads import pods
+from inkube.schemas import meta
+
+FIRST, LONGEST = 10.0, 300.0
+_BACK_OFF = "CrashLoopBackOff"
+
+
+def due(pod: Object, now: datetime) -> tuple[Object | None, float]:
+    """The patch of the status that is due, and the seconds until the next may be."""
+    status = pod.get("status") or {}
+    containers = status.get("containerStatuses") or []
+    if status.get("phase") != "Running" or pods.is_deleting(pod):
+        return None, 0.0
+    if not any(_ended(one) for one in containers):
+        return None, 0.0
+    policy = pod["spec"].get("restartPolicy", "Always")
+    if all(_ended(one) and not _may_run_again(one, policy) for one in containers):
+        return finished(pod, containers, meta.format_time(now)), 0.0
+    changed, waits = [], []
+    for one in containers:
+        again, wait = _again(one, policy, now)
+        changed.append(again)
+        waits.append(wait)
+    left = min((wait for wait in waits if wait > 0), default=0.0)
+    if changed == containers:
+        return None, left
+    patch: Object = {"containerStatuses": changed}
+    if all(one.get("ready") for one in changed):
+        stamp = meta.format_time(now)
+        told = {"status": "True", "reason": None, "message": None, "lastTransitionTime": stamp}
+        patch["conditions"] = [{"type": kind, **told} for kind in ("Ready", "ContainersReady")]
+    return patch, left
+
+
+def backoff(restarts: int) -> float:
+    """Seconds before the next start of a container that was started again so often."""
+    return min(FIRST * 2.0 ** min(restarts - 1, 30), LONGEST) if restarts else 0.0
+
+
+def finished(pod: Object, containers: list[Object], now: str) -> Object:
+    """The status of a pod whose containers all have ended for good."""
+    failed = any(_code(one) for one in containers)
+    why = "PodFailed" if failed else "PodCompleted"
+    told = {"status": "False", "reason": why, "lastTransitionTime": now}
+    return {
+        "phase": "Failed" if failed else "Succeeded",
+        "conditions": [{"type": kind, **told} for kind in ("Ready", "ContainersReady")],
+        "containerStatuses": [{**one, "ready": False, "started": False} for one in containers],
+    }
+
+
+def _ended(one: Object) -> Object | None:
+    """How it ended, if it has; one in back-off has ended, too."""
+    state = one.get("state") or {}
+    if (state.get("waiting") or {}).get("reason") == _BACK_OFF:
+        return (one.get("lastState") or {}).get("terminated")
+    return state.get("terminated")
+
+
+def _code(one: Object) -> int:
+    return int((_ended(one) or {}).get("exitCode", 0))
+
+
+def _may_run_again(one: Object, policy: str) -> bool:
+    return policy == "Always" or (policy == "OnFailure" and _code(one) != 0)
+
+
+def _again(one: Object, policy: str, now: datetime) -> tuple[Object, float]:
+    """The container as it is now, and how long it has to wait."""
+    ended = _ended(one)
+    if ended is None or not _may_run_again(one, policy):
+        return one, 0.0
+    restarts = one.get("restartCount", 0)
+    finish = pods.moment(ended.get("finishedAt"))
+    left = (finish + timedelta(seconds=backoff(restarts)) - now).total_seconds()
+    if left <= 0:
+        running = {"running": {"startedAt": meta.format_time(now)}}
+        return {
+            **one,
+            "state": running,
+            "lastState": {"terminated": ended},
+            "ready": True,
+            "started": True,
+            "restartCount": restarts + 1,
+        }, 0.0
+    if "waiting" in (one.get("state") or {}):
+        return one, left
+    message = f"back-off {backoff(restarts):g}s restarting failed container={one['name']}"
+    waiting = {"waiting": {"reason": _BACK_OFF, "message": message}}
+    state = {"state": waiting, "lastState": {"terminated": ended}}
+    return {**one, **state, "ready": False, "started": False}, left

@@ -1,0 +1,126 @@
+"""Pods leave nodes whose NoExecute taints they do not tolerate, or not any longer.
+
+Follows pkg/controller/tainteviction.
+"""
+
+from collections.abc import Iterator
+
+from inkube.controllers.client import Object
+from inkube.controllers.informer import Change, Key
+from inkube.controllers.manager import Controller, Result, Watch
+from inkube.controllers.workloads import pods, writes
+from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
+from inkube.controllers.workloads.scheduling import matching
+from inkube.schemas.meta import format_time
+
+NAME = "taint-eviction-controller"
+_MESSAGE = "Taint manager: deleting due to NoExecute taint"
+
+
+def stay(pod: Object, taints: list[Object]) -> float | None:
+    """Seconds the pod may stay beside the taints; None for ever (GetMinTolerationTime)."""
+    tolerations = pod["spec"].get("tolerations") or []
+    seconds: list[float] = []
+    for taint in taints:
+        fitting = [each for each in tolerations if matching.is_tolerated(each, taint)]
+        if not fitting:
+            return 0.0
+        seconds += [
+            max(float(each["tolerationSeconds"]), 0.0)
+            for each in fitting
+            if each.get("tolerationSeconds") is not None
+        ]
+    return min(seconds, default=None)
+
+
+def disrupted(pod: Object, reason: str, message: str, now: str) -> Object:
+    """The pod's status with the condition DisruptionTarget."""
+    made: Object = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": now,
+    }
+    if pod["metadata"].get("generation"):
+        made["observedGeneration"] = pod["metadata"]["generation"]
+    status = pod.get("status") or {}
+    others = [each for each in status.get("conditions") or () if each["type"] != made["type"]]
+    return {**status, "conditions": [*others, made]}
+
+
+class Eviction:
+    """See the module's docstring."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._clock = cluster.clock
+        self._client = cluster.client()
+        self._events = cluster.recorder(NAME)
+        self._nodes = cluster.informer(NODES)
+        self._pods = cluster.informer(PODS)
+        self._pods_on = cluster.pods_on()
+        self._since: dict[str, float] = {}
+        """uid of a pod that may stay for a while → since when."""
+
+    def of_node(self, change: Change) -> Iterator[Key]:
+        """The pods on a node whose taints changed."""
+        before = _taints(change.old) if change.old is not None else []
+        after = _taints(change.new) if change.new is not None else []
+        if before != after:
+            yield from self._pods_on.keys(change.object["metadata"]["name"])
+
+    def of_pod(self, change: Change) -> Iterator[Key]:
+        """A pod that came to a node or tolerates something else."""
+        old, new = change.old, change.new
+        if new is None:
+            self._since.pop(change.object["metadata"]["uid"], None)
+            return
+        name = new["spec"].get("nodeName")
+        if not name or (
+            old is not None
+            and old["spec"].get("nodeName") == name
+            and old["spec"].get("tolerations") == new["spec"].get("tolerations")
+        ):
+            return
+        node = self._nodes.get(Key("", name))
+        if node is not None and _taints(node):
+            yield Key.of(new)
+
+    async def reconcile(self, key: Key) -> Result | None:
+        """Let one pod stay, wait, or go."""
+        pod = self._pods.get(key)
+        if pod is None or pods.is_deleting(pod):
+            return None
+        uid, now = pod["metadata"]["uid"], self._clock.monotonic()
+        node = self._nodes.get(Key("", pod["spec"].get("nodeName") or ""))
+        taints = _taints(node) if node is not None else []
+        left = stay(pod, taints) if taints else None
+        if left is None:
+            if self._since.pop(uid, None) is not None:
+                text = f"Cancelling deletion of Pod {key.namespace}/{key.name}"
+                await self._events.normal(pod, "TaintManagerEviction", text)
+            return None
+        if left > 0:
+            left -= now - self._since.setdefault(uid, now)
+            if left > 0:
+                return Result(requeue_after=left)
+        text = f"Marking for deletion Pod {key.namespace}/{key.name}"
+        await self._events.normal(pod, "TaintManagerEviction", text)
+        moment = format_time(self._clock.now())
+        status = disrupted(pod, "DeletionByTaintManager", _MESSAGE, moment)
+        await writes.write_status(self._client, pod, status)
+        await writes.delete(self._client, PODS, pod)
+        self._since.pop(uid, None)
+        return None
+
+
+def _taints(node: Object) -> list[Object]:
+    taints = node["spec"].get("taints") or ()
+    return [taint for taint in taints if taint.get("effect") == "NoExecute"]
+
+
+def add(cluster: Cluster) -> None:
+    """Run the controller."""
+    eviction = Eviction(cluster)
+    watches = (Watch(NODES, eviction.of_node), Watch(PODS, eviction.of_pod))
+    cluster.manager.add(Controller(NAME, eviction.reconcile, watches))

@@ -1,0 +1,94 @@
+"""Pods nobody looks after: on nodes that are gone, never placed and deleted, ended and too many.
+
+Follows pkg/controller/podgc, which looks every 20 s; here a change tells.
+"""
+
+from collections.abc import Iterator
+
+from inkube.controllers.client import Object
+from inkube.controllers.informer import Change, Key
+from inkube.controllers.manager import Controller, Result, Watch
+from inkube.controllers.workloads import pods, writes
+from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
+from inkube.controllers.workloads.machines.eviction import disrupted
+from inkube.schemas.meta import format_time
+
+NAME = "pod-garbage-collector-controller"
+_QUARANTINE = 40.0
+"""Seconds a node must be gone before its pods are."""
+_ENDED_AT_MOST = 12_500
+_MESSAGE = "PodGC: node no longer exists"
+
+
+class PodGarbage:
+    """See the module's docstring."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._clock = cluster.clock
+        self._client = cluster.client()
+        self._nodes = cluster.informer(NODES)
+        self._pods = cluster.informer(PODS)
+        self._pods_on = cluster.pods_on()
+        self._gone: dict[str, float] = {}
+        """Name of a node that is missed → since when."""
+        self._ended: dict[Key, None] = {}
+        """Ended pods, the one that ended first in front."""
+
+    def of_node(self, change: Change) -> Iterator[Key]:
+        """The pods of a node that went."""
+        name = change.object["metadata"]["name"]
+        if change.new is not None:
+            self._gone.pop(name, None)
+        else:
+            yield from self._pods_on.keys(name)
+
+    def of_pod(self, change: Change) -> Iterator[Key]:
+        """A pod that may be garbage."""
+        key, new = Key.of(change.object), change.new
+        if new is None:
+            self._ended.pop(key, None)
+            return
+        if pods.is_terminal(new):
+            self._ended.setdefault(key)
+            if len(self._ended) > _ENDED_AT_MOST:
+                yield next(iter(self._ended))
+        name = new["spec"].get("nodeName")
+        is_orphan = name and self._nodes.is_synced and self._nodes.get(Key("", name)) is None
+        if is_orphan or (not name and pods.is_deleting(new)):
+            yield key
+
+    async def reconcile(self, key: Key) -> Result | None:
+        """Delete one pod by force if it is garbage."""
+        pod = self._pods.get(key)
+        if pod is None:
+            return None
+        name = pod["spec"].get("nodeName")
+        if not name:
+            if pods.is_deleting(pod):
+                await self._delete(pod)
+            return None
+        if self._nodes.get(Key("", name)) is None:
+            now = self._clock.monotonic()
+            left = self._gone.setdefault(name, now) + _QUARANTINE - now
+            if left > 0:
+                return Result(requeue_after=left)
+            await self._delete(pod, orphaned=True)
+        elif len(self._ended) > _ENDED_AT_MOST and key in self._ended:
+            await self._delete(pod)
+        return None
+
+    async def _delete(self, pod: Object, *, orphaned: bool = False) -> None:
+        if not pods.is_terminal(pod):
+            now = format_time(self._clock.now())
+            status: Object = pod.get("status") or {}
+            if orphaned:
+                status = disrupted(pod, "DeletionByPodGC", _MESSAGE, now)
+            await writes.write_status(self._client, pod, {**status, "phase": "Failed"})
+        await writes.delete(self._client, PODS, pod, {"gracePeriodSeconds": 0})
+
+
+def add(cluster: Cluster) -> None:
+    """Run the controller."""
+    garbage = PodGarbage(cluster)
+    watches = (Watch(NODES, garbage.of_node), Watch(PODS, garbage.of_pod))
+    cluster.manager.add(Controller(NAME, garbage.reconcile, watches))

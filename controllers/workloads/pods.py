@@ -1,0 +1,129 @@
+"""What controllers ask of a pod, and which of two pods goes first.
+
+Follows pkg/api/v1/pod and ActivePodsWithRanks of pkg/controller/controller_utils.go.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+
+from inkube.controllers.client import Object
+
+TERMINAL = ("Succeeded", "Failed")
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+_PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+def condition(obj: Object, kind: str) -> Object | None:
+    """The condition of that type."""
+    for each in (obj.get("status") or {}).get("conditions") or ():
+        if each["type"] == kind:
+            found: Object = each
+            return found
+    return None
+
+
+def phase(pod: Object) -> str:
+    """Its phase; "" before it has one."""
+    return (pod.get("status") or {}).get("phase") or ""
+
+
+def is_deleting(obj: Object) -> bool:
+    """Whether it is being deleted."""
+    return "deletionTimestamp" in obj["metadata"]
+
+
+def is_terminal(pod: Object) -> bool:
+    """Whether its containers have ended for good."""
+    return phase(pod) in TERMINAL
+
+
+def is_active(pod: Object) -> bool:
+    """Whether it counts as a replica."""
+    return not is_terminal(pod) and not is_deleting(pod)
+
+
+def is_terminating(pod: Object) -> bool:
+    """Whether it is going and not yet at its end."""
+    return is_deleting(pod) and not is_terminal(pod)
+
+
+def is_ready(pod: Object) -> bool:
+    """Whether its condition Ready is True."""
+    found = condition(pod, "Ready")
+    return found is not None and found["status"] == "True"
+
+
+def moment(text: str | None) -> datetime:
+    """A timestamp of an object; long ago where there is none."""
+    return datetime.fromisoformat(text) if text else _LONG_AGO
+
+
+def ready_since(pod: Object) -> datetime:
+    """When it became ready; long ago for one that is not."""
+    found = condition(pod, "Ready")
+    return moment(found.get("lastTransitionTime")) if found and is_ready(pod) else _LONG_AGO
+
+
+def available_in(pod: Object, min_ready: int, now: datetime) -> float | None:
+    """Seconds until it is available: 0 when it is, None for one that is not ready."""
+    if not is_ready(pod):
+        return None
+    if not min_ready:
+        return 0.0
+    wait = (ready_since(pod) + timedelta(seconds=min_ready) - now).total_seconds()
+    return max(wait, 0.0)
+
+
+class Tally:
+    """How many of some pods are ready, available and on their way out."""
+
+    def __init__(self, pods: Iterable[Object], min_ready: int, now: datetime) -> None:
+        self.ready = self.available = 0
+        self.next_available: float | None = None
+        """Seconds until another becomes available."""
+        for pod in pods:
+            wait = available_in(pod, min_ready, now)
+            if wait is None:
+                continue
+            self.ready += 1
+            if wait == 0:
+                self.available += 1
+            elif self.next_available is None or wait < self.next_available:
+                self.next_available = wait
+
+
+def deletion_cost(pod: Object) -> int:
+    """What its annotation says; 0 where that is no number."""
+    text = (pod["metadata"].get("annotations") or {}).get(DELETION_COST, "")
+    try:
+        return int(text)
+    except ValueError:
+        return 0
+
+
+def restarts(pod: Object) -> int:
+    """The most that any of its containers was restarted."""
+    statuses = (pod.get("status") or {}).get("containerStatuses") or ()
+    return max((each.get("restartCount", 0) for each in statuses), default=0)
+
+
+def by_deletion(pods: Iterable[Object], siblings: dict[str, int]) -> list[Object]:
+    """The order in which surplus pods go; `siblings`: node → active pods of the same workload."""
+
+    def rank(pod: Object) -> tuple[object, ...]:
+        node = pod["spec"].get("nodeName") or ""
+        ready = is_ready(pod)
+        return (
+            bool(node),
+            _PHASES.get(phase(pod), 1),
+            ready,
+            deletion_cost(pod),
+            -siblings.get(node, 0),
+            -ready_since(pod).timestamp() if ready else 0.0,
+            -restarts(pod),
+            -moment(pod["metadata"].get("creationTimestamp")).timestamp(),
+            -int(pod["metadata"]["resourceVersion"]),
+        )
+
+    return sorted(pods, key=rank)

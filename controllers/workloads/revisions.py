@@ -1,0 +1,101 @@
+"""ControllerRevisions: the templates that a StatefulSet or DaemonSet has had.
+
+Follows pkg/controller/history/controller_history.go.
+"""
+
+import orjson
+
+from inkube.controllers.client import Client, Object
+from inkube.controllers.workloads import templates, writes
+from inkube.controllers.workloads.claims import Claims
+from inkube.controllers.workloads.cluster import Cluster
+from inkube.schemas.status import Reason, StatusError
+
+REVISIONS = "apps/v1/controllerrevisions"
+HASH = "controller-revision-hash"
+OWN_HASH = "controller.kubernetes.io/hash"
+_TRIES = 10
+
+
+def data_of(owner: Object) -> Object:
+    """What a revision keeps of its owner: a patch that replaces the template."""
+    template = orjson.loads(orjson.dumps(owner["spec"]["template"]))
+    return {"spec": {"template": {**template, "$patch": "replace"}}}
+
+
+class Revisions:
+    """The revisions of the owners of one kind."""
+
+    def __init__(self, cluster: Cluster, client: Client, owners: str, *, label: str) -> None:
+        self._client = client
+        self._label = label
+        self._cache = cluster.informer(REVISIONS)
+        self._owned = cluster.owned(REVISIONS)
+        self._claims = Claims(client, REVISIONS, owners)
+
+    async def of(self, owner: Object) -> list[Object]:
+        """All revisions of an owner, by their number."""
+        meta = owner["metadata"]
+        keys = self._owned.keys(meta["uid"]) + self._owned.keys(f"none/{meta['namespace']}")
+        found = [each for each in map(self._cache.get, keys) if each is not None]
+        claimed = await self._claims.claim(owner, owner["spec"].get("selector") or {}, found)
+        return sorted(claimed, key=lambda each: (each["revision"], each["metadata"]["name"]))
+
+    async def current(
+        self, owner: Object, known: list[Object], collisions: int, annotations: Object | None = None
+    ) -> tuple[Object, int]:
+        """The revision of the owner's template, made or raised to be the newest; collisions."""
+        data = data_of(owner)
+        newest = max((each["revision"] for each in known), default=0)
+        same = [each for each in known if each.get("data") == data]
+        if same:
+            found = same[-1]
+            if found["revision"] == newest:
+                return found, collisions
+            raised = await self._client.update({**found, "revision": newest + 1})
+            await self._cache.reach(int(raised["metadata"]["resourceVersion"]))
+            return raised, collisions
+        for _ in range(_TRIES):
+            body = self._body(owner, data, collisions, annotations)
+            body["revision"] = newest + 1
+            try:
+                made = await self._client.create(body)
+            except StatusError as error:
+                if error.reason != Reason.ALREADY_EXISTS:
+                    raise
+                name, namespace = body["metadata"]["name"], body["metadata"]["namespace"]
+                there = await self._client.get(REVISIONS, name, namespace)
+                if there.get("data") == data:
+                    return there, collisions
+                collisions += 1
+                continue
+            await self._cache.reach(int(made["metadata"]["resourceVersion"]))
+            return made, collisions
+        raise RuntimeError(f"no free name for a revision of {owner['metadata']['name']}")
+
+    def _body(
+        self, owner: Object, data: Object, collisions: int, annotations: Object | None
+    ) -> Object:
+        meta = owner["metadata"]
+        digest = templates.hashed(data, collisions)
+        labels = (owner["spec"]["template"].get("metadata") or {}).get("labels") or {}
+        made: Object = {
+            "apiVersion": "apps/v1",
+            "kind": "ControllerRevision",
+            "metadata": {
+                "name": f"{meta['name']}-{digest}",
+                "namespace": meta["namespace"],
+                "labels": {**labels, self._label: digest},
+                "ownerReferences": [templates.owner_reference(owner)],
+            },
+            "data": data,
+        }
+        if annotations:
+            made["metadata"]["annotations"] = annotations
+        return made
+
+    async def trim(self, known: list[Object], live: set[str], limit: int) -> None:
+        """Delete the oldest beyond the limit that are in use no longer; `live`: their names."""
+        unused = [each for each in known if each["metadata"]["name"] not in live]
+        for each in unused[: max(len(unused) - limit, 0)]:
+            await writes.delete(self._client, REVISIONS, each)

@@ -1,0 +1,327 @@
+"""The scheduler: binds pods to nodes, says why it cannot, and makes room for important ones.
+
+Follows pkg/scheduler, without its configuration: what is decided here is decided in
+`scheduling`. One decision is one turn of the loop without waiting, and its result is assumed
+until the caches show it, so that decisions that follow count it.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from inkube.controllers.client import Object
+from inkube.controllers.events import SeriesRecorder
+from inkube.controllers.informer import Change, Key
+from inkube.controllers.manager import Controller, Result, Watch
+from inkube.controllers.workloads import pods, writes
+from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
+from inkube.controllers.workloads.scheduling import filters, preemption
+from inkube.controllers.workloads.scheduling.nodes import Nodes, Placed
+from inkube.controllers.workloads.scheduling.preemption import Victims
+from inkube.controllers.workloads.scheduling.volumes import Volumes
+from inkube.schemas import selectors
+from inkube.schemas.meta import format_time
+from inkube.schemas.status import StatusError
+
+NAME = "kube-scheduler"
+SCHEDULER = "default-scheduler"
+BUDGETS = "policy/v1/poddisruptionbudgets"
+NAMESPACES = "v1/namespaces"
+VOLUME_KINDS = (
+    "v1/persistentvolumeclaims",
+    "v1/persistentvolumes",
+    "storage.k8s.io/v1/storageclasses",
+)
+_AT_LATEST = 300.0
+"""Seconds after which a pod that was not placed is looked at again."""
+_NO_NODES = "no nodes available to schedule pods"
+
+
+def is_waiting(pod: Object) -> bool:
+    """Whether it is this scheduler's to place."""
+    spec = pod["spec"]
+    return (
+        not spec.get("nodeName")
+        and spec.get("schedulerName", SCHEDULER) == SCHEDULER
+        and not pods.is_deleting(pod)
+        and not pods.is_terminal(pod)
+        and not spec.get("schedulingGates")
+    )
+
+
+class Scheduler:
+    """See the module's docstring."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._clock = cluster.clock
+        self._bind = cluster.outside.bind
+        self._client = cluster.client(NAME)
+        self._events = SeriesRecorder(self._client, self._clock, SCHEDULER)
+        self._pods = cluster.informer(PODS)
+        self._budgets = cluster.informer(BUDGETS)
+        self._namespaces = cluster.informer(NAMESPACES)
+        self._volumes = Volumes(cluster, self._client)
+        self._nodes = Nodes()
+        self._waiting: dict[Key, None] = {}
+        """Pods that no node fits, in the order they were found so."""
+        self._assumed: dict[str, Key] = {}
+        """Pods that are being bound, by uid: their events are older than what is known."""
+
+    # --- what it hears
+
+    def of_pod(self, change: Change) -> Iterator[Key]:
+        """A pod to place; those that wait when one makes room."""
+        pod = change.object
+        key = Key.of(pod)
+        if change.old is not None and (
+            change.new is None or change.new["metadata"]["uid"] != change.old["metadata"]["uid"]
+        ):
+            self._leave(change.old)
+            self._waiting.pop(key, None)
+            if change.old["spec"].get("nodeName"):
+                yield from self._waiting
+        if change.new is None:
+            return
+        name = pod["spec"].get("nodeName")
+        if name:
+            self._assumed.pop(pod["metadata"]["uid"], None)
+            self._waiting.pop(key, None)
+            if pods.is_terminal(pod):
+                self._nodes.remove(pod["metadata"]["uid"])
+                if change.old is not None and not pods.is_terminal(change.old):
+                    yield from self._waiting
+            elif change.old is None or _is_placed_anew(change.old, pod):
+                self._nodes.place(Placed(pod), name)
+                if self._waiting:
+                    yield from self._near_ones()
+        elif is_waiting(pod) and (change.old is None or _matters(change.old, pod)):
+            yield key
+
+    def _leave(self, pod: Object) -> None:
+        uid = pod["metadata"]["uid"]
+        self._assumed.pop(uid, None)
+        self._nodes.remove(uid)
+
+    def _near_ones(self) -> Iterator[Key]:
+        """Pods that wait for another pod to be near."""
+        for key in self._waiting:
+            pod = self._pods.get(key)
+            if pod is not None and (pod["spec"].get("affinity") or {}).get("podAffinity"):
+                yield key
+
+    def of_node(self, change: Change) -> Iterable[Key]:
+        """All that wait: a node came, or changed in what matters."""
+        if change.new is None:
+            self._nodes.forget(change.object["metadata"]["name"])
+            return ()
+        old, new = change.old, change.new
+        is_same = old is not None and _node_parts(old) == _node_parts(new)
+        self._nodes.show(new)
+        return () if is_same else list(self._waiting)
+
+    def of_volume(self, change: Change) -> Iterable[Key]:
+        """Those that wait and have claims."""
+        return [
+            key
+            for key in self._waiting
+            if (pod := self._pods.get(key)) is not None and _has_claims(pod)
+        ]
+
+    # --- what it does
+
+    async def reconcile(self, key: Key) -> Result | None:
+        """Place one pod, or say why not."""
+        pod = self._pods.get(key)
+        if pod is None or not is_waiting(pod) or pod["metadata"]["uid"] in self._assumed:
+            self._waiting.pop(key, None)
+            return None
+        problem = self._volumes.problem(pod)
+        if problem:
+            return await self._unplaced(
+                key, pod, f"0/{len(self._nodes)} nodes are available: {problem}. not found"
+            )
+        wish = filters.Wish(
+            pod,
+            self._nodes,
+            volumes=self._volumes.filter(pod),
+            namespaces=self._labels_of,
+        )
+        if not len(self._nodes):
+            return await self._unplaced(key, pod, _NO_NODES)
+        fit = filters.find(wish, self._nodes)
+        candidates = fit.nodes
+        if not candidates:
+            return await self._preempt(key, pod, wish, fit)
+        nominated = (pod.get("status") or {}).get("nominatedNodeName")
+        chosen = next((each for each in candidates if each.name == nominated), None)
+        place = chosen or filters.best(wish, candidates)
+        node = place.name
+        self._nodes.place(wish.placed, node)
+        self._assumed[wish.placed.uid] = key
+        self._waiting.pop(key, None)
+        try:
+            if not await self._volumes.reserve(pod, place.object):
+                self._leave(pod)
+                self._waiting[key] = None
+                return Result(requeue_after=_AT_LATEST)
+            await self._bind(pod, node)
+        except StatusError as error:
+            self._leave(pod)
+            if error.code in (404, 409):
+                return None
+            raise
+        name = f"{key.namespace}/{key.name}"
+        message = f"Successfully assigned {name} to {node}"
+        await self._events.record(pod, "Normal", "Scheduled", message, action="Binding")
+        return None
+
+    def _labels_of(self, namespace: str) -> dict[str, str]:
+        found = self._namespaces.get(Key("", namespace))
+        return ((found or {}).get("metadata") or {}).get("labels") or {}
+
+    async def _unplaced(
+        self, key: Key, pod: Object, message: str, *, nominated: str = ""
+    ) -> Result:
+        """Note why the pod waits, and look again at the latest in five minutes."""
+        self._waiting[key] = None
+        status = {**(pod.get("status") or {})}
+        if nominated:
+            status["nominatedNodeName"] = nominated
+        present = pods.condition(pod, "PodScheduled")
+        is_news = present is None or present.get("message") != message
+        if is_news:
+            status["conditions"] = _with_condition(
+                status, "PodScheduled", "False", "Unschedulable", message,
+                now=format_time(self._clock.now()), generation=pod["metadata"].get("generation"),
+            )  # fmt: skip
+        written = await writes.write_status(self._client, pod, status)
+        if written is None:
+            return Result()
+        if is_news:
+            await self._events.record(
+                pod, "Warning", "FailedScheduling", message, action="Scheduling"
+            )
+        return Result(requeue_after=_AT_LATEST)
+
+    async def _preempt(self, key: Key, pod: Object, wish: filters.Wish, fit: filters.Fit) -> Result:
+        refusals = fit.refusals.values()
+        if self._is_promised(pod):
+            after = (
+                f"{preemption.PREFIX}not eligible due to a terminating pod on the nominated node."
+            )
+            return await self._unplaced(
+                key, pod, filters.explain(len(self._nodes), refusals, after)
+            )
+        victims, after = preemption.find(wish, self._nodes, fit, self._budgets_of)
+        message = filters.explain(len(self._nodes), refusals, after)
+        if victims is None:
+            return await self._unplaced(key, pod, message)
+        result = await self._unplaced(key, pod, message, nominated=victims.node.name)
+        await self._evict(pod, victims)
+        return result
+
+    def _is_promised(self, pod: Object) -> bool:
+        """Whether a lesser pod is on its way out of the node that was promised to this one."""
+        node = self._nodes.get((pod.get("status") or {}).get("nominatedNodeName") or "")
+        if node is None:
+            return False
+        priority = pod["spec"].get("priority") or 0
+        return any(
+            each.priority < priority
+            and (there := self._pods.get(Key(each.namespace, each.pod["metadata"]["name"])))
+            is not None
+            and pods.is_deleting(there)
+            for each in node.there.values()
+        )
+
+    async def _evict(self, pod: Object, victims: Victims) -> None:
+        message = f"{SCHEDULER}: preempting to accommodate a higher priority pod"
+        for victim in victims.pods:
+            found = self._pods.get(Key(victim.namespace, victim.pod["metadata"]["name"]))
+            if found is None or pods.is_deleting(found):
+                continue
+            status = {**(found.get("status") or {})}
+            status["conditions"] = _with_condition(
+                status, "DisruptionTarget", "True", "PreemptionByScheduler", message,
+                now=format_time(self._clock.now()), generation=found["metadata"].get("generation"),
+            )  # fmt: skip
+            await writes.write_status(self._client, found, status)
+            await writes.delete(self._client, PODS, found)
+            told = f"Preempted by pod {pod['metadata']['uid']} on node {victims.node.name}"
+            await self._events.record(
+                found, "Normal", "Preempted", told, action="Preempting", related=pod
+            )
+
+    def _budgets_of(self, pod: Object) -> list[tuple[str, int]]:
+        """The budgets that select a pod."""
+        labels = pod["metadata"].get("labels") or {}
+        return [
+            (budget["metadata"]["uid"], (budget.get("status") or {}).get("disruptionsAllowed") or 0)
+            for budget in self._budgets.items(pod["metadata"]["namespace"])
+            if selectors.selects((budget.get("spec") or {}).get("selector") or {}, labels)
+        ]
+
+
+def _with_condition(
+    status: Object, kind: str, value: str, reason: str, message: str,
+    *, now: str, generation: int | None,
+) -> list[Object]:  # fmt: skip
+    """The conditions of a pod with this one; its generation is noted as UpdatePodCondition does."""
+    made: Object = {
+        "type": kind,
+        "status": value,
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": now,
+    }
+    if generation:
+        made["observedGeneration"] = generation
+    conditions = [dict(each) for each in status.get("conditions") or ()]
+    for index, present in enumerate(conditions):
+        if present["type"] == kind:
+            if present["status"] == value:
+                made["lastTransitionTime"] = present.get("lastTransitionTime", now)
+            conditions[index] = {"lastProbeTime": present.get("lastProbeTime"), **made}
+            return conditions
+    return [*conditions, made]
+
+
+def _is_placed_anew(old: Object, new: Object) -> bool:
+    """Whether what counts of a placed pod changed."""
+    return (
+        old["spec"].get("nodeName") != new["spec"].get("nodeName")
+        or old["metadata"].get("labels") != new["metadata"].get("labels")
+        or old["metadata"].get("generation") != new["metadata"].get("generation")
+        or pods.is_terminal(old)
+    )
+
+
+def _matters(old: Object, new: Object) -> bool:
+    """Whether a pod that waits may be placed now: its own status does not count."""
+    parts = ("labels", "annotations", "deletionTimestamp")
+    return old["spec"] != new["spec"] or any(
+        old["metadata"].get(part) != new["metadata"].get(part) for part in parts
+    )
+
+
+def _node_parts(node: Object) -> tuple[object, ...]:
+    return (
+        node["spec"].get("taints"),
+        node["spec"].get("unschedulable"),
+        node["metadata"].get("labels"),
+        (node.get("status") or {}).get("allocatable"),
+    )
+
+
+def _has_claims(pod: Object) -> bool:
+    return any(
+        "persistentVolumeClaim" in volume or "ephemeral" in volume
+        for volume in pod["spec"].get("volumes") or ()
+    )
+
+
+def add(cluster: Cluster) -> None:
+    """Run the scheduler."""
+    scheduler = Scheduler(cluster)
+    watches = [Watch(NODES, scheduler.of_node), Watch(PODS, scheduler.of_pod)]
+    watches += [Watch(each, scheduler.of_volume) for each in VOLUME_KINDS]
+    watches += [Watch(each, lambda change: ()) for each in (BUDGETS, NAMESPACES)]
+    cluster.manager.add(Controller(NAME, scheduler.reconcile, tuple(watches), concurrency=16))

@@ -1,0 +1,325 @@
+"""Which nodes a pod fits on, why not on the others, and which of them is best.
+
+The filters stand in upstream's order; the first that refuses a node is what is told of it. Follows
+the plug-ins of pkg/scheduler/framework/plugins.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from inkube.controllers.client import Object
+from inkube.controllers.workloads.scheduling import matching
+from inkube.controllers.workloads.scheduling.nodes import CPU, PODS, Node, Nodes, Placed
+from inkube.schemas import selectors
+
+_HARD = ("NoSchedule", "NoExecute")
+_UNSCHEDULABLE = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_SPREAD = "node(s) didn't match pod topology spread constraints"
+_ANY_ADDRESS = "0.0.0.0"  # noqa: S104 # as upstream says all
+
+
+class Refusal(NamedTuple):
+    """Why a node does not fit; `curable` when it might if other pods went."""
+
+    reasons: tuple[str, ...]
+    curable: bool = False
+
+
+class Fit(NamedTuple):
+    """Nodes that fit, and why the others do not."""
+
+    nodes: list[Node]
+    refusals: dict[str, Refusal]
+
+
+VolumeFilter = Callable[[Object], str]
+"""Node → why the volumes of the pod cannot be there; "" when they can."""
+Namespaces = Callable[[str], dict[str, str]]
+"""Name of a namespace → its labels."""
+
+
+class Wish:
+    """A pod that wants a node, with what its filters ask of other pods, computed once."""
+
+    def __init__(
+        self,
+        pod: Object,
+        nodes: Nodes,
+        *,
+        volumes: VolumeFilter | None = None,
+        namespaces: Namespaces = lambda name: {},
+    ) -> None:
+        self.placed = Placed(pod)
+        self.spec: Object = pod["spec"]
+        self._volumes = volumes
+        self._namespaces = namespaces
+        self._tolerations: list[Object] = self.spec.get("tolerations") or []
+        affinity = self.spec.get("affinity") or {}
+        self._near: list[Object] = (affinity.get("podAffinity") or {}).get(_REQUIRED) or []
+        self._constraints = [
+            each
+            for each in self.spec.get("topologySpreadConstraints") or ()
+            if each.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"
+        ]
+        self._nodes = nodes
+        self._counts: dict[int, Counter[str]] = {}
+        """Domain → pods, by the identity of the term or constraint that counts them."""
+
+    def refusal(self, node: Node) -> Refusal | None:
+        """Why the pod cannot be on the node; None when it can."""
+        return (
+            self._unschedulable(node)
+            or self._named(node)
+            or self._tainted(node)
+            or self._selected(node)
+            or self._ports(node)
+            or self._resources(node)
+            or self._bound_volumes(node)
+            or self._spread(node)
+            or self._near_others(node)
+        )
+
+    def _unschedulable(self, node: Node) -> Refusal | None:
+        if not node.object["spec"].get("unschedulable"):
+            return None
+        if matching.tolerates(self._tolerations, _UNSCHEDULABLE):
+            return None
+        return Refusal(("node(s) were unschedulable",))
+
+    def _named(self, node: Node) -> Refusal | None:
+        wanted = self.spec.get("nodeName")
+        if not wanted or wanted == node.name:
+            return None
+        return Refusal(("node(s) didn't match the requested node name",))
+
+    def _tainted(self, node: Node) -> Refusal | None:
+        if matching.untolerated(self._tolerations, node.taints, _HARD) is None:
+            return None
+        return Refusal(("node(s) had untolerated taint(s)",))
+
+    def _selected(self, node: Node) -> Refusal | None:
+        if matching.fits_node(self.spec, node.object):
+            return None
+        return Refusal(("node(s) didn't match Pod's node affinity/selector",))
+
+    def _ports(self, node: Node) -> Refusal | None:
+        taken = [port for port, count in node.ports.items() if count > 0]
+        if any(_clash(mine, other) for mine in self.placed.ports for other in taken):
+            text = "node(s) didn't have free ports for the requested pod ports"
+            return Refusal((text,), curable=True)
+        return None
+
+    def _resources(self, node: Node) -> Refusal | None:
+        reasons, curable = [], True
+        room = node.allocatable.get(PODS)
+        if room is not None and len(node.there) + 1 > room:
+            reasons.append("Too many pods")
+        for name, wanted in self.placed.requests.items():
+            has = node.allocatable.get(name, 0)
+            if wanted and wanted > has - node.requested[name]:
+                reasons.append(f"Insufficient {name}")
+                curable = curable and wanted <= has
+        return Refusal(tuple(reasons), curable) if reasons else None
+
+    def _bound_volumes(self, node: Node) -> Refusal | None:
+        why = self._volumes(node.object) if self._volumes is not None else ""
+        return Refusal((why,)) if why else None
+
+    def _spread(self, node: Node) -> Refusal | None:
+        for constraint in self._constraints:
+            domain = node.labels.get(constraint["topologyKey"])
+            if domain is None:
+                return Refusal((f"{_SPREAD} (missing required label)",))
+            counts = self._domains(constraint, node)
+            least = min(counts.values(), default=0)
+            if len(counts) < (constraint.get("minDomains") or 1):
+                least = 0
+            own = self._is_counted(constraint, self.placed)
+            if counts.get(domain, 0) + own - least > constraint["maxSkew"]:
+                return Refusal((_SPREAD,), curable=True)
+        return None
+
+    def _domains(self, constraint: Object, node: Node) -> Counter[str]:
+        """How many pods that count are in each domain this pod may go to."""
+        counts = self._counts.get(id(constraint))
+        key = constraint["topologyKey"]
+        if counts is None:
+            counts = self._counts[id(constraint)] = Counter()
+            for each in self._nodes:
+                domain = each.labels.get(key)
+                if domain is not None and self._may_spread_to(constraint, each):
+                    counts[domain] += sum(
+                        self._is_counted(constraint, there) for there in each.there.values()
+                    )
+        gone = sum(self._is_counted(constraint, each) for each in self._missing(node))
+        if not gone:
+            return counts
+        counts = Counter(counts)
+        counts[node.labels[key]] -= gone
+        return counts
+
+    def _missing(self, node: Node) -> list[Placed]:
+        """The pods that a node is imagined without (`Node.without`)."""
+        real = self._nodes.get(node.name)
+        if real is None or real is node:
+            return []
+        return [each for uid, each in real.there.items() if uid not in node.there]
+
+    def _may_spread_to(self, constraint: Object, node: Node) -> bool:
+        honors_affinity = constraint.get("nodeAffinityPolicy", "Honor") == "Honor"
+        if honors_affinity and not matching.fits_node(self.spec, node.object):
+            return False
+        if constraint.get("nodeTaintsPolicy", "Ignore") != "Honor":
+            return True
+        return matching.untolerated(self._tolerations, node.taints, _HARD) is None
+
+    def _is_counted(self, constraint: Object, each: Placed) -> bool:
+        if each.namespace != self.placed.namespace or "deletionTimestamp" in each.pod["metadata"]:
+            return False
+        selector = constraint.get("labelSelector")
+        if selector is None or not selectors.selects(selector, each.labels):
+            return False
+        return all(
+            key not in self.placed.labels or each.labels.get(key) == self.placed.labels[key]
+            for key in constraint.get("matchLabelKeys") or ()
+        )
+
+    def _near_others(self, node: Node) -> Refusal | None:
+        for term in self._near:
+            if not self._is_near(term, node):
+                return Refusal(("node(s) didn't match pod affinity rules",))
+        for term in self.placed.anti_affinity:
+            if self._has_match(term, self.placed, node):
+                text = "node(s) didn't match pod anti-affinity rules"
+                return Refusal((text,), curable=True)
+        gone = {each.uid for each in self._missing(node)}
+        for other, each in self._nodes.exclusive():
+            if each.uid in gone:
+                continue
+            for term in each.anti_affinity:
+                if _same_domain(term, node, other) and self._concerns(term, each, self.placed):
+                    text = "node(s) didn't satisfy existing pods anti-affinity rules"
+                    return Refusal((text,), curable=True)
+        return None
+
+    def _is_near(self, term: Object, node: Node) -> bool:
+        """A pod the term names is in the node's domain, or this is the first of its own kind."""
+        if node.labels.get(term["topologyKey"]) is None:
+            return False
+        if self._has_match(term, self.placed, node):
+            return True
+        anywhere = any(self._matches(term).values())
+        return not anywhere and self._concerns(term, self.placed, self.placed)
+
+    def _has_match(self, term: Object, holder: Placed, node: Node) -> bool:
+        """Whether a pod that the term names is in the node's domain."""
+        domain = node.labels.get(term["topologyKey"])
+        if domain is None:
+            return False
+        gone = sum(self._concerns(term, holder, each) for each in self._missing(node))
+        return self._matches(term)[domain] > gone
+
+    def _matches(self, term: Object) -> Counter[str]:
+        """How many pods that one of this pod's terms names are in each domain."""
+        counts = self._counts.get(id(term))
+        if counts is None:
+            counts = self._counts[id(term)] = Counter()
+            for node in self._nodes:
+                domain = node.labels.get(term["topologyKey"])
+                if domain is not None:
+                    counts[domain] += sum(
+                        self._concerns(term, self.placed, each) for each in node.there.values()
+                    )
+        return counts
+
+    def _concerns(self, term: Object, holder: Placed, other: Placed) -> bool:
+        """Whether a pod affinity term of `holder` names the other pod."""
+        selector = term.get("labelSelector")
+        if selector is None or not selectors.selects(selector, other.labels):
+            return False
+        names = term.get("namespaces") or ()
+        of_labels = term.get("namespaceSelector")
+        if not names and of_labels is None:
+            return holder.namespace == other.namespace
+        if other.namespace in names:
+            return True
+        return of_labels is not None and selectors.selects(
+            of_labels, self._namespaces(other.namespace)
+        )
+
+    # --- the best of those that fit
+
+    def score(self, node: Node) -> float:
+        """Higher is better: room left, kin elsewhere, preferences, taints to be avoided."""
+        shares = []
+        for name in (CPU, "memory"):
+            has = node.allocatable.get(name, 0)
+            if has:
+                asked = self.placed.requests.get(name) or _UNSAID[name]
+                shares.append(max(has - node.requested[name] - asked, 0) / has)
+        score: float = 100 * sum(shares) / len(shares) if shares else 0.0
+        if self.placed.owner:
+            score -= 200 * node.owners[self.placed.owner] / (len(node.there) + 1)
+        score += 2 * self._preferred(node)
+        avoided = sum(
+            taint.get("effect") == "PreferNoSchedule"
+            and not matching.tolerates(self._tolerations, taint)
+            for taint in node.taints
+        )
+        return float(score - 300 * avoided)
+
+    def _preferred(self, node: Node) -> float:
+        affinity = self.spec.get("affinity") or {}
+        total: float = 0.0
+        for each in (affinity.get("nodeAffinity") or {}).get(_PREFERRED) or ():
+            if matching.fits_term(each["preference"], node.object):
+                total += each["weight"]
+        for member, sign in (("podAffinity", 1), ("podAntiAffinity", -1)):
+            for each in (affinity.get(member) or {}).get(_PREFERRED) or ():
+                if self._has_match(each["podAffinityTerm"], self.placed, node):
+                    total += sign * each["weight"]
+        return total
+
+
+_UNSAID = {CPU: 100, "memory": 200 * 2**20}
+"""What a pod that asks for nothing counts as, so that such pods spread (GetNonzeroRequests)."""
+
+
+def _clash(mine: tuple[str, str, int], other: tuple[str, str, int]) -> bool:
+    same_address = _ANY_ADDRESS in (mine[0], other[0]) or mine[0] == other[0]
+    return same_address and mine[1:] == other[1:]
+
+
+def _same_domain(term: Object, node: Node, other: Node) -> bool:
+    value = node.labels.get(term["topologyKey"])
+    return value is not None and other.labels.get(term["topologyKey"]) == value
+
+
+def find(wish: Wish, nodes: Nodes) -> Fit:
+    """Every node, judged."""
+    fit = Fit([], {})
+    for node in nodes:
+        refused = wish.refusal(node)
+        if refused is None:
+            fit.nodes.append(node)
+        else:
+            fit.refusals[node.name] = refused
+    return fit
+
+
+def best(wish: Wish, candidates: list[Node]) -> Node:
+    """The highest score; of equal ones that with fewest pods, then the first by name."""
+    return min(
+        candidates, key=lambda node: (-round(wish.score(node), 6), len(node.there), node.name)
+    )
+
+
+def explain(count: int, refusals: Iterable[Refusal], after: str) -> str:
+    """FitError: reasons with how many nodes each concerns, sorted as strings."""
+    reasons = Counter(reason for refused in refusals for reason in refused.reasons)
+    told = ", ".join(sorted(f"{n} {reason}" for reason, n in reasons.items()))
+    head = f"0/{count} nodes are available:"
+    return f"{head} {told}. {after}" if after else f"{head} {told}."

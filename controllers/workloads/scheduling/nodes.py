@@ -1,0 +1,231 @@
+"""What the scheduler knows of nodes: what they have, what is taken, which pods are there.
+
+Follows pkg/scheduler/framework/types.go (NodeInfo) and pkg/api/v1/resource.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from inkube.controllers.client import Object
+from inkube.controllers.workloads.claims import controller_of
+from inkube.schemas import caches, quantity
+
+PODS = "pods"
+CPU = "cpu"
+_ALWAYS = "Always"
+Amounts = dict[str, int]
+"""Resource → amount: thousandths of cores, bytes, or pieces."""
+
+
+@caches.of_texts(4096)
+def amount(name: str, text: str) -> int:
+    """A quantity as an integer, rounded up."""
+    found = quantity.parse(text)
+    value, scale = found.value, found.scale + (3 if name == CPU else 0)
+    return int(value * 10**scale) if scale >= 0 else int(-(-value // 10**-scale))
+
+
+def amounts(texts: Object | None) -> Amounts:
+    """Quantities as integers."""
+    return {name: amount(name, str(text)) for name, text in (texts or {}).items()}
+
+
+def requests(spec: Object) -> Amounts:
+    """What a pod asks for: its containers together, or the most that starting takes."""
+    total: Counter[str] = Counter()
+    for container in spec.get("containers") or ():
+        total.update(_asked(container))
+    beside: Counter[str] = Counter()
+    most: Amounts = {}
+    for container in spec.get("initContainers") or ():
+        asked = _asked(container)
+        if container.get("restartPolicy") == _ALWAYS:
+            beside.update(asked)
+            at_once = Counter(beside)
+        else:
+            at_once = Counter(beside)
+            at_once.update(asked)
+        for name, value in at_once.items():
+            most[name] = max(most.get(name, 0), value)
+    total.update(beside)
+    for name, value in most.items():
+        total[name] = max(total[name], value)
+    for name, value in amounts((spec.get("resources") or {}).get("requests")).items():
+        total[name] = value
+    total.update(amounts(spec.get("overhead")))
+    return dict(total)
+
+
+def _asked(container: Object) -> Amounts:
+    return amounts((container.get("resources") or {}).get("requests"))
+
+
+def ports(spec: Object) -> frozenset[tuple[str, str, int]]:
+    """Host ports as (address, protocol, port)."""
+    found = set()
+    for member in ("containers", "initContainers"):
+        for container in spec.get(member) or ():
+            if member == "initContainers" and container.get("restartPolicy") != _ALWAYS:
+                continue
+            for port in container.get("ports") or ():
+                if port.get("hostPort"):
+                    address = port.get("hostIP") or "0.0.0.0"  # noqa: S104 # as upstream says all
+                    found.add((address, port.get("protocol") or "TCP", port["hostPort"]))
+    return frozenset(found)
+
+
+class Placed:
+    """A pod on a node, or one that is to go there."""
+
+    __slots__ = (
+        "anti_affinity", "labels", "namespace", "owner", "pod", "ports", "priority", "requests",
+        "uid",
+    )  # fmt: skip
+
+    def __init__(self, pod: Object) -> None:
+        meta, spec = pod["metadata"], pod["spec"]
+        self.pod = pod
+        self.uid: str = meta["uid"]
+        self.namespace: str = meta["namespace"]
+        self.labels: dict[str, str] = meta.get("labels") or {}
+        owner = controller_of(pod)
+        self.owner: str = owner["uid"] if owner is not None else ""
+        self.priority: int = spec.get("priority") or 0
+        self.requests = requests(spec)
+        self.ports = ports(spec)
+        affinity = (spec.get("affinity") or {}).get("podAntiAffinity") or {}
+        self.anti_affinity: list[Object] = (
+            affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or []
+        )
+
+
+class Node:
+    """A node with its pods."""
+
+    __slots__ = ("allocatable", "labels", "name", "object", "owners", "ports", "requested", "there")
+
+    def __init__(self, obj: Object, there: Iterable[Placed] = ()) -> None:
+        self.there: dict[str, Placed] = {}
+        self.requested: Counter[str] = Counter()
+        self.ports: Counter[tuple[str, str, int]] = Counter()
+        self.owners: Counter[str] = Counter()
+        self.show(obj)
+        for placed in there:
+            self.add(placed)
+
+    def show(self, obj: Object) -> None:
+        """The node as it is now."""
+        self.object = obj
+        self.name: str = obj["metadata"]["name"]
+        self.labels: dict[str, str] = obj["metadata"].get("labels") or {}
+        status = obj.get("status") or {}
+        self.allocatable = amounts(status.get("allocatable") or status.get("capacity"))
+
+    def add(self, placed: Placed) -> None:
+        """A pod is there; over what was known of it."""
+        self.remove(placed.uid)
+        self.there[placed.uid] = placed
+        self.requested.update(placed.requests)
+        self.ports.update(placed.ports)
+        if placed.owner:
+            self.owners[placed.owner] += 1
+
+    def remove(self, uid: str) -> None:
+        """A pod is there no longer."""
+        placed = self.there.pop(uid, None)
+        if placed is None:
+            return
+        self.requested.subtract(placed.requests)
+        self.ports.subtract(placed.ports)
+        if placed.owner:
+            self.owners[placed.owner] -= 1
+            if not self.owners[placed.owner]:
+                del self.owners[placed.owner]
+
+    def without(self, uids: set[str]) -> "Node":
+        """The node if these pods were gone."""
+        return Node(self.object, (each for uid, each in self.there.items() if uid not in uids))
+
+    @property
+    def taints(self) -> list[Object]:
+        """What pods must tolerate."""
+        return self.object["spec"].get("taints") or []
+
+
+class Nodes:
+    """All nodes by name, in the order of their names; where each pod is."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, Node] = {}
+        self._places: dict[str, str] = {}
+        self._early: dict[str, dict[str, Placed]] = {}
+        """Pods by the name of a node that is not known yet."""
+        self._ordered: list[Node] | None = None
+        self._exclusive: dict[str, Placed] = {}
+        """Pods that keep others away, by uid: few are, and every pod has to look at them."""
+
+    def exclusive(self) -> Iterator[tuple[Node, Placed]]:
+        """Pods with required anti-affinity, and where they are."""
+        for uid, placed in self._exclusive.items():
+            node = self._nodes.get(self._places[uid])
+            if node is not None:
+                yield node, placed
+
+    def __iter__(self) -> Iterator[Node]:
+        if self._ordered is None:
+            self._ordered = [self._nodes[name] for name in sorted(self._nodes)]
+        return iter(self._ordered)
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def get(self, name: str) -> Node | None:
+        """The node of that name."""
+        return self._nodes.get(name)
+
+    def show(self, obj: Object) -> None:
+        """A node as it is now."""
+        name = obj["metadata"]["name"]
+        known = self._nodes.get(name)
+        if known is not None:
+            known.show(obj)
+            return
+        self._nodes[name] = Node(obj, self._early.pop(name, {}).values())
+        self._ordered = None
+
+    def forget(self, name: str) -> None:
+        """The node is gone; its pods are not, yet."""
+        gone = self._nodes.pop(name, None)
+        if gone is not None:
+            self._ordered = None
+            if gone.there:
+                self._early[name] = gone.there
+
+    def place(self, placed: Placed, name: str) -> None:
+        """A pod is on that node, or soon will be."""
+        before = self._places.get(placed.uid)
+        if before is not None and before != name:
+            self.remove(placed.uid)
+        self._places[placed.uid] = name
+        if placed.anti_affinity:
+            self._exclusive[placed.uid] = placed
+        node = self._nodes.get(name)
+        if node is not None:
+            node.add(placed)
+        else:
+            self._early.setdefault(name, {})[placed.uid] = placed
+
+    def remove(self, uid: str) -> None:
+        """A pod takes no room any longer."""
+        name = self._places.pop(uid, None)
+        if name is None:
+            return
+        self._exclusive.pop(uid, None)
+        node = self._nodes.get(name)
+        if node is not None:
+            node.remove(uid)
+            return
+        early = self._early.get(name, {})
+        early.pop(uid, None)
+        if not early:
+            self._early.pop(name, None)

@@ -1,0 +1,90 @@
+"""Who has to go so that a more important pod has room.
+
+Follows pkg/scheduler/framework/preemption and plugins/defaultpreemption.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import NamedTuple
+
+from inkube.controllers.client import Object
+from inkube.controllers.workloads.scheduling.filters import Fit, Refusal, Wish
+from inkube.controllers.workloads.scheduling.nodes import Node, Nodes, Placed
+
+PREFIX = "no new claims to deallocate, preemption: "
+_NOT_HELPFUL = "Preemption is not helpful for scheduling"
+_NO_VICTIMS = "No preemption victims found for incoming pod"
+
+
+class Victims(NamedTuple):
+    """A node, who has to leave it, and how many budgets that breaks."""
+
+    node: Node
+    pods: list[Placed]
+    violations: int
+
+    def cost(self) -> tuple[object, ...]:
+        """The least is chosen (pickOneNodeForPreemption)."""
+        priorities = sorted((each.priority for each in self.pods), reverse=True)
+        return self.violations, priorities[:1], sum(priorities), len(priorities), self.node.name
+
+
+Budgets = Callable[[Object], list[tuple[str, int]]]
+"""A pod → its disruption budgets: uid, and how many disruptions it allows."""
+
+
+def find(wish: Wish, nodes: Nodes, fit: Fit, budgets: Budgets) -> tuple[Victims | None, str]:
+    """The victims, or the text that says why there are none."""
+    if wish.spec.get("preemptionPolicy") == "Never":
+        return None, f"{PREFIX}not eligible due to preemptionPolicy=Never."
+    found, why = [], []
+    for node in nodes:
+        if not fit.refusals[node.name].curable:
+            why.append(_NOT_HELPFUL)
+            continue
+        victims = _on(wish, node, budgets)
+        if victims is None:
+            why.append(_NO_VICTIMS)
+        else:
+            found.append(victims)
+    if found:
+        return min(found, key=Victims.cost), ""
+    counts = Counter(why)
+    told = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
+    return None, f"{PREFIX}0/{len(nodes)} nodes are available: {told}."
+
+
+def _on(wish: Wish, node: Node, budgets: Budgets) -> Victims | None:
+    """selectVictimsOnNode: all lesser pods go, then as many as possible come back."""
+    lesser = [each for each in node.there.values() if each.priority < wish.placed.priority]
+    if not lesser:
+        return None
+    gone = {each.uid for each in lesser}
+    if _refused(wish, node, gone) is not None:
+        return None
+    left: dict[str, int] = {}
+    breaking: list[Placed] = []
+    harmless: list[Placed] = []
+    for each in sorted(lesser, key=_importance):
+        broken = False
+        for uid, allowed in budgets(each.pod):
+            left[uid] = left.get(uid, allowed) - 1
+            broken = broken or left[uid] < 0
+        (breaking if broken else harmless).append(each)
+    victims, violations = [], 0
+    for each in [*breaking, *harmless]:
+        gone.discard(each.uid)
+        if _refused(wish, node, gone) is not None:
+            gone.add(each.uid)
+            victims.append(each)
+            violations += each in breaking
+    return Victims(node, victims, violations)
+
+
+def _importance(each: Placed) -> tuple[int, str]:
+    """MoreImportantPod: priority, then who started first."""
+    return -each.priority, (each.pod.get("status") or {}).get("startTime") or "~"
+
+
+def _refused(wish: Wish, node: Node, gone: set[str]) -> Refusal | None:
+    return wish.refusal(node.without(gone))

@@ -1,0 +1,109 @@
+"""What the scheduler asks of volumes: are claims bound, and can their volumes be on a node.
+
+Claims of a class that waits for its first consumer are bound from here: a volume is reserved for
+them, or their provisioner is told the node; the pod waits until the claim is bound. Follows
+pkg/scheduler/framework/plugins/volumebinding.
+"""
+
+from collections.abc import Callable, Iterator
+
+from inkube.controllers.client import Client, Object
+from inkube.controllers.informer import Key
+from inkube.controllers.workloads import templates, writes
+from inkube.controllers.workloads.cluster import Cluster
+from inkube.controllers.workloads.volumes import CLAIMS, CLASSES, VOLUMES, matches
+from inkube.controllers.workloads.volumes.matches import SELECTED_NODE, annotations
+
+_NO_PROVISIONER = "kubernetes.io/no-provisioner"
+_NONE_FITS = "node(s) didn't find available persistent volumes to bind"
+_ELSEWHERE = "node(s) didn't match PersistentVolume's node affinity"
+_UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
+
+
+class Volumes:
+    """Looks at caches, writes reservations."""
+
+    def __init__(self, cluster: Cluster, client: Client) -> None:
+        self._client = client
+        self._claims = cluster.informer(CLAIMS)
+        self._volumes = cluster.informer(VOLUMES)
+        self._classes = cluster.informer(CLASSES)
+
+    def problem(self, pod: Object) -> str:
+        """Why the pod fits nowhere because of its claims; "" when it might."""
+        unbound = False
+        for name, claim in self._of(pod):
+            if claim is None:
+                return f'persistentvolumeclaim "{name}" not found'
+            if "deletionTimestamp" in claim["metadata"]:
+                return f'persistentvolumeclaim "{name}" is being deleted'
+            unbound = unbound or not (matches.is_bound(claim) or self._waits(claim))
+        return _UNBOUND if unbound else ""
+
+    def filter(self, pod: Object) -> Callable[[Object], str] | None:
+        """Node → why the claims cannot be there; None for pods without claims."""
+        claims = [claim for _, claim in self._of(pod) if claim is not None]
+        return (lambda node: self._refusal(claims, node)) if claims else None
+
+    async def reserve(self, pod: Object, node: Object) -> bool:
+        """Whether all claims are bound; those that wait for a consumer begin to be."""
+        ready = True
+        taken: set[str] = set()
+        for _, claim in self._of(pod):
+            if claim is None or matches.is_bound(claim):
+                continue
+            ready = False
+            volume = self._match(claim, node, taken)
+            name = node["metadata"]["name"]
+            if volume is not None:
+                taken.add(volume["metadata"]["name"])
+                if not (volume["spec"].get("claimRef") or {}).get("uid"):
+                    changed = templates.copy(volume)
+                    matches.reserve(changed, claim)
+                    await writes.update(self._client, changed)
+            elif annotations(claim).get(SELECTED_NODE) != name:
+                changed = templates.copy(claim)
+                own = annotations(claim)
+                changed["metadata"]["annotations"] = {**own, SELECTED_NODE: name}
+                await writes.update(self._client, changed)
+        return ready
+
+    def _of(self, pod: Object) -> Iterator[tuple[str, Object | None]]:
+        namespace = pod["metadata"]["namespace"]
+        for name in matches.claims_of(pod):
+            yield name, self._claims.get(Key(namespace, name))
+
+    def _refusal(self, claims: list[Object], node: Object) -> str:
+        taken: set[str] = set()
+        for claim in claims:
+            if matches.is_bound(claim):
+                volume = self._volumes.get(Key("", claim["spec"]["volumeName"]))
+                if volume is not None and not matches.may_be_on(volume, node):
+                    return _ELSEWHERE
+                continue
+            wanted = annotations(claim).get(SELECTED_NODE)
+            if wanted and wanted != node["metadata"]["name"]:
+                return _ELSEWHERE
+            found = self._match(claim, node, taken)
+            if found is not None:
+                taken.add(found["metadata"]["name"])
+            elif not self._is_provisioned(claim):
+                return _NONE_FITS
+        return ""
+
+    def _match(self, claim: Object, node: Object, taken: set[str]) -> Object | None:
+        free = (each for each in self._volumes.items() if each["metadata"]["name"] not in taken)
+        return matches.best(claim, free, node)
+
+    def _class(self, claim: Object) -> Object | None:
+        return self._classes.get(Key("", matches.class_of(claim)))
+
+    def _waits(self, claim: Object) -> bool:
+        """Whether its class waits for the first consumer."""
+        found = self._class(claim)
+        return found is not None and found.get("volumeBindingMode") == "WaitForFirstConsumer"
+
+    def _is_provisioned(self, claim: Object) -> bool:
+        """Whether somebody may make a volume for it."""
+        found = self._class(claim)
+        return found is not None and found["provisioner"] != _NO_PROVISIONER

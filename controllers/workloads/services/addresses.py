@@ -1,0 +1,144 @@
+"""The addresses and ports of the pods that a Service selects; pure.
+
+Follows endpointslice/utils.go and pkg/controller/util/endpoint.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from inkube.controllers.client import Object
+from inkube.controllers.informer import Change, Informer, Key
+from inkube.controllers.workloads import pods
+
+SERVICES = "v1/services"
+HEADLESS = "service.kubernetes.io/headless"
+ZONE = "topology.kubernetes.io/zone"
+
+
+class Port(NamedTuple):
+    """A port of an address, as both kinds write it."""
+
+    name: str
+    number: int
+    protocol: str
+    app_protocol: str = ""
+
+    def dump(self, *, named: bool) -> Object:
+        """As JSON; `named`: a missing name is written, too."""
+        made: Object = {"port": self.number, "protocol": self.protocol}
+        if self.name or named:
+            made["name"] = self.name
+        if self.app_protocol:
+            made["appProtocol"] = self.app_protocol
+        return made
+
+
+def is_selected(service: Object, pod: Object) -> bool:
+    """Whether the Service's selector matches the pod."""
+    selector = (service.get("spec") or {}).get("selector") or {}
+    labels = pod["metadata"].get("labels") or {}
+    return bool(selector) and selector.items() <= labels.items()
+
+
+def is_headless(service: Object) -> bool:
+    """Whether the Service has no address of its own."""
+    return bool(service["spec"].get("clusterIP") == "None")
+
+
+def is_wanted(service: Object) -> bool:
+    """Whether controllers keep the Service's addresses: it selects pods."""
+    spec = service["spec"]
+    return bool(spec.get("selector")) and spec.get("type") != "ExternalName"
+
+
+def selected(service: Object, candidates: Informer) -> list[Object]:
+    """Pods with an address that the Service selects, by name; ended ones do not count."""
+    found = [
+        pod
+        for pod in candidates.items(service["metadata"]["namespace"])
+        if is_selected(service, pod) and not pods.is_terminal(pod) and addresses(pod)
+    ]
+    return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))
+
+
+def addresses(pod: Object) -> list[str]:
+    """All IPs of a pod."""
+    status = pod.get("status") or {}
+    many = [each["ip"] for each in status.get("podIPs") or () if each.get("ip")]
+    return many or ([status["podIP"]] if status.get("podIP") else [])
+
+
+def family(address: str) -> str:
+    """`IPv4` or `IPv6`."""
+    return "IPv6" if ":" in address else "IPv4"
+
+
+def families(service: Object) -> list[str]:
+    """The families of a Service's addresses."""
+    found: list[str] = service["spec"].get("ipFamilies") or ["IPv4"]
+    return found
+
+
+def ports(service: Object, pod: Object) -> tuple[Port, ...]:
+    """The Service's ports on this pod; those it does not name are left out (FindPort)."""
+    found = []
+    for each in service["spec"].get("ports") or ():
+        protocol = each.get("protocol", "TCP")
+        number = _number(each.get("targetPort", each["port"]), protocol, pod)
+        if number:
+            app = each.get("appProtocol", "")
+            found.append(Port(each.get("name", ""), number, protocol, app))
+    return tuple(found)
+
+
+def _number(target: int | str, protocol: str, pod: Object) -> int:
+    if isinstance(target, int):
+        return target
+    for member in ("containers", "initContainers"):
+        for container in pod["spec"].get(member) or ():
+            if member == "initContainers" and container.get("restartPolicy") != "Always":
+                continue
+            for port in container.get("ports") or ():
+                if (port.get("name"), port.get("protocol", "TCP")) == (target, protocol):
+                    return int(port["containerPort"])
+    return 0
+
+
+def hostname(service: Object, pod: Object) -> str:
+    """The pod's name in the Service's domain."""
+    spec = pod["spec"]
+    if spec.get("hostname") and spec.get("subdomain") == service["metadata"]["name"]:
+        return str(spec["hostname"])
+    return ""
+
+
+def target(pod: Object) -> Object:
+    """The reference of an address to its pod."""
+    meta = pod["metadata"]
+    return {
+        "kind": "Pod",
+        "namespace": meta["namespace"],
+        "name": meta["name"],
+        "uid": meta["uid"],
+    }
+
+
+def of_pod(change: Change, services: Informer) -> Iterator[Key]:
+    """The Services that select a pod that came, went or changed in what counts."""
+    old, new = change.old, change.new
+    if old is not None and new is not None and _parts(old) == _parts(new):
+        return
+    for service in services.items(change.object["metadata"]["namespace"]):
+        if any(each is not None and is_selected(service, each) for each in (old, new)):
+            yield Key.of(service)
+
+
+def _parts(pod: Object) -> tuple[object, ...]:
+    return (
+        pod["metadata"].get("labels"),
+        pods.is_deleting(pod),
+        pods.is_terminal(pod),
+        pods.is_ready(pod),
+        addresses(pod),
+        pod["spec"].get("nodeName"),
+    )

@@ -1,0 +1,192 @@
+"""The EndpointSlices of a Service: at most a hundred addresses each, with the same ports.
+
+Follows endpointslice/reconciler.go.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator
+
+from inkube.controllers.client import Client, Object
+from inkube.controllers.informer import Change, Index, Informer, Key
+from inkube.controllers.manager import Controller, Watch
+from inkube.controllers.workloads import pods, templates, writes
+from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
+from inkube.controllers.workloads.services import addresses
+from inkube.controllers.workloads.services.addresses import HEADLESS, SERVICES, ZONE, Port
+
+NAME = "endpointslice-controller"
+SLICES = "discovery.k8s.io/v1/endpointslices"
+SERVICE_NAME = "kubernetes.io/service-name"
+MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
+_US = "endpointslice-controller.k8s.io"
+_AT_MOST = 100
+Wanted = tuple[str, tuple[Port, ...], list[Object]]
+"""Family of the addresses, their ports, the endpoints."""
+
+
+def indexed(cluster: Cluster) -> Index:
+    """Slices by who manages them and for which Service."""
+    return cluster.informer(SLICES).index("service", _place)
+
+
+def _place(obj: Object) -> Iterable[str]:
+    meta = obj["metadata"]
+    labels = meta.get("labels") or {}
+    return (place(meta["namespace"], labels.get(SERVICE_NAME, ""), labels.get(MANAGED_BY, "")),)
+
+
+def place(namespace: str, service: str, manager: str) -> str:
+    """A value of the index."""
+    return f"{namespace}/{service}/{manager}"
+
+
+class Writer:
+    """Makes the slices of an owner be what is wanted, with few writes."""
+
+    def __init__(self, client: Client, cache: Informer, index: Index, manager: str) -> None:
+        self._client = client
+        self._cache = cache
+        self._index = index
+        self._manager = manager
+
+    def present(self, namespace: str, service: str) -> list[Object]:
+        """The slices there are."""
+        keys = self._index.keys(place(namespace, service, self._manager))
+        found = (self._cache.get(key) for key in keys)
+        return [each for each in found if each is not None and not pods.is_deleting(each)]
+
+    async def write(
+        self, owner: Object, wanted: list[Wanted], labels: dict[str, str], annotations: Object
+    ) -> None:
+        """Change, make and delete slices; one of the same ports is used again."""
+        namespace, name = owner["metadata"]["namespace"], owner["metadata"]["name"]
+        left = self.present(namespace, name)
+        changes = []
+        for family, ports, endpoints in wanted:
+            body: Object = {
+                "addressType": family,
+                "endpoints": endpoints,
+                "ports": [port.dump(named=True) for port in ports],
+            }
+            fitting = [each for each in left if each["addressType"] == family]
+            fitting.sort(key=lambda each: (each.get("ports") or []) != body["ports"])
+            if fitting:
+                left.remove(fitting[0])
+                changes.append(self._change(fitting[0], body, labels, annotations))
+            else:
+                changes.append(self._make(owner, body, labels, annotations))
+        changes += [self._delete(each) for each in left]
+        await asyncio.gather(*changes)
+        await self._cache.caught_up()
+
+    async def _change(
+        self, present: Object, body: Object, labels: dict[str, str], annotations: Object
+    ) -> None:
+        meta = present["metadata"]
+        same = all((present.get(member) or []) == body[member] for member in ("endpoints", "ports"))
+        if same and meta.get("labels") == labels and (meta.get("annotations") or {}) == annotations:
+            return
+        metadata = {**meta, "labels": labels, "annotations": annotations}
+        await writes.update(self._client, {**present, **body, "metadata": metadata})
+
+    async def _make(
+        self, owner: Object, body: Object, labels: dict[str, str], annotations: Object
+    ) -> None:
+        metadata: Object = {
+            "generateName": f"{owner['metadata']['name']}-",
+            "namespace": owner["metadata"]["namespace"],
+            "labels": labels,
+            "ownerReferences": [templates.owner_reference(owner)],
+        }
+        if annotations:
+            metadata["annotations"] = annotations
+        head = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice"}
+        await self._client.create({**head, "metadata": metadata, **body})
+
+    async def _delete(self, present: Object) -> None:
+        await writes.delete(self._client, SLICES, present)
+
+
+def in_chunks(groups: dict[tuple[str, tuple[Port, ...]], list[Object]]) -> list[Wanted]:
+    """Endpoints by family and ports, so many in each slice as fit."""
+    return [
+        (family, ports, endpoints[start : start + _AT_MOST])
+        for (family, ports), endpoints in groups.items()
+        for start in range(0, len(endpoints), _AT_MOST)
+    ]
+
+
+def endpoint(service: Object, pod: Object, address: str, node: Object | None) -> Object:
+    """podToEndpoint."""
+    serving, terminating = pods.is_ready(pod), pods.is_deleting(pod)
+    publishes = bool(service["spec"].get("publishNotReadyAddresses"))
+    made: Object = {
+        "addresses": [address],
+        "conditions": {
+            "ready": publishes or (serving and not terminating),
+            "serving": serving,
+            "terminating": terminating,
+        },
+        "targetRef": addresses.target(pod),
+    }
+    name = pod["spec"].get("nodeName")
+    if name:
+        made["nodeName"] = name
+    zone = ((node or {}).get("metadata") or {}).get("labels", {}).get(ZONE)
+    if zone:
+        made["zone"] = zone
+    own = addresses.hostname(service, pod)
+    return {**made, "hostname": own} if own else made
+
+
+def add(cluster: Cluster) -> None:
+    """Run the controller."""
+    services, candidates = cluster.informer(SERVICES), cluster.informer(PODS)
+    nodes, cache = cluster.informer(NODES), cluster.informer(SLICES)
+    writer = Writer(cluster.client(), cache, indexed(cluster), _US)
+
+    def wanted(service: Object) -> list[Wanted]:
+        groups: dict[tuple[str, tuple[Port, ...]], list[Object]] = {}
+        for pod in addresses.selected(service, candidates):
+            own = addresses.ports(service, pod)
+            node = nodes.get(Key("", pod["spec"].get("nodeName") or ""))
+            for address in addresses.addresses(pod):
+                family = addresses.family(address)
+                if family in addresses.families(service):
+                    made = endpoint(service, pod, address, node)
+                    groups.setdefault((family, own), []).append(made)
+        found = in_chunks(groups)
+        present = {family for family, _, _ in found}
+        found += [(each, (), []) for each in addresses.families(service) if each not in present]
+        return found
+
+    async def reconcile(key: Key) -> None:
+        service = services.get(key)
+        if service is None or pods.is_deleting(service) or not addresses.is_wanted(service):
+            return  # the garbage collector takes the slices of one that is gone
+        labels = {
+            **(service["metadata"].get("labels") or {}),
+            SERVICE_NAME: key.name,
+            MANAGED_BY: _US,
+        }
+        if addresses.is_headless(service):
+            labels[HEADLESS] = ""
+        await writer.write(service, wanted(service), labels, {})
+
+    def of_slice(change: Change) -> Iterator[Key]:
+        labels = change.object["metadata"].get("labels") or {}
+        if labels.get(MANAGED_BY) == _US and labels.get(SERVICE_NAME):
+            yield Key(change.object["metadata"]["namespace"], labels[SERVICE_NAME])
+
+    cluster.manager.add(
+        Controller(
+            NAME,
+            writes.patient(reconcile),
+            (
+                Watch(SERVICES),
+                Watch(PODS, lambda change: addresses.of_pod(change, services)),
+                Watch(NODES, lambda change: ()),
+                Watch(SLICES, of_slice),
+            ),
+        )
+    )

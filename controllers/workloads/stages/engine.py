@@ -1,0 +1,435 @@
+"""The engine: for each object the stages that select it; one is chosen, waits, plays.
+
+Level-based: a change of an object while its stage waits is looked at, and the stage is kept, with
+the moment it began to wait, while it still selects the object. What a stage changed is the next
+event. Follows KWOK's pkg/kwok/controllers/stage_controller.go and pkg/utils/lifecycle.
+"""
+
+import logging
+import random
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from inkube.controllers.client import Client, Object
+from inkube.controllers.core.catalog import Kind
+from inkube.controllers.events import Recorder
+from inkube.controllers.informer import Change, Key
+from inkube.controllers.manager import Controller, Manager, Result, Watch
+from inkube.controllers.workloads.stages import stage as stages
+from inkube.controllers.workloads.stages.native import Natives
+from inkube.controllers.workloads.stages.stage import Stage
+from inkube.controllers.workloads.stages.templates import Function, RunError
+from inkube.schemas.clock import Clock
+from inkube.schemas.meta import GVR
+from inkube.schemas.status import StatusError
+
+logger = logging.getLogger(__name__)
+
+STAGES = "kwok.x-k8s.io/v1alpha1/stages"
+MOST = 200
+"""Stages of one kind that are played; further ones are left out, by name, and logged."""
+CHANGES, PERIOD = 10, 1.0
+"""Changes of one object within so many seconds after which it has to wait."""
+PAUSE = 10.0
+"""Seconds that an object with too many changes waits."""
+CONCURRENCY = 8
+
+
+class Before(NamedTuple):
+    """What a kind did by itself: whether it changed the object, and when to look again."""
+
+    changed: bool = False
+    again: float = 0.0
+
+
+NOTHING = Before()
+
+
+class Life(Protocol):
+    """What a kind needs beside its stages; `Everything` is for kinds that need nothing."""
+
+    def handles(self, obj: Object) -> bool:
+        """Whether stages may touch the object at all."""
+        ...
+
+    def watches(self) -> tuple[Watch, ...]:
+        """What else an object's stages depend on."""
+        ...
+
+    async def before(self, obj: Object) -> Before:
+        """Do what comes before any stage."""
+        ...
+
+    def adjust(self, obj: Object, patch: Any) -> Any:
+        """A patch as the kind can have it."""
+        ...
+
+    async def delete(self, obj: Object) -> None:
+        """Let the object go at once."""
+        ...
+
+
+class Everything:
+    """The life of any other kind: stages alone."""
+
+    def __init__(self, client: Client, resource: GVR) -> None:
+        self._client = client
+        self._resource = resource
+
+    def handles(self, obj: Object) -> bool:
+        """See Life."""
+        return True
+
+    def watches(self) -> tuple[Watch, ...]:
+        """See Life."""
+        return ()
+
+    async def before(self, obj: Object) -> Before:
+        """See Life."""
+        return NOTHING
+
+    def adjust(self, obj: Object, patch: Any) -> Any:
+        """See Life."""
+        return patch
+
+    async def delete(self, obj: Object) -> None:
+        """See Life."""
+        await delete_now(self._client, self._resource, obj)
+
+
+async def delete_now(client: Client, resource: GVR | str, obj: Object) -> None:
+    """Delete this very object without grace."""
+    meta = obj["metadata"]
+    options = {"gracePeriodSeconds": 0, "preconditions": {"uid": meta["uid"]}}
+    await client.delete(resource, meta["name"], meta.get("namespace", ""), options=options)
+
+
+class Parts(NamedTuple):
+    """What the engine works with."""
+
+    manager: Manager
+    client: Client
+    events: Recorder
+    functions: Mapping[str, Function]
+    natives: Natives
+    builtin: Mapping[str, Object]
+    """The specs that `natives` knows, by name."""
+    find: Callable[[str, str], Kind | None]
+    """(apiVersion, kind) → what serves it."""
+    lives: Mapping[tuple[str, str], Life]
+    seed: int
+
+
+class Engine:
+    """Plays what is stored; `add` lets the manager run it."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._players: dict[tuple[str, str], _Player] = {}
+        self._read: dict[str, tuple[str, Stage | None]] = {}
+        self._all = Key("", "stages")
+
+    def add(self) -> None:
+        """Watch the stages."""
+        watch = Watch(STAGES, keys=lambda change: (self._all,))
+        controller = Controller(
+            "stages", self._sort, (watch,), concurrency=1, sources=(self._feed,)
+        )
+        self._parts.manager.add(controller)
+
+    def _feed(self, add: Callable[[Key], None]) -> Callable[[], None]:
+        add(self._all)
+        return lambda: None
+
+    async def _sort(self, key: Key) -> Result | None:
+        """Give each kind its stages; start and stop what plays them."""
+        informer = self._parts.manager.informers.of(STAGES)
+        by_kind: dict[tuple[str, str], list[Stage]] = {}
+        objects = sorted(informer.items(), key=lambda obj: str(obj["metadata"]["name"]))
+        self._read = {
+            name: known
+            for name, known in self._read.items()
+            if informer.get(Key("", name)) is not None
+        }
+        for obj in objects:
+            stage = self._stage(obj)
+            if stage is not None:
+                by_kind.setdefault((stage.api_version, stage.kind), []).append(stage)
+        missing = False
+        for about in by_kind.keys() | self._players.keys():
+            missing |= not await self._give(about, by_kind.get(about, []))
+        return Result(requeue_after=5.0) if missing else None
+
+    def _stage(self, obj: Object) -> Stage | None:
+        meta = obj["metadata"]
+        name, version = meta["name"], meta["resourceVersion"]
+        known = self._read.get(name)
+        if known is None or known[0] != version:
+            known = (version, self._compiled(obj))
+            self._read[name] = known
+        return known[1]
+
+    def _compiled(self, obj: Object) -> Stage | None:
+        name = obj["metadata"]["name"]
+        try:
+            stage = stages.read(obj, self._parts.functions)
+        except ValueError as error:  # stored before, by another version of the server
+            logger.warning("the stage %s cannot be played: %s", name, error)
+            return None
+        native = self._parts.natives.by_name.get(name)
+        if native is None or self._parts.builtin.get(name) != obj["spec"]:
+            return stage
+        return stages.with_native(stage, native, native.status)
+
+    async def _give(self, about: tuple[str, str], found: list[Stage]) -> bool:
+        """False for a kind that is not served yet."""
+        player = self._players.get(about)
+        if not found and player is not None:
+            del self._players[about]
+            await self._parts.manager.remove(player.name)
+            return True
+        kind = self._parts.find(*about)
+        if kind is None:
+            logger.info("stages of %s %s wait until it is served", *about)
+            return False
+        if len(found) > MOST:
+            logger.warning("%d stages of %s are left out", len(found) - MOST, about[1])
+            found = found[:MOST]
+        if player is None:
+            life = self._parts.lives.get(about) or Everything(self._parts.client, kind.resource)
+            player = _Player(self._parts, kind.resource, life)
+            player.stages = found
+            self._players[about] = player
+            self._parts.manager.add(player.controller())
+        elif player.stages != found:
+            player.stages = found
+            player.look_at_all()
+        return True
+
+
+class _Waiting(NamedTuple):
+    """A chosen stage, and when it plays."""
+
+    uid: str
+    stage: Stage
+    due: float
+
+
+class _Player:
+    """The stages of one kind, played on its objects."""
+
+    def __init__(self, parts: Parts, resource: GVR, life: Life) -> None:
+        self._parts = parts
+        self._resource = resource
+        self._life = life
+        self._clock: Clock = parts.manager.clock
+        self._informer = parts.manager.informers.of(resource)
+        self.name = f"stages-{resource.resource}.{resource.group}"
+        self.stages: list[Stage] = []
+        self._waiting: dict[Key, _Waiting] = {}
+        self._written: dict[Key, int] = {}
+        self._changes: dict[Key, list[float]] = {}
+        self._add: Callable[[Key], None] = lambda key: None
+
+    def controller(self) -> Controller:
+        """What the manager runs."""
+        watch = Watch(self._resource, keys=self._keys)
+        return Controller(
+            self.name,
+            self._reconcile,
+            (watch, *self._life.watches()),
+            concurrency=CONCURRENCY,
+            sources=(self._feed,),
+        )
+
+    def look_at_all(self) -> None:
+        """Every object may have other stages now."""
+        for obj in self._informer.items():
+            self._add(Key.of(obj))
+
+    def _feed(self, add: Callable[[Key], None]) -> Callable[[], None]:
+        self._add = add
+        return lambda: None
+
+    def _keys(self, change: Change) -> Iterable[Key]:
+        return (Key.of(change.object),)
+
+    async def _reconcile(self, key: Key) -> Result | None:
+        obj = self._informer.get(key)
+        if obj is None:
+            self._forget(key)
+            return None
+        if int(obj["metadata"]["resourceVersion"]) < self._written.get(key, 0):
+            return None  # the event of what was written is on its way
+        if not self._life.handles(obj):
+            self._forget(key)
+            return None
+        before = await self._life.before(obj)
+        if before.changed:
+            return None
+        result = await self._advance(key, obj)
+        waits = [wait for wait in (before.again, result.requeue_after if result else 0) if wait]
+        return Result(requeue_after=min(waits)) if waits else None
+
+    async def _advance(self, key: Key, obj: Object) -> Result | None:
+        """Choose, wait, play; and again where the stage says so."""
+        for _ in range(CHANGES):
+            waiting = self._chosen(key, obj)
+            if waiting is None:
+                return None
+            left = waiting.due - self._clock.monotonic()
+            if left > 0:
+                return Result(requeue_after=left)
+            if self._is_restless(key):
+                return await self._pause(key, obj, waiting.stage)
+            self._waiting.pop(key, None)
+            changed = await self._play(key, obj, waiting.stage)
+            if changed is None or not waiting.stage.is_immediate:
+                return None
+            obj = changed
+        return Result(requeue_after=PAUSE)
+
+    def _chosen(self, key: Key, obj: Object) -> _Waiting | None:
+        uid = obj["metadata"].get("uid", "")
+        waiting = self._waiting.get(key)
+        if waiting is not None and waiting.uid == uid and waiting.stage in self.stages:
+            selector = waiting.stage.selector
+            if selector is not None and selector.fits(obj):
+                return waiting
+        # by name and state, so that the order in which objects come up changes nothing
+        meta = obj["metadata"]
+        chance = random.Random(  # noqa: S311 # jitter needs no secrecy
+            f"{self._parts.seed}/{self._resource}/{key.namespace}/{key.name}/{meta.get('generation')}"
+            f"/{(obj.get('status') or {}).get('phase')}/{len(self._changes.get(key, ()))}"
+        )
+        stage = stages.choose(self.stages, obj, chance)
+        if stage is None:
+            self._waiting.pop(key, None)
+            return None
+        delay = stage.delay.seconds(obj, self._clock.now(), chance)
+        found = _Waiting(uid, stage, self._clock.monotonic() + delay)
+        self._waiting[key] = found
+        return found
+
+    def _is_restless(self, key: Key) -> bool:
+        """Whether the object was changed too often just now."""
+        now = self._clock.monotonic()
+        times = [time for time in self._changes.get(key, ()) if now - time < PERIOD]
+        if len(times) >= CHANGES:
+            return True
+        self._changes[key] = [*times, now]
+        return False
+
+    async def _pause(self, key: Key, obj: Object, stage: Stage) -> Result:
+        text = f"{CHANGES} stages within a second, the next ({stage.name}) waits {PAUSE:g} s"
+        await self._parts.events.warning(obj, "StageLoop", text)
+        self._changes.pop(key, None)
+        self._waiting[key] = self._waiting[key]._replace(due=self._clock.monotonic() + PAUSE)
+        return Result(requeue_after=PAUSE)
+
+    async def _play(self, key: Key, obj: Object, stage: Stage) -> Object | None:
+        """Every step; the object as it is afterwards, None when it may be gone."""
+        now: Object | None = obj
+        for step in stage.steps:
+            try:
+                now = await self._step(now or obj, step)
+            except RunError as error:
+                await self._parts.events.warning(
+                    obj, "StageFailed", f"stage {stage.name} cannot be played: {error}"
+                )
+                return None
+            except StatusError as error:
+                if error.code in (404, 409):
+                    return None  # it has gone or changed: the next event tells
+                if error.code in (400, 403, 422):  # its own fault: trying again helps nobody
+                    await self._parts.events.warning(
+                        obj, "StageFailed", f"stage {stage.name} was refused: {error.message}"
+                    )
+                    return None
+                raise
+            if now is not None:
+                self._written[key] = int(now["metadata"]["resourceVersion"])
+        return now
+
+    async def _step(self, obj: Object, step: stages.Step) -> Object | None:
+        actions: dict[type, Callable[[Object, Any], Awaitable[Object | None]]] = {
+            stages.Event: self._tell,
+            stages.Finalizers: self._set_finalizers,
+            stages.Delete: self._delete,
+            stages.Patch: self._patch,
+            stages.Apply: self._apply,
+        }
+        return await actions[type(step)](obj, step)
+
+    async def _tell(self, obj: Object, event: stages.Event) -> Object:
+        record = (
+            self._parts.events.warning if event.type == "Warning" else self._parts.events.normal
+        )
+        await record(obj, event.reason, event.message)
+        return obj
+
+    async def _set_finalizers(self, obj: Object, change: stages.Finalizers) -> Object:
+        meta = obj["metadata"]
+        before = meta.get("finalizers") or []
+        after = [] if change.empty else [one for one in before if one not in change.remove]
+        after += [one for one in change.add if one not in after]
+        if after == before:
+            return obj
+        wanted = {"finalizers": after, "resourceVersion": meta["resourceVersion"]}
+        return await self._parts.client.patch(
+            self._resource,
+            meta["name"],
+            meta.get("namespace", ""),
+            patch={"metadata": wanted},
+        )
+
+    async def _delete(self, obj: Object, step: stages.Delete) -> Object | None:
+        await self._life.delete(obj)
+        return None
+
+    async def _patch(self, obj: Object, step: stages.Patch) -> Object:
+        value = step.render(obj)
+        if value is None:
+            return obj
+        if step.type != "json":
+            value = {step.root: value} if step.root else value
+            if not isinstance(value, dict):
+                raise RunError("the template wrote no object")
+            value = self._life.adjust(obj, value)
+        meta = obj["metadata"]
+        return await self._parts.client.patch(
+            self._resource,
+            meta["name"],
+            meta.get("namespace", ""),
+            patch=value,
+            type=step.type,
+            subresource=step.subresource,
+        )
+
+    async def _apply(self, obj: Object, step: stages.Apply) -> Object:
+        other = step.render(obj)
+        if not isinstance(other, dict) or not other.get("kind"):
+            raise RunError("the template wrote no object with a kind")
+        meta = other.get("metadata") or {}
+        if not meta.get("name"):
+            raise RunError("the template wrote no name")
+        kind = self._parts.find(other.get("apiVersion", ""), other["kind"])
+        if kind is None:
+            raise RunError(f"{other.get('apiVersion')} {other['kind']} is not served")
+        namespace = meta.get("namespace") or obj["metadata"].get("namespace") or "default"
+        await self._parts.client.patch(
+            kind.resource,
+            meta["name"],
+            namespace if kind.namespaced else "",
+            patch=other,
+            type=step.type,
+            subresource=step.subresource,
+            field_manager="kubelet",
+            force=step.type == "apply",
+        )
+        return obj
+
+    def _forget(self, key: Key) -> None:
+        self._waiting.pop(key, None)
+        self._written.pop(key, None)
+        self._changes.pop(key, None)

@@ -1,0 +1,69 @@
+"""The sets of stages a server can begin with, and those that users name: sets, files, objects."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from inkube.schemas import bodies, caches, documents
+from inkube.schemas.golang.unmarshal import DecodeError
+
+Object = dict[str, Any]
+FOLDER = Path(__file__).with_name("builtin")
+NAMES = ("fast", "slow", "chaotic")
+DEFAULT = "fast"
+_SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+
+
+class StagesError(ValueError):
+    """A set that does not exist, or a file that cannot be read."""
+
+
+def wanted(sources: Iterable[Path | str | Mapping[str, Any]]) -> list[Object]:
+    """The objects a server begins with, later ones in place of earlier ones of the same name.
+
+    The default set comes first: the others, and what users say, put their stages in place of its
+    stages or beside them. Raises StagesError.
+    """
+    sources = [DEFAULT, *sources]
+    found: dict[tuple[str, str, str], Object] = {}
+    for source in sources:
+        for obj in _objects(source):
+            meta = obj.get("metadata") or {}
+            name = (obj.get("kind", ""), meta.get("namespace", ""), meta.get("name", ""))
+            found[name] = obj
+    return list(found.values())
+
+
+@caches.of_values(4)
+def builtin(name: str) -> tuple[Object, ...]:
+    """A built-in set. Do not change its objects."""
+    return tuple(_read(FOLDER / f"{name}.yaml"))
+
+
+def _objects(source: Path | str | Mapping[str, Any]) -> Iterable[Object]:
+    if isinstance(source, Mapping):
+        return [dict(source)]
+    if source in NAMES:
+        return builtin(str(source))
+    path = Path(source)
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.suffix in _SUFFIXES)
+        return [obj for file in files for obj in _read(file)]
+    if not path.exists():
+        raise StagesError(f"{source}: neither a file nor one of the sets {', '.join(NAMES)}")
+    return _read(path)
+
+
+def _read(path: Path) -> list[Object]:
+    found = []
+    for document in documents.split(str(path), path.read_bytes()):
+        try:
+            value = bodies.decode(document.body, document.media, want_duplicates=False).value
+        except DecodeError as error:
+            raise StagesError(f"{path}: line {document.line}: {error.text}") from error
+        if value is None:
+            continue
+        if not isinstance(value, dict) or not value.get("kind"):
+            raise StagesError(f"{path}: line {document.line}: no object of Kubernetes")
+        found.append(value)
+    return found

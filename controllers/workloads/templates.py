@@ -1,0 +1,59 @@
+"""Pods from templates, and the hashes that tell templates apart.
+
+Follows pkg/controller/controller_utils.go (GetPodFromTemplate) and pkg/util/hash. A hash has the
+form of upstream's, which is not promised to keep its value between versions; ours is of the
+canonical JSON.
+"""
+
+from typing import Any
+
+import orjson
+
+from inkube.controllers.client import Object
+
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_OFFSET, _PRIME = 2166136261, 16777619  # FNV-1a of 32 bits
+
+
+def hashed(value: Any, collisions: int | None = None) -> str:
+    """Eight to ten letters: equal values have equal ones. `collisions` gives another try."""
+    data = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    if collisions is not None:
+        data += collisions.to_bytes(8, "little")
+    number = _OFFSET
+    for byte in data:
+        number = (number ^ byte) * _PRIME & 0xFFFFFFFF
+    return "".join(_ALPHABET[ord(digit) % len(_ALPHABET)] for digit in str(number))
+
+
+def owner_reference(owner: Object) -> Object:
+    """The reference of what this object controls."""
+    return {
+        "apiVersion": owner["apiVersion"],
+        "kind": owner["kind"],
+        "name": owner["metadata"]["name"],
+        "uid": owner["metadata"]["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def pod(template: Object, owner: Object) -> Object:
+    """A pod of the template, named after its owner and controlled by it; a copy."""
+    made: Object = orjson.loads(orjson.dumps(template))
+    meta = made.get("metadata") or {}
+    metadata: Object = {
+        "generateName": f"{owner['metadata']['name']}-",
+        "namespace": owner["metadata"]["namespace"],
+        "ownerReferences": [owner_reference(owner)],
+    }
+    for member in ("labels", "annotations", "finalizers"):
+        if meta.get(member):
+            metadata[member] = meta[member]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": made["spec"]}
+
+
+def copy(obj: Object) -> Object:
+    """A copy of a cached object that may be changed."""
+    made: Object = orjson.loads(orjson.dumps(obj))
+    return made

@@ -1,0 +1,64 @@
+"""Claims of a pod's own: made from the templates of its ephemeral volumes, gone with it.
+
+Follows pkg/controller/volume/ephemeral.
+"""
+
+from inkube.controllers.client import Object
+from inkube.controllers.informer import Key
+from inkube.controllers.manager import Controller, Watch
+from inkube.controllers.workloads import pods, templates, writes
+from inkube.controllers.workloads.claims import is_controlled_by
+from inkube.controllers.workloads.cluster import PODS, Cluster
+from inkube.controllers.workloads.volumes import CLAIMS
+from inkube.schemas.status import Reason, StatusError
+
+NAME = "ephemeral-volume-controller"
+_COMPONENT = "ephemeral_volume"
+
+
+def add(cluster: Cluster) -> None:
+    """Run the controller."""
+    known, claims = cluster.informer(PODS), cluster.informer(CLAIMS)
+    client, events = cluster.client(), cluster.recorder(_COMPONENT)
+
+    async def make(pod: Object, volume: Object) -> None:
+        namespace, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
+        own = f"{name}-{volume['name']}"
+        present = claims.get(Key(namespace, own))
+        if present is not None:
+            if not is_controlled_by(present, pod):
+                text = f"PVC {namespace}/{own} was not created for pod {namespace}/{name} "
+                text += "(pod is not owner)"
+                await events.warning(pod, "EphemeralVolumeCreateFailed", text)
+            return
+        template = templates.copy(volume["ephemeral"]["volumeClaimTemplate"])
+        meta = template.get("metadata") or {}
+        owner = templates.owner_reference({"apiVersion": "v1", "kind": "Pod", **pod})
+        body: Object = {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {
+                **{part: meta[part] for part in ("labels", "annotations") if meta.get(part)},
+                "name": own,
+                "namespace": namespace,
+                "ownerReferences": [owner],
+            },
+            "spec": template["spec"],
+        }
+        try:
+            await client.create(body)
+        except StatusError as error:
+            if error.reason != Reason.ALREADY_EXISTS:
+                raise
+
+    async def reconcile(key: Key) -> None:
+        pod = known.get(key)
+        if pod is None or pods.is_deleting(pod):
+            return
+        for volume in pod["spec"].get("volumes") or ():
+            if (volume.get("ephemeral") or {}).get("volumeClaimTemplate"):
+                await make(pod, volume)
+
+    cluster.manager.add(
+        Controller(NAME, writes.patient(reconcile), (Watch(PODS), Watch(CLAIMS, lambda _: ())))
+    )

@@ -1,0 +1,135 @@
+"""Which volume a claim may have; pure. Follows component-helpers/storage/volume/pv_helpers.go."""
+
+from collections.abc import Iterable
+
+from inkube.controllers.client import Object
+from inkube.controllers.workloads.scheduling import matching
+from inkube.schemas import quantity, selectors
+from inkube.schemas.quantity import Quantity
+
+BOUND_BY_US = "pv.kubernetes.io/bound-by-controller"
+BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
+
+
+def annotations(obj: Object) -> dict[str, str]:
+    """Those of an object; none are {}."""
+    found: dict[str, str] = obj["metadata"].get("annotations") or {}
+    return found
+
+
+def class_of(obj: Object) -> str:
+    """The storage class of a claim or a volume."""
+    old = annotations(obj).get(OLD_CLASS)
+    return old if old is not None else obj["spec"].get("storageClassName") or ""
+
+
+def has_class(claim: Object) -> bool:
+    """Whether a claim names a class, be it the empty one."""
+    return OLD_CLASS in annotations(claim) or claim["spec"].get("storageClassName") is not None
+
+
+def is_bound(claim: Object) -> bool:
+    """Whether it was bound for good."""
+    return bool(claim["spec"].get("volumeName")) and BIND_COMPLETED in annotations(claim)
+
+
+def is_for(volume: Object, claim: Object) -> bool:
+    """Whether the volume is meant for this claim (IsVolumeBoundToClaim)."""
+    reference = volume["spec"].get("claimRef")
+    if not reference:
+        return False
+    meta = claim["metadata"]
+    same_name = (reference.get("namespace"), reference.get("name")) == (
+        meta["namespace"],
+        meta["name"],
+    )
+    return same_name and reference.get("uid", meta["uid"]) == meta["uid"]
+
+
+def capacity(volume: Object) -> Quantity:
+    """How large it is."""
+    return quantity.parse((volume["spec"].get("capacity") or {}).get("storage", "0"))
+
+
+def requested(claim: Object) -> Quantity:
+    """How large it must be."""
+    requests = (claim["spec"].get("resources") or {}).get("requests") or {}
+    return quantity.parse(requests.get("storage", "0"))
+
+
+def why_not(volume: Object, claim: Object) -> str:
+    """What keeps a volume from a claim (checkVolumeSatisfyClaim); "" when nothing does."""
+    if capacity(volume) < requested(claim):
+        return "requested PV is too small"
+    if class_of(volume) != class_of(claim):
+        return "storageClassName does not match"
+    modes = (each["spec"].get("volumeMode") or "Filesystem" for each in (volume, claim))
+    if len(set(modes)) > 1:
+        return "incompatible volumeMode"
+    wanted = claim["spec"].get("accessModes") or ()
+    if not set(wanted) <= set(volume["spec"].get("accessModes") or ()):
+        return "incompatible accessMode"
+    return ""
+
+
+def best(claim: Object, volumes: Iterable[Object], node: Object | None = None) -> Object | None:
+    """The volume meant for the claim, or the smallest that fits (and can be on the node)."""
+    found = None
+    for volume in volumes:
+        if "deletionTimestamp" in volume["metadata"]:
+            continue
+        if is_for(volume, claim):
+            if not why_not(volume, claim) and (node is None or may_be_on(volume, node)):
+                return volume
+            continue
+        if volume["spec"].get("claimRef") or why_not(volume, claim):
+            continue
+        if (volume.get("status") or {}).get("phase") != "Available":
+            continue
+        selector = claim["spec"].get("selector")
+        if selector and not selectors.selects(selector, volume["metadata"].get("labels") or {}):
+            continue
+        if node is not None and not may_be_on(volume, node):
+            continue
+        if found is None or _order(volume) < _order(found):
+            found = volume
+    return found
+
+
+def _order(volume: Object) -> tuple[Quantity, str]:
+    return capacity(volume), volume["metadata"]["name"]
+
+
+def may_be_on(volume: Object, node: Object) -> bool:
+    """Whether a volume's node affinity accepts the node."""
+    required = (volume["spec"].get("nodeAffinity") or {}).get("required")
+    return required is None or matching.fits_terms(required.get("nodeSelectorTerms") or (), node)
+
+
+def reserve(volume: Object, claim: Object) -> None:
+    """Give a volume to a claim, in place; one that was meant for it before is not ours."""
+    meta = claim["metadata"]
+    if not is_for(volume, claim):
+        own = annotations(volume)
+        volume["metadata"]["annotations"] = {**own, BOUND_BY_US: "yes"}
+    volume["spec"]["claimRef"] = {
+        "kind": "PersistentVolumeClaim",
+        "apiVersion": "v1",
+        "namespace": meta["namespace"],
+        "name": meta["name"],
+        "uid": meta["uid"],
+        "resourceVersion": meta["resourceVersion"],
+    }
+
+
+def claims_of(pod: Object) -> list[str]:
+    """The names of the claims a pod uses, its own ephemeral ones among them."""
+    names = []
+    for volume in pod["spec"].get("volumes") or ():
+        if "persistentVolumeClaim" in volume:
+            names.append(volume["persistentVolumeClaim"]["claimName"])
+        elif "ephemeral" in volume:
+            names.append(f"{pod['metadata']['name']}-{volume['name']}")
+    return names

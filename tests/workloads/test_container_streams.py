@@ -1,0 +1,379 @@
+"""logs, exec, attach and port-forward: over WebSocket and SPDY, by old and new clients."""
+
+import asyncio
+import base64
+import contextlib
+import gc
+import json
+import socket
+import struct
+import urllib.error
+import urllib.request
+
+import aiohttp
+import kubernetes
+import pytest
+from kubernetes.stream import portforward, stream
+
+from inkube.apiserver.streaming import spdy
+
+VERSIONS = ("1.27", "1.30", "1.33")
+pytestmark = pytest.mark.kube_workloads(controllers={"kubelet"})
+LEAVES_SOCKETS = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+SCRIPT = {
+    "files": {"/etc/greeting": "hello file\n"},
+    "logs": [
+        {"text": "one\ntwo\n"},
+        {"text": "bad\n", "stream": "stderr"},
+        {"after": "1h", "text": "late"},
+        {"text": "before\n", "previous": True},
+    ],
+    "exec": [
+        {"command": ["date"], "stdout": "today\n"},
+        {"pattern": "^fail ", "stderr": "oh\n", "exitCode": 3},
+        {"command": ["shout"], "stdin": "Echo"},
+    ],
+    "forwards": [{"port": 80, "body": "HTTP/1.0 200 OK\r\n\r\nthe body"}],
+}
+
+
+def make_pod(kube, name="p", image="i:1", **spec):
+    containers = spec.pop("containers", [{"name": "c", "image": image}])
+    body = {"nodeName": "kube-node-1", "containers": containers, **spec}
+    meta = {"name": name, "namespace": "default"}
+    kube.client.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": body})
+    kube.settled()
+
+
+def make_script(kube, name="p", **spec):
+    kube.client.create({
+        "apiVersion": "workloads.inkube.dev/v1", "kind": "Script",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"selector": {"matchNames": [name]}, **spec},
+    })  # fmt: skip
+
+
+@pytest.fixture
+def scripted(kube):
+    """A running pod with a script."""
+    make_pod(kube)
+    make_script(kube, **SCRIPT)
+    return kube
+
+
+def ask(kube, path, name="p", method="GET"):
+    url = f"{kube.url}/api/v1/namespaces/default/pods/{name}/{path}"
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, method=method)) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, json.loads(error.read())["message"]
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("", "one\ntwo\nbad\n"),
+        ("tailLines=1", "bad\n"),
+        ("tailLines=0", ""),
+        ("limitBytes=5", "one\nt"),
+        ("sinceTime=2999-01-01T00:00:00Z", ""),
+        ("sinceSeconds=100&tailLines=2", "two\nbad\n"),
+        ("container=c&stream=", "one\ntwo\nbad\n"),
+    ],
+)
+def test_a_log_is_cut_as_asked(scripted, query, text):
+    assert ask(scripted, f"log?{query}") == (200, text)
+
+
+def test_timestamps_are_those_of_the_clock(scripted):
+    _, text = ask(scripted, "log?timestamps=true&tailLines=1")
+    moment, _, line = text.partition(" ")
+    assert line == "bad\n"
+    started = scripted.client.get("v1/pods", "p", "default")["status"]["startTime"]
+    assert moment[:19] == started[:19]
+    assert len(moment) == len("2026-01-01T00:00:00.000000000Z")
+
+
+def test_a_log_that_is_followed_goes_on_with_the_clock_and_ends_with_the_pod(scripted, kubectl):
+    following = kubectl.start("logs", "-f", "p")
+    assert following.stdout.readline() == "one\n"
+    scripted.wait_for(lambda: scripted.clock.sleeping)
+    scripted.advance(3600)
+    assert [following.stdout.readline() for _ in range(3)] == ["two\n", "bad\n", "late\n"]
+    scripted.client.delete("v1/pods", "p", "default")
+    assert following.communicate(timeout=20)[0] == ""
+
+
+def test_a_container_that_has_not_begun_has_no_log(kube):
+    kube.client.create({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "default", "annotations": {
+            "pod-ready.stage.kwok.x-k8s.io/delay": "1h"}},
+        "spec": {"nodeName": "kube-node-1", "containers": [{"name": "c", "image": "i"}]},
+    })  # fmt: skip
+    kube.settled()
+    waiting = 'container "c" in pod "p" is waiting to start: ContainerCreating'
+    assert ask(kube, "log") == (400, waiting)
+
+
+def test_a_log_before_the_last_restart_needs_one(scripted):
+    missing = 'previous terminated container "c" in pod "p" not found'
+    assert ask(scripted, "log?previous=true") == (400, missing)
+    found = scripted.client.get("v1/pods", "p", "default")
+    ended = {"exitCode": 1, "finishedAt": found["status"]["startTime"]}
+    found["status"]["containerStatuses"][0]["lastState"] = {"terminated": ended}
+    scripted.client.update(found, subresource="status")
+    scripted.settled()
+    assert ask(scripted, "log?previous=true") == (200, "before\n")
+
+
+def test_a_pod_without_a_script_has_an_empty_log_and_knows_no_command(kube, kubectl):
+    make_pod(kube)
+    assert ask(kube, "log") == (200, "")
+    said = kubectl("exec", "p", "--", "ls", code=127)
+    assert "inkube: no script answers this command: ls" in said
+
+
+def test_a_node_without_a_kubelet_answers_nothing(kube):
+    kube.client.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "real"}})
+    make_pod(kube, nodeName="real")
+    why = "error dialing backend: no kubelet answers on the node real"
+    code, message = ask(kube, "log")
+    assert (code, why in message) == (500, True)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_kubectl_of_any_age_runs_commands(scripted, find_kubectl, version):
+    kubectl = find_kubectl(version)
+    assert kubectl("exec", "p", "--", "date") == "today\n"
+    assert "oh\n" in kubectl("exec", "p", "--", "fail", "now", code=3)
+    assert kubectl("exec", "-i", "p", "--", "shout", text="a\nb\n") == "a\nb\n"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_kubectl_of_any_age_copies_files(scripted, find_kubectl, version):
+    kubectl = find_kubectl(version)
+    kubectl("cp", "p:/etc/greeting", "greeting")
+    assert (kubectl.folder / "greeting").read_text() == "hello file\n"
+    (kubectl.folder / "mine").write_text("x" * 100_000)
+    kubectl("cp", "mine", "p:/tmp/mine")
+    kubectl("cp", "p:/tmp/mine", "back")
+    assert (kubectl.folder / "back").read_text() == "x" * 100_000
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_kubectl_of_any_age_forwards_ports(scripted, find_kubectl, version):
+    kubectl = find_kubectl(version)
+    forwarding = kubectl.start("port-forward", "p", ":80")
+    try:
+        line = forwarding.stdout.readline()
+        port = int(line.split(":")[1].split(" ")[0])
+        for _ in range(2):
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as answer:
+                assert answer.read() == b"the body"
+    finally:
+        forwarding.terminate()
+        forwarding.communicate(timeout=20)
+
+
+def test_a_port_that_nobody_serves_refuses_each_connection(scripted, kubectl):
+    forwarding = kubectl.start("port-forward", "p", ":81")
+    try:
+        port = int(forwarding.stdout.readline().split(":")[1].split(" ")[0])
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            connection.sendall(b"hello")
+            with contextlib.suppress(ConnectionResetError):
+                assert connection.recv(10) == b""
+        said = ""
+        while "connection refused" not in said:
+            said = forwarding.stdout.readline()
+            assert said, "kubectl ended without a word"
+    finally:
+        forwarding.terminate()
+        forwarding.communicate(timeout=20)
+
+
+@pytest.fixture
+def core(kubeconfig):
+    """The Python client, which leaves the sockets of streams to the garbage collector."""
+    with kubernetes.config.new_client_from_config(str(kubeconfig)) as client:
+        yield kubernetes.client.CoreV1Api(client)
+    gc.collect()
+
+
+@LEAVES_SOCKETS
+def test_the_python_client_runs_commands(scripted, core):
+    call = core.connect_get_namespaced_pod_exec
+    wanted = {"stdout": True, "stderr": True, "stdin": False, "tty": False}
+    assert stream(call, "p", "default", command=["date"], **wanted) == "today\n"
+    running = stream(
+        call, "p", "default", command=["fail", "now"], _preload_content=False, **wanted
+    )
+    running.run_forever(timeout=10)
+    assert (running.returncode, running.read_stderr()) == (3, "oh\n")
+
+
+@LEAVES_SOCKETS
+def test_the_python_client_forwards_ports(scripted, core):
+    forwarding = portforward(
+        core.connect_get_namespaced_pod_portforward, "p", "default", ports="80"
+    )
+    connection = forwarding.socket(80)
+    connection.settimeout(10)
+    connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
+    found = b""
+    while piece := connection.recv(1024):
+        found += piece
+    assert found.endswith(b"the body")
+    connection.close()
+
+
+async def session(kube, path, protocol, send=()):
+    """What a WebSocket answers: messages, and the subprotocol."""
+    url = f"{kube.url}/api/v1/namespaces/default/pods/p/{path}"
+    protocols = [protocol] if protocol else []
+    async with (
+        aiohttp.ClientSession() as client,
+        client.ws_connect(url, protocols=protocols) as opened,
+    ):
+        for message in send:
+            await (opened.send_str if isinstance(message, str) else opened.send_bytes)(message)
+        found = [message.data async for message in opened]
+        return found, opened.protocol, opened.close_code
+
+
+def test_the_end_of_a_command_is_a_status(scripted):
+    path = "exec?command=fail&command=x&stdout=1&stderr=1"
+    found, protocol, code = asyncio.run(session(scripted, path, "v5.channel.k8s.io"))
+    assert (protocol, code) == ("v5.channel.k8s.io", 1000)
+    assert found[:2] == [b"\x01", b"\x02oh\n"]
+    assert json.loads(found[2][1:]) == {
+        "metadata": {},
+        "status": "Failure",
+        "message": "command terminated with non-zero exit code: exit status 3",
+        "reason": "NonZeroExitCode",
+        "details": {"causes": [{"reason": "ExitCode", "message": "3"}]},
+    }
+    assert found[2][0] == 3
+
+
+def test_a_client_of_v5_ends_its_input_by_itself(scripted):
+    path = "exec?command=shout&stdin=1&stdout=1"
+    sent = (b"\x00hello", b"\xff\x00")
+    found, _, _ = asyncio.run(session(scripted, path, "v5.channel.k8s.io", sent))
+    assert found[:2] == [b"\x01", b"\x01hello"]
+    assert json.loads(found[2][1:])["status"] == "Success"
+
+
+def test_browsers_speak_base64(scripted):
+    path = "exec?command=date&stdout=1"
+    found, protocol, _ = asyncio.run(session(scripted, path, "v4.base64.channel.k8s.io"))
+    assert protocol == "v4.base64.channel.k8s.io"
+    assert found[0] == "1"
+    assert base64.b64decode(found[1][1:]) == b"today\n"
+
+
+def test_an_unknown_subprotocol_is_refused(scripted):
+    with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
+        asyncio.run(session(scripted, "exec?command=date&stdout=1", "v9.channel.k8s.io"))
+    assert caught.value.status == 403
+
+
+def test_pages_of_other_machines_open_no_stream(scripted):
+    async def open_from(origin):
+        url = f"{scripted.url}/api/v1/namespaces/default/pods/p/exec?command=date&stdout=1"
+        async with (
+            aiohttp.ClientSession() as client,
+            client.ws_connect(url, origin=origin) as opened,
+        ):
+            return await opened.receive_bytes()
+
+    with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
+        asyncio.run(open_from("https://evil.example"))
+    assert caught.value.status == 403
+    assert asyncio.run(open_from("http://localhost:3000")) == b"\x01"
+
+
+def test_what_cannot_run_is_refused_before_the_upgrade(scripted):
+    for path in ("exec?stdout=1", "exec?command=x"):
+        with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
+            asyncio.run(session(scripted, path, "v5.channel.k8s.io"))
+        assert caught.value.status == 400
+
+
+def test_kwok_kinds_use_this_machine_only_where_that_is_allowed(kube, kubectl, tmp_path):
+    make_pod(kube)
+    group = "kwok.x-k8s.io/v1alpha1"
+    log = tmp_path / "log"
+    log.write_text("from a file\n")
+    for kind, spec in (
+        ("ClusterLogs", {"logs": [{"containers": ["c"], "logsFile": str(log)}]}),
+        ("Exec", {"execs": [{"local": {"envs": [{"name": "A", "value": "b"}]}}]}),
+    ):
+        meta = {"name": "p"} if kind == "ClusterLogs" else {"name": "p", "namespace": "default"}
+        kube.client.create({"apiVersion": group, "kind": kind, "metadata": meta, "spec": spec})
+    assert ask(kube, "log")[0] == 403
+    assert "may not use this machine" in kubectl("exec", "p", "--", "env", code=1)
+
+
+@pytest.mark.kube_workloads(controllers={"kubelet"}, allow_local=True)
+def test_kwok_kinds_read_files_run_programs_and_reach_ports(kube, kubectl, tmp_path):
+    make_pod(kube)
+    group = "kwok.x-k8s.io/v1alpha1"
+    log = tmp_path / "log"
+    log.write_text("from a file\n")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        for kind, spec in (
+            ("ClusterLogs", {"logs": [{"containers": ["c"], "logsFile": str(log)}]}),
+            ("Exec", {"execs": [{"local": {"envs": [{"name": "A", "value": "b"}]}}]}),
+            ("PortForward", {"forwards": [{"target": {"port": listener.getsockname()[1]}}]}),
+        ):
+            meta = {"name": "p", "namespace": "default"}
+            if kind.startswith("Cluster"):
+                del meta["namespace"]
+            kube.client.create({"apiVersion": group, "kind": kind, "metadata": meta, "spec": spec})
+        assert ask(kube, "log") == (200, "from a file\n")
+        assert "A=b\n" in kubectl("exec", "p", "--", "env")
+        assert kubectl("exec", "-i", "p", "--", "cat", text="piped") == "piped"
+        forwarding = kubectl.start("port-forward", "p", ":80")
+        try:
+            port = int(forwarding.stdout.readline().split(":")[1].split(" ")[0])
+            with socket.create_connection(("127.0.0.1", port)) as client:
+                client.sendall(b"ping")
+                served, _ = listener.accept()
+                with served:
+                    assert served.recv(10) == b"ping"
+                    served.sendall(b"pong")
+                assert client.recv(10) == b"pong"
+        finally:
+            forwarding.terminate()
+            forwarding.communicate(timeout=20)
+
+
+def test_headers_of_spdy_survive_both_ways():
+    packed, unpacked = spdy.Headers(), spdy.Headers()
+    for number in range(3):
+        wanted = {"streamtype": "data", "requestid": str(number), "port": "80"}
+        frame = packed.open(2 * number + 1, wanted)
+        head = spdy.read_head(frame[:8])
+        assert (head.kind, head.length) == (spdy.SYN_STREAM, len(frame) - 8)
+        opened = unpacked.opened(head, frame[8:])
+        assert (opened.stream, opened.headers) == (2 * number + 1, wanted)
+
+
+@pytest.mark.parametrize(
+    "head", [struct.pack("!II", 1, 0xFFFFFF), struct.pack("!II", 0x80020001, 0)]
+)
+def test_frames_that_are_too_large_or_of_another_version_end_the_session(head):
+    with pytest.raises(spdy.ProtocolError):
+        spdy.read_head(head)
+
+
+def test_a_bomb_of_headers_is_not_unpacked():
+    bomb = spdy.Headers().open(1, {"a": "x" * 10_000_000})
+    assert len(bomb) < 100_000
+    with pytest.raises(spdy.ProtocolError, match="more than"):
+        spdy.Headers().opened(spdy.read_head(bomb[:8]), bomb[8:])
