@@ -4,19 +4,19 @@ import asyncio
 import contextlib
 import logging
 import signal
-from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import inkube
+from inkube.apiserver import root
 from inkube.apiserver.commands.export import definitions
 from inkube.apiserver.commands.repair import check, repair
 from inkube.apiserver.commands.validate import validate
 from inkube.apiserver.configuration import Options
-
-if TYPE_CHECKING:
-    from inkube.apiserver.server import APIServer
+from inkube.apiserver.http import logs
+from inkube.storage.errors import StorageError
 
 logger = logging.getLogger(__name__)
 LOCAL = Path("inkube.db")
@@ -63,20 +63,15 @@ main.add_command(repair)
 @click.option("-v", "--verbose", is_flag=True, help="Log what controllers do, too.")
 def serve(**arguments: Any) -> None:
     """Serve until interrupted."""
-    from inkube.apiserver.http import logs
-
     level = logging.DEBUG if arguments.pop("verbose") else logging.INFO
     level = logging.WARNING if arguments.pop("quiet") else level
     logs.configure(style=arguments.pop("log_format"), level=level)
     target = arguments.pop("kubeconfig")
     options = Options(**_named(arguments))
-    from inkube.apiserver.root import dangers
-    from inkube.storage.errors import StorageError
-
-    for danger in dangers.found(options):
+    for danger in root.dangers.found(options):
         logger.warning("%s", danger)
     try:
-        _runner()(_serve(options, target))
+        root.eventloop.run(_serve(options, target))
     except (StorageError, OSError, ValueError) as error:
         raise click.ClickException(str(error)) from error
 
@@ -93,38 +88,24 @@ def _named(arguments: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def _runner() -> Callable[[Coroutine[Any, Any, None]], None]:
-    """asyncio.run, on uvloop where it is installed."""
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.run
-    return uvloop.run
-
-
 async def _serve(options: Options, target: Path | None) -> None:
-    from inkube.apiserver.root import collector
-    from inkube.apiserver.server import APIServer
-
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
             loop.add_signal_handler(number, stop.set)
-    async with APIServer(options) as server:
-        calm = collector.calm() or contextlib.nullcontext()
+    async with inkube.APIServer(options) as server:
+        calm = root.collector.calm() or contextlib.nullcontext()
         with calm:
             _announce(server, target)
             await stop.wait()
         click.echo("stopping")
 
 
-def _announce(server: "APIServer", target: Path | None) -> None:
+def _announce(server: "inkube.APIServer", target: Path | None) -> None:
     """Write the kubeconfig and say how to go on."""
-    from inkube.apiserver.root import kubeconfig
-
     path = target or Path("inkube.kubeconfig")
-    kubeconfig.write(path, server.kubeconfig())
+    root.kubeconfig.write(path, server.kubeconfig())
     click.echo(f"inkube serves on {server.url}")
     click.echo(f"kubeconfig: {path}")
     click.echo("try next:")

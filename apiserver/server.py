@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable
 from functools import cache, cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
@@ -23,6 +23,7 @@ from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 
+from inkube.apiserver import discovery, root, subresources, webhooks
 from inkube.apiserver.admission.declaredkinds import DeclaredKinds
 from inkube.apiserver.admission.lifecycle import NamespaceLifecycle
 from inkube.apiserver.admission.limits import LimitRanger
@@ -55,15 +56,11 @@ from inkube.apiserver.watching.streams import Streams
 from inkube.apiserver.webhooks.plugins import MutatingWebhooks, ValidatingWebhooks
 from inkube.controllers.clock import SystemClock
 from inkube.controllers.core import aggregation, crds, expiry, garbage, namespaces, policies, quotas
+from inkube.controllers.environment import Environment
 from inkube.controllers.manager import Manager
 from inkube.controllers.provisioning import options as provisioning_options
 from inkube.storage.log import Log, MemoryLog
 from inkube.storage.store import Store
-
-if TYPE_CHECKING:
-    from inkube.apiserver.webhooks.caller import WebhookCaller
-    from inkube.apiserver.webhooks.dispatcher import Dispatcher
-    from inkube.controllers.environment import Environment
 
 __all__ = ["APIServer", "Options"]
 
@@ -137,10 +134,8 @@ class APIServer:
         await self._serve()
         await self._stack.enter_async_context(self.manager)
         if self.options.definitions:
-            from inkube.apiserver.root import manifests
-
-            found = manifests.read(self.options.definitions)
-            await manifests.install(self.client, found, self.settled)
+            found = root.manifests.read(self.options.definitions)
+            await root.manifests.install(self.client, found, self.settled)
 
     def _plugins(self) -> list[Plugin]:
         """Admission in its order. Quotas come last: what they let pass is counted."""
@@ -157,33 +152,27 @@ class APIServer:
         ]
 
     @cached_property
-    def _dispatcher(self) -> "Dispatcher":
+    def _dispatcher(self) -> "webhooks.Dispatcher":
         """Made when the first admission webhook is to be asked."""
-        from inkube.apiserver.webhooks.dispatcher import Dispatcher
-
         authorizer = self.security.authorizer
-        return Dispatcher(self.store, self._caller, authorizer=authorizer, uid=self.stamps.uid)
+        return webhooks.Dispatcher(
+            self.store, self._caller, authorizer=authorizer, uid=self.stamps.uid
+        )
 
     @cached_property
-    def _caller(self) -> "WebhookCaller":
+    def _caller(self) -> "webhooks.WebhookCaller":
         """Made when the first webhook of any kind is known; closed after the last request."""
-        from inkube.apiserver.webhooks.caller import WebhookCaller
-
-        caller = WebhookCaller(self.store)
+        caller = webhooks.WebhookCaller(self.store)
         self._outside.push_async_callback(caller.close)
         return caller
 
     def _converter(self, webhook: dict[str, Any]) -> Converter:
-        from inkube.apiserver.webhooks.conversion import WebhookConverter
-
-        return WebhookConverter(webhook, self._caller, self.stamps)
+        return webhooks.WebhookConverter(webhook, self._caller, self.stamps)
 
     @cached_property
-    def environment(self) -> "Environment":
+    def environment(self) -> Environment:
         """What kinds declared in Python work with; they are served from when it is first read."""
-        from inkube.apiserver.root import declared
-
-        parts = declared.Parts(
+        parts = root.declared.Parts(
             self.options,
             self.store,
             self.client,
@@ -192,7 +181,7 @@ class APIServer:
             self._declared,
             self._outside,
         )
-        return declared.install(parts)
+        return root.declared.install(parts)
 
     def _defer_kinds(self) -> None:
         """Leave kinds declared in Python out until they are asked for, unless there is work."""
@@ -273,20 +262,14 @@ class APIServer:
         )
 
     def _discovery(self) -> Endpoint:
-        from inkube.apiserver.discovery.groups import Discovery
-
-        return Discovery(self.resources)
+        return discovery.Discovery(self.resources)
 
     def _openapi(self) -> Endpoint:
-        from inkube.apiserver.discovery.openapi import OpenAPI
-
-        return OpenAPI(self.resources)
+        return discovery.OpenAPI(self.resources)
 
     def _subresources(self, handlers: Handlers) -> dict[tuple[str, str, str], Handler]:
-        from inkube.apiserver.subresources import table
-
         guards = self.security
-        return table.table(
+        return subresources.table.table(
             self.registry,
             handlers,
             stamps=self.stamps,
@@ -296,11 +279,9 @@ class APIServer:
 
     def kubeconfig(self) -> str:
         """A kubeconfig for this server, as YAML text."""
-        from inkube.apiserver.root import kubeconfig
-
         guards = self.security
         authority = guards.certificate.authority if guards.certificate else b""
-        return kubeconfig.render(kubeconfig.Access(self.url, guards.token, authority))
+        return root.kubeconfig.render(root.kubeconfig.Access(self.url, guards.token, authority))
 
     async def settled(self, within: float = 10.0) -> None:
         """Wait until every controller has seen the newest revision and has nothing to do."""

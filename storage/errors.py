@@ -18,12 +18,7 @@ StorageError
     └── Unavailable             everything else: no such folder, read-only, disk full
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from inkube.storage.entry import Entry
+from inkube.storage.entry import Entry
 
 
 class StorageError(Exception):

@@ -8,6 +8,7 @@ from typing import Any
 from aiohttp import web
 from multidict import CIMultiDict
 
+from inkube.apiserver import http
 from inkube.apiserver.discovery import issuer
 from inkube.apiserver.http import negotiation, responses
 from inkube.apiserver.http.delivery import Answer
@@ -111,7 +112,5 @@ class Endpoints:
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
         """`/metrics` in the exposition format."""
-        from inkube.apiserver.http import exposition
-
         headers = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
-        return Answer(exposition.text(self._metrics), CIMultiDict(headers))
+        return Answer(http.exposition.text(self._metrics), CIMultiDict(headers))

@@ -4,6 +4,7 @@ Documents are built from the live table when first asked for and kept until it c
 apiserver/pkg/endpoints/discovery and its aggregated form.
 """
 
+import base64
 import hashlib
 from typing import Any
 
@@ -196,8 +197,6 @@ def _api_resources(resource: Resource, version: str) -> Any:
 
 def storage_hash(resource: Resource) -> str:
     """Identifies group, storage version and kind (discovery.StorageVersionHash)."""
-    import base64
-
     text = f"{resource.group}/{resource.storage.name}/{resource.kind}"
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
 

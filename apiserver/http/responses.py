@@ -7,6 +7,7 @@ import orjson
 from aiohttp import web
 from multidict import CIMultiDict
 
+from inkube.apiserver import http
 from inkube.apiserver.http.delivery import Answer, Body
 from inkube.apiserver.http.negotiation import JSON, Form
 from inkube.schemas import status, warningtexts
@@ -42,9 +43,7 @@ def render(value: Any, form: Form, *, code: int = 200, warnings: Collection[str]
     """A JSON value in the form the client asked for."""
     if form.media == JSON:
         return data(encode(value, pretty=form.pretty), code=code, warnings=warnings)
-    from inkube.apiserver.http import yamls
-
-    response = data(yamls.write(value), code=code, warnings=warnings)
+    response = data(http.yamls.write(value), code=code, warnings=warnings)
     response.headers["Content-Type"] = form.media
     return response
 

@@ -1,10 +1,8 @@
 """One version of a kind, with what its schema compiles to."""
 
-from typing import TYPE_CHECKING
-
 import orjson
 
-from inkube.schemas import caches
+from inkube.schemas import caches, cel, structural
 from inkube.schemas.builtin import decoding
 from inkube.schemas.definitions import Definition, Origin, Version
 from inkube.schemas.lazyproperty import cached_property
@@ -13,10 +11,6 @@ from inkube.schemas.ownership.typed import TypedSchema
 
 _LOOPS = (b"all(", b"exists", b"map(", b"filter(", b"transform", b"sort")
 """What stands in a rule that goes over a list."""
-
-if TYPE_CHECKING:
-    from inkube.schemas.cel.rules.evaluation import RuleSet
-    from inkube.schemas.structural.compiled import CompiledSchema
 
 
 class Served:
@@ -45,20 +39,16 @@ class Served:
         return any(loop in text for loop in _LOOPS)
 
     @cached_property
-    def schema(self) -> "CompiledSchema":
+    def schema(self) -> "structural.CompiledSchema":
         """Pruning, defaulting and validation, loaded with the first custom object."""
-        from inkube.schemas.structural.compiled import CompiledSchema
-
-        return CompiledSchema(self.version.schema)
+        return structural.CompiledSchema(self.version.schema)
 
     @cached_property
-    def rules(self) -> "RuleSet | None":
+    def rules(self) -> "cel.RuleSet | None":
         """The schema's CEL rules, None without any; the engine is loaded when one is needed."""
         if not self.schema.node.holds("x-kubernetes-validations"):
             return None
-        from inkube.schemas.cel.rules.evaluation import RuleSet
-
-        return RuleSet(self.version.schema)
+        return cel.RuleSet(self.version.schema)
 
     @cached_property
     def typed(self) -> TypedSchema:

@@ -4,6 +4,7 @@ import asyncio
 from functools import partial
 from typing import Any
 
+from inkube.apiserver import auth
 from inkube.apiserver.registry.behaviours import Behaviour, Builtin
 from inkube.apiserver.registry.crds import GROUP, PLURAL, Definitions
 from inkube.apiserver.registry.resources import Resource, Resources
@@ -41,9 +42,7 @@ async def first_objects(client: InProcessClient, *, roles: bool) -> None:
     ]
     await asyncio.gather(*(_ensure(client, body) for body in namespaces))
     if roles:
-        from inkube.apiserver.auth import roles as auth_roles
-
-        await asyncio.gather(*(_ensure(client, body) for body in auth_roles.objects()))
+        await asyncio.gather(*(_ensure(client, body) for body in auth.roles.objects()))
 
 
 async def _ensure(client: InProcessClient, body: Object) -> None:

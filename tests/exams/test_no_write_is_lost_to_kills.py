@@ -6,6 +6,7 @@ nobody sent.
 """
 
 import contextlib
+import http.client
 import os
 import random
 import threading
@@ -36,7 +37,7 @@ class Writer:
             while not over.is_set():
                 try:
                     self._step(connection)
-                except (OSError, ConnectionError, served.http.client.HTTPException):
+                except (OSError, ConnectionError, http.client.HTTPException):
                     return
 
     def _step(self, connection):

@@ -1,0 +1,8 @@
+from cryptography.fernet import Fernet as Fernet
+
+from inkube.apiserver.auth import certificates as certificates
+from inkube.apiserver.auth import roles as roles
+from inkube.apiserver.auth import signing as signing
+from inkube.apiserver.auth.celauthorizer import ResourceCheck as ResourceCheck
+from inkube.apiserver.auth.celauthorizer import UserAuthorizer as UserAuthorizer
+from inkube.apiserver.auth.rbac import RBAC as RBAC

@@ -1,0 +1,6 @@
+from inkube.apiserver.root import collector as collector
+from inkube.apiserver.root import dangers as dangers
+from inkube.apiserver.root import declared as declared
+from inkube.apiserver.root import eventloop as eventloop
+from inkube.apiserver.root import kubeconfig as kubeconfig
+from inkube.apiserver.root import manifests as manifests
