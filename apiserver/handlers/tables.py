@@ -141,6 +141,9 @@ def row(
     if cells is None:
         cells = [cell(column, obj, now) for column in shown]
     made: Object = {"cells": cells}
+    conditions = call.resource.voice.row_conditions(call.served.gvr, obj)
+    if conditions:
+        made["conditions"] = conditions
     if include == "None":
         made["object"] = None
     else:

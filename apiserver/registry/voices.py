@@ -96,6 +96,10 @@ class Voice:
         """The cells of a table's row, None where they follow from the columns' paths."""
         return None
 
+    def row_conditions(self, gvr: GVR, obj: Object) -> list[Object]:
+        """What a table's row says of its object besides."""
+        return []
+
     def subresources(self, served: Served) -> list[Object]:
         """The subresources as an APIResourceList shows them."""
         plural, version = served.gvr.resource, served.version
@@ -180,6 +184,9 @@ class Builtin(Voice):
 
     def cells(self, gvr: GVR, obj: Object, now: datetime) -> list[Any] | None:
         return columns.cells(gvr.group, gvr.resource, obj, now)
+
+    def row_conditions(self, gvr: GVR, obj: Object) -> list[Object]:
+        return columns.conditions(gvr.group, gvr.resource, obj)
 
     def subresources(self, served: Served) -> list[Object]:
         plural = served.gvr.resource

@@ -21,12 +21,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).parent
+WORKLOADS = HERE / "workloads"
 TOKEN = "anchor-admin-token"
 TOKENS = (
     f"{TOKEN},admin,admin-uid,system:masters\nanchor-user-token,plain-user,plain-uid,plain-group\n"
 )
 GRADES = {"FAILED": 0, "status": 1, "code": 1, "contract": 2, "shape": 2, "exact": 3}
 """How high each grade of the two replayers stands."""
+_CLUSTER = re.compile(r"^tags: .*\bcluster\b", re.MULTILINE)
 _CASE = re.compile(r"^[a-z0-9-]+$")
 _STEP = re.compile(r"^   (FAILED|status|contract): (.*)")
 _COMMAND = re.compile(r"^([a-z0-9-]+): (FAILED|code|shape): (.*)")
@@ -54,22 +56,55 @@ def server() -> Iterator[str]:
             "--authorization-mode", "RBAC", "--token-auth-file", str(tokens),
             "--kubeconfig", str(Path(folder) / "kubeconfig"), "--quiet",
         ]  # fmt: skip
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            try:
-                line = process.stdout.readline()
-                url = re.search(r"https?://\S+", line)
-                if url is None:
-                    raise RuntimeError(f"the server did not start: {line!r}")
-                yield url[0]
-            finally:
-                process.terminate()
-                process.wait(10)
+        with _started(command) as url:
+            yield url
+
+
+@contextmanager
+def living_server() -> Iterator[str]:
+    """A server on which workloads live; yields its URL."""
+    with _started([sys.executable, str(WORKLOADS / "serve.py")]) as url:
+        yield url
+
+
+@contextmanager
+def _started(command: list[str]) -> Iterator[str]:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            line = process.stdout.readline()
+            url = re.search(r"https?://\S+", line)
+            if url is None:
+                raise RuntimeError(f"the server did not start: {line!r}")
+            yield url[0]
+        finally:
+            process.terminate()
+            process.wait(10)
 
 
 def replay(url: str) -> Held:
     """Every conversation."""
-    text = _run("replay.py", "--url", url, "--token", TOKEN, str(HERE / "cases"))
+    return _held(_run("replay.py", "--url", url, "--token", TOKEN, str(HERE / "cases")))
+
+
+def workloads(url: str) -> Held:
+    """Every conversation about workloads; those that count nodes one by one, the others together.
+
+    Steps wait for what they show, so the time is that of the slowest ones.
+    """
+    files = sorted((WORKLOADS / "cases").glob("*.yaml"))
+    alone = [path for path in files if _CLUSTER.search(path.read_text())]
+    beside = [path for path in files if path not in alone]
+    parts = [
+        _held(_run("replay.py", "--url", url, "-j", jobs, *map(str, chosen)))
+        for jobs, chosen in (("4", beside), ("1", alone))
+    ]
+    report = "\n".join(part.report for part in parts)
+    below = {name: grade for part in parts for name, grade in part.below.items()}
+    return Held(report, sum(part.total for part in parts), below)
+
+
+def _held(text: str) -> Held:
     found, case = [], ""
     for line in text.splitlines():
         if _CASE.match(line):
@@ -79,11 +114,10 @@ def replay(url: str) -> Held:
     return Held(text, _total(text), _named(found))
 
 
-def kubectl(url: str, client: str) -> Held:
-    """Every transcript, with a kubectl."""
-    text = _run(
-        "kubectl.py", "--server", url, "--token", TOKEN, "--kubectl", client, str(HERE / "kubectl")
-    )
+def kubectl(url: str, client: str, *, of: Path = HERE, token: str = TOKEN) -> Held:
+    """Every transcript in a folder's `kubectl`, with a kubectl."""
+    rights = ["--token", token] if token else []
+    text = _run("kubectl.py", "--server", url, *rights, "--kubectl", client, str(of / "kubectl"))
     found = [match for line in text.splitlines() if (match := _COMMAND.match(line))]
     return Held(text, _total(text), _named((f"{m[1]}: {m[3]}", m[2]) for m in found))
 
@@ -125,22 +159,30 @@ def main() -> int:
     """Print the tables; write what is not exact where asked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, help="write the steps below exact here")
-    parser.add_argument("--only", choices=("replay", "kubectl"))
+    parser.add_argument("--only", choices=("replay", "kubectl", "workloads"))
     options = parser.parse_args()
     below: dict[str, dict[str, str]] = {}
     client = reference_kubectl()
+    asked = (options.only,) if options.only else ("replay", "kubectl", "workloads")
+    if "workloads" in asked:
+        with living_server() as url:
+            below["workloads"] = _shown(workloads(url))
+            if client is not None:
+                held = kubectl(url, client, of=WORKLOADS, token="")
+                below["workloads kubectl"] = _shown(held)
     with server() as url:
-        if options.only != "kubectl":
-            held = replay(url)
-            print(held.report)
-            below["replay"] = held.below
-        if options.only != "replay" and client is not None:
-            held = kubectl(url, client)
-            print(held.report)
-            below["kubectl"] = held.below
+        if "replay" in asked:
+            below["replay"] = _shown(replay(url))
+        if "kubectl" in asked and client is not None:
+            below["kubectl"] = _shown(kubectl(url, client))
     if options.json:
         options.json.write_text(json.dumps(below, indent=1, sort_keys=True) + "\n")
     return 0
+
+
+def _shown(held: Held) -> dict[str, str]:
+    print(held.report)
+    return held.below
 
 
 if __name__ == "__main__":

@@ -46,6 +46,25 @@ def test_the_recorded_kubectl_sessions_hold() -> None:
     assert fallen("kubectl", held.below) == {}, held.report
 
 
+@pytest.mark.timeout(900)
+def test_the_recorded_workloads_live() -> None:
+    with table.living_server() as url:
+        held = table.workloads(url)
+    assert held.total == recorded("workloads/golden", "steps")
+    assert fallen("workloads", held.below) == {}, held.report
+
+
+@pytest.mark.timeout(900)
+def test_the_recorded_kubectl_sessions_about_workloads_hold() -> None:
+    client = table.reference_kubectl()
+    if client is None:
+        pytest.skip("kubectl 1.33 is not installed")
+    with table.living_server() as url:
+        held = table.kubectl(url, client, of=table.WORKLOADS, token="")
+    assert held.total == recorded("workloads/kubectl", "commands")
+    assert fallen("workloads kubectl", held.below) == {}, held.report
+
+
 def test_a_step_may_not_fall_while_another_rises() -> None:
     below = {"core-misc: one": "contract", "core-misc: two": "FAILED"}
     assert fallen("replay", below) == {

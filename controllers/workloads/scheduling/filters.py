@@ -5,7 +5,7 @@ the plug-ins of pkg/scheduler/framework/plugins.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from inkube.controllers.client import Object
@@ -70,11 +70,17 @@ class Wish:
 
     def refusal(self, node: Node) -> Refusal | None:
         """Why the pod cannot be on the node; None when it can."""
-        for check in _FILTERS:
-            refused = check(self, node)
-            if refused is not None:
-                return refused
-        return None
+        return (
+            self._unschedulable(node)
+            or self._named(node)
+            or self._tainted(node)
+            or self._selected(node)
+            or self._ports(node)
+            or self._resources(node)
+            or self._bound_volumes(node)
+            or self._spread(node)
+            or self._near_others(node)
+        )
 
     def _unschedulable(self, node: Node) -> Refusal | None:
         if not node.object["spec"].get("unschedulable"):
@@ -280,18 +286,6 @@ class Wish:
 
 _UNSAID = {CPU: 100, "memory": 200 * 2**20}
 """What a pod that asks for nothing counts as, so that such pods spread (GetNonzeroRequests)."""
-
-_FILTERS: Sequence[Callable[[Wish, Node], Refusal | None]] = (
-    Wish._unschedulable,  # noqa: SLF001 # its own module
-    Wish._named,  # noqa: SLF001
-    Wish._tainted,  # noqa: SLF001
-    Wish._selected,  # noqa: SLF001
-    Wish._ports,  # noqa: SLF001
-    Wish._resources,  # noqa: SLF001
-    Wish._bound_volumes,  # noqa: SLF001
-    Wish._spread,  # noqa: SLF001
-    Wish._near_others,  # noqa: SLF001
-)
 
 
 def _clash(mine: tuple[str, str, int], other: tuple[str, str, int]) -> bool:

@@ -12,6 +12,7 @@ from inkube.schemas.objects import Object
 
 _MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _VOLUME_MODES = ("Block", "Filesystem")
+_OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 _CLAIM_FIXED = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName "
     "for bound claims\n"
@@ -55,10 +56,13 @@ class Claims(Behaviour):
 
     def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
         errors = self.check(obj)
+        annotations = old["metadata"].get("annotations") or {}
         new, before = (
             {k: v for k, v in o["spec"].items() if k not in ("resources", "volumeName")}
             for o in (obj, old)
         )
+        if before.get("storageClassName") is None and _OLD_CLASS not in annotations:
+            new.pop("storageClassName", None)  # the default class may come later
         if not same(new, before):
             errors.append(fielderrors.forbidden("spec", _CLAIM_FIXED))
         return errors

@@ -119,16 +119,14 @@ def _strategy(strategy: Object, path: str) -> list[FieldError]:
 
 
 class ReplicaSets(_Workload):
-    """Labels and selector come from the template where they are not given."""
+    """Pods of one template."""
 
     word = "replicaset"
     warns_of_names = True
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
-        labels = (_template(obj).get("metadata") or {}).get("labels")
-        if labels and not obj["metadata"].get("labels"):
-            obj["metadata"]["labels"] = dict(labels)
+        _template(obj)
         poddefaults.fill(spec, {"replicas": 1})
 
 

@@ -94,3 +94,18 @@ def _gates(spec: Object, status: Object) -> str:
         if condition.get("status") == "True"
     }
     return f"{sum(1 for gate in gates if gate in true)}/{len(gates)}"
+
+
+_ENDS = {
+    "Succeeded": "The pod has completed successfully.",
+    "Failed": "The pod failed.",
+}
+
+
+def completed(pod: Object) -> list[Object]:
+    """The row condition of a pod that has ended."""
+    phase = (pod.get("status") or {}).get("phase")
+    if phase not in _ENDS:
+        return []
+    words = {"reason": phase, "message": _ENDS[phase]}
+    return [{"type": "Completed", "status": "True", **words}]

@@ -69,3 +69,8 @@ def cells(group: str, plural: str, obj: Object, now: datetime) -> list[Any]:
         return [meta.get("name", ""), meta.get("creationTimestamp")]
     found = _BY_PLURAL[plural](obj, now)
     return found if plural == "events" else [meta.get("name", ""), *found]
+
+
+def conditions(group: str, plural: str, obj: Object) -> list[Object]:
+    """What a row says of its object beside the cells: pods that have ended are Completed."""
+    return podcells.completed(obj) if (group, plural) == ("", "pods") else []

@@ -1,0 +1,159 @@
+"""Jobs, CronJobs, lifetimes: hours pass in a test at once, in the same order every time."""
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+import workloads as w
+
+from inkube.controllers.clock import FakeClock
+from inkube.controllers.workloads import cron
+from inkube.controllers.workloads.jobs import indexes
+
+pytestmark = pytest.mark.kube_workloads()
+
+
+def names(kube, resource):
+    return [each["metadata"]["name"] for each in kube.client.list(resource)]
+
+
+def test_an_hour_runs_what_is_due_in_it(kube):
+    kube.client.create(w.cron_job("often", "* * * * *"))
+    kube.client.create(w.cron_job("hourly", "@hourly"))
+    kube.client.create(w.job(ttlSecondsAfterFinished=60))
+    kube.settled()
+    kube.advance(5)
+    done = kube.client.get(w.JOBS, "j", "default")
+    assert w.condition(done, "Complete")[0] == "True"
+    kube.advance(3600)
+    assert "j" not in names(kube, w.JOBS)
+    owners = [name.rpartition("-")[0] for name in names(kube, w.JOBS)]
+    assert sorted(owners) == ["hourly", "often"], "of missed times the latest counts"
+    nodes = kube.client.list(w.NODES)
+    assert {w.condition(each, "Ready")[0] for each in nodes} == {"True"}
+
+
+@pytest.mark.kube_options(clock=FakeClock(datetime(2026, 1, 1, 0, 0, 30, tzinfo=UTC), ticking=True))
+def test_history_keeps_as_many_jobs_as_its_limits_say(kube):
+    limits = {"successfulJobsHistoryLimit": 2}
+    kube.client.create(w.cron_job("often", "* * * * *", **limits))
+    kube.settled()
+    for _ in range(5):
+        kube.advance(60)
+        kube.advance(5)
+    assert len(names(kube, w.JOBS)) == 2
+    status = kube.client.get(w.CRON_JOBS, "often", "default")["status"]
+    assert "active" not in status
+    assert status["lastSuccessfulTime"] > status["lastScheduleTime"]
+
+
+def test_forbidding_a_second_run_waits_for_the_first(kube):
+    slow = w.template(
+        restartPolicy="Never", annotations={"pod-complete.stage.kwok.x-k8s.io/delay": "10m"}
+    )
+    cron_job = w.cron_job("one", "* * * * *", concurrencyPolicy="Forbid")
+    cron_job["spec"]["jobTemplate"]["spec"]["template"] = slow
+    kube.client.create(cron_job)
+    kube.settled()
+    kube.advance(61)
+    kube.advance(61)
+    assert len(names(kube, w.JOBS)) == 1
+    reasons = {each["reason"] for each in kube.client.list(w.EVENTS)}
+    assert "JobAlreadyActive" in reasons
+
+
+def test_a_failed_pod_is_tried_again_after_ever_longer_pauses(kube):
+    failing = w.template(
+        restartPolicy="Never", annotations={"pod-fail.stage.kwok.x-k8s.io/delay": "0s"}
+    )
+    kube.client.create(w.job(template=failing, backoffLimit=2))
+    kube.settled()
+    assert kube.client.get(w.JOBS, "j", "default")["status"]["failed"] == 1
+    kube.advance(11)
+    assert kube.client.get(w.JOBS, "j", "default")["status"]["failed"] == 2
+    kube.advance(11)
+    assert kube.client.get(w.JOBS, "j", "default")["status"]["failed"] == 2
+    kube.advance(10)
+    found = kube.client.get(w.JOBS, "j", "default")
+    assert w.condition(found, "Failed") == ("True", "BackoffLimitExceeded")
+    assert found["status"]["failed"] == 3
+
+
+def test_each_index_fails_for_itself(kube):
+    notes = {
+        "pod-fail.stage.kwok.x-k8s.io/delay": "0s",
+        "pod-fail.stage.kwok.x-k8s.io/index": "1",
+    }
+    job = w.job(
+        template=w.template(restartPolicy="Never", annotations=notes),
+        completionMode="Indexed",
+        completions=3,
+        parallelism=3,
+        backoffLimitPerIndex=1,
+    )
+    kube.client.create(job)
+    kube.settled()
+    kube.advance(3)
+    kube.advance(11)
+    found = kube.client.get(w.JOBS, "j", "default")
+    assert found["status"]["completedIndexes"] == "0,2"
+    assert found["status"]["failedIndexes"] == "1"
+    assert w.condition(found, "Failed") == ("True", "FailedIndexes")
+
+
+def test_a_job_ends_at_its_deadline(kube):
+    slow = w.template(
+        restartPolicy="Never", annotations={"pod-complete.stage.kwok.x-k8s.io/delay": "1h"}
+    )
+    kube.client.create(w.job(template=slow, activeDeadlineSeconds=30))
+    kube.settled()
+    kube.advance(31)
+    found = kube.client.get(w.JOBS, "j", "default")
+    assert w.condition(found, "Failed") == ("True", "DeadlineExceeded")
+    assert found["status"].get("active") is None
+
+
+@pytest.mark.parametrize(
+    ("schedule", "after", "expected"),
+    [
+        ("*/15 * * * *", "2026-01-01T00:01:00", "2026-01-01T00:15:00"),
+        ("0 3 * * *", "2026-01-01T03:00:00", "2026-01-02T03:00:00"),
+        ("0 0 29 2 *", "2026-01-01T00:00:00", "2028-02-29T00:00:00"),
+        ("30 4 1,15 * fri", "2026-01-01T05:00:00", "2026-01-02T04:30:00"),
+        ("0 12 * jan-mar mon", "2026-01-01T00:00:00", "2026-01-05T12:00:00"),
+        ("@monthly", "2026-01-31T00:00:00", "2026-02-01T00:00:00"),
+    ],
+)
+def test_schedules_say_when(schedule, after, expected):
+    moment = datetime.fromisoformat(after).replace(tzinfo=UTC)
+    found = cron.parse(schedule).after(moment, UTC)
+    assert found is not None
+    assert found.isoformat()[:19] == expected
+
+
+def test_a_schedule_is_of_its_zone():
+    found = cron.parse("0 3 * * *").after(
+        datetime(2026, 7, 1, tzinfo=UTC), ZoneInfo("Europe/Berlin")
+    )
+    assert found is not None
+    assert found.astimezone(UTC).hour == 1
+
+
+def test_a_day_that_never_comes_is_never():
+    assert cron.parse("0 0 30 2 *").after(datetime(2026, 1, 1, tzinfo=UTC), UTC) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["* * * *", "60 * * * *", "a * * * *", "*/0 * * * *", "5-1 * * * *"]
+)
+def test_what_is_no_schedule_is_refused(text):
+    with pytest.raises(ValueError):
+        cron.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"), [((0, 1), "0,1"), ((0, 1, 2, 5), "0-2,5"), ((), ""), ((3,), "3")]
+)
+def test_indexes_are_written_and_read(numbers, text):
+    assert indexes.text_of(numbers) == text
+    assert indexes.parse(text, 100) == set(numbers)

@@ -1,0 +1,170 @@
+"""Whatever happens to a workload, and in whatever order: it ends as its spec says."""
+
+import random
+
+import pytest
+import workloads as w
+
+from inkube.controllers.workloads import rollouts
+from inkube.schemas.status import StatusError
+
+pytestmark = pytest.mark.kube_workloads()
+STEPS = 12
+
+
+def images(kube):
+    found = w.alive(kube.client.list(w.PODS))
+    return sorted(each["spec"]["containers"][0]["image"] for each in found)
+
+
+def disturb(kube, choice, kind, resource):
+    """One random change: scale, another template, a pod that goes or fails."""
+    what = choice.choice(("scale", "update", "delete", "fail", "wait"))
+    if what == "scale":
+        patch = {"spec": {"replicas": choice.randrange(6)}}
+        kube.client.patch(resource, "web", "default", patch=patch)
+    elif what == "update":
+        template = w.template(f"i:{choice.randrange(1, 4)}")
+        kube.client.patch(resource, "web", "default", patch={"spec": {"template": template}})
+    elif what == "wait":
+        kube.settled()
+    else:
+        found = w.alive(kube.client.list(w.PODS))
+        if not found:
+            return
+        strike(kube, choice.choice(found)["metadata"]["name"], is_deletion=what == "delete")
+
+
+def strike(kube, victim, *, is_deletion):
+    """Delete a pod, or let it fail; a controller may have been faster."""
+    try:
+        if is_deletion:
+            kube.client.delete(w.PODS, victim, "default")
+        else:
+            status = {"status": {"phase": "Failed"}}
+            kube.client.patch(w.PODS, victim, "default", patch=status, subresource="status")
+    except StatusError as error:
+        if error.code != 404:
+            raise
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet"])
+def test_random_changes_end_in_what_the_spec_asks_for(kube, kind, seed):
+    choice = random.Random(f"{kind}/{seed}")
+    resource = f"apps/v1/{kind.lower()}s"
+    kube.client.create(w.workload(kind, replicas=3))
+    for _ in range(STEPS):
+        disturb(kube, choice, kind, resource)
+    kube.settled()
+    found = kube.client.get(resource, "web", "default")
+    wanted = found["spec"]["replicas"]
+    living = [
+        each for each in w.alive(kube.client.list(w.PODS)) if each["status"]["phase"] == "Running"
+    ]
+    assert len(living) == wanted
+    status = found["status"]
+    assert status["observedGeneration"] == found["metadata"]["generation"]
+    assert status.get("readyReplicas", 0) == status.get("replicas", 0) == wanted
+    if kind != "ReplicaSet":  # which never replaces pods of another template
+        image = found["spec"]["template"]["spec"]["containers"][0]["image"]
+        assert {each["spec"]["containers"][0]["image"] for each in living} <= {image}
+        assert status.get("updatedReplicas", 0) == wanted
+    revision = kube.server.store.revision
+    kube.settled()
+    assert kube.server.store.revision == revision
+
+
+def test_a_rollout_is_written_in_few_steps_and_then_nothing(kube):
+    kube.client.create(w.workload("Deployment", replicas=60))
+    kube.settled()
+    begun = kube.server.store.revision
+    kube.client.patch(
+        w.DEPLOYMENTS, "web", "default", patch={"spec": {"template": w.template("i:2")}}
+    )
+    kube.settled()
+    writes = kube.server.store.revision - begun
+    assert images(kube) == ["i:2"] * 60
+    assert writes < 60 * 10, "make, bind, run, delete twice, and what is told of it"
+    begun = kube.server.store.revision
+    kube.settled()
+    assert kube.server.store.revision == begun
+
+
+def test_a_paused_deployment_scales_but_does_not_roll(kube):
+    kube.client.create(w.workload("Deployment", replicas=2))
+    kube.settled()
+    spec = {"paused": True, "replicas": 4, "template": w.template("i:2")}
+    kube.client.patch(w.DEPLOYMENTS, "web", "default", patch={"spec": spec})
+    kube.settled()
+    assert images(kube) == ["i:1"] * 4
+    found = kube.client.get(w.DEPLOYMENTS, "web", "default")
+    assert w.condition(found, "Progressing") == ("Unknown", "DeploymentPaused")
+    kube.client.patch(w.DEPLOYMENTS, "web", "default", patch={"spec": {"paused": None}})
+    kube.settled()
+    assert images(kube) == ["i:2"] * 4
+
+
+def test_a_deployment_whose_pods_never_are_ready_times_out(kube):
+    unready = {"pod-unready.stage.kwok.x-k8s.io": "true"}
+    deployment = w.workload("Deployment", replicas=1, progressDeadlineSeconds=60)
+    deployment["spec"]["template"] = w.template(labels=unready)
+    kube.client.create(deployment)
+    kube.settled()
+    kube.advance(70)
+    found = kube.client.get(w.DEPLOYMENTS, "web", "default")
+    assert w.condition(found, "Progressing") == ("False", "ProgressDeadlineExceeded")
+
+
+def test_pods_count_as_available_when_they_were_ready_long_enough(kube):
+    kube.client.create(w.workload("Deployment", replicas=2, minReadySeconds=30))
+    kube.settled()
+    found = kube.client.get(w.DEPLOYMENTS, "web", "default")
+    assert (found["status"]["readyReplicas"], found["status"].get("availableReplicas")) == (2, None)
+    kube.advance(31)
+    found = kube.client.get(w.DEPLOYMENTS, "web", "default")
+    assert found["status"]["availableReplicas"] == 2
+
+
+def test_a_quota_that_grows_lets_the_missing_pods_in(kube):
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "spec": {"hard": {"pods": "1"}}}
+    quota["metadata"] = {"name": "few", "namespace": "default"}
+    kube.client.create(quota)
+    kube.settled()
+    kube.client.create(w.workload("Deployment", replicas=3))
+    kube.settled()
+    found = kube.client.get(w.DEPLOYMENTS, "web", "default")
+    assert w.condition(found, "ReplicaFailure") == ("True", "FailedCreate")
+    patch = {"spec": {"hard": {"pods": "9"}}}
+    kube.client.patch("v1/resourcequotas", "few", "default", patch=patch)
+    kube.settled()
+    found = kube.client.get(w.DEPLOYMENTS, "web", "default")
+    assert w.condition(found, "ReplicaFailure") == ("", "")
+    assert found["status"]["availableReplicas"] == 3
+
+
+def replica_set(name, replicas, most):
+    annotations = {"deployment.kubernetes.io/max-replicas": str(most)}
+    meta = {"name": name, "uid": name, "creationTimestamp": name, "annotations": annotations}
+    return {"metadata": meta, "spec": {"replicas": replicas}}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "sizes", "goals"),
+    [
+        (10, (5, 5), (5, 5)),
+        (20, (5, 5), (10, 10)),
+        (5, (5, 5), (2, 3)),
+        (0, (5, 5), (0, 0)),
+    ],
+)
+def test_scaling_in_a_rollout_is_spread_in_proportion(wanted, sizes, goals):
+    deployment = w.workload("Deployment", replicas=wanted)
+    deployment["spec"]["strategy"] = {
+        "type": "RollingUpdate",
+        "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1},
+    }
+    deployment["status"] = {"replicas": sum(sizes)}
+    old, new = (replica_set(name, size, 10) for name, size in zip("ab", sizes, strict=True))
+    found = rollouts.scaled(deployment, new, [old])
+    assert sorted(found.values()) == sorted(goals)

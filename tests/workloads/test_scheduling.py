@@ -1,0 +1,247 @@
+"""Where pods go, why they do not, and who has to make room."""
+
+import pytest
+import workloads as w
+
+from inkube.controllers.workloads.scheduling import matching, nodes
+
+pytestmark = pytest.mark.kube_workloads()
+
+
+def placed(kube, name):
+    return kube.client.get(w.PODS, name, "default")["spec"].get("nodeName")
+
+
+def why(kube, name):
+    found = kube.client.get(w.PODS, name, "default")
+    for each in found["status"].get("conditions", ()):
+        if each["type"] == "PodScheduled":
+            return each.get("message", "")
+    return ""
+
+
+def asking(cpu):
+    return [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}]
+
+
+def test_pods_that_ask_for_nothing_are_spread(kube):
+    kube.client.create(w.workload("Deployment", replicas=6))
+    kube.settled()
+    on = [each["spec"]["nodeName"] for each in kube.client.list(w.PODS)]
+    assert sorted(map(on.count, set(on))) == [3, 3]
+
+
+def test_a_pod_that_fits_nowhere_is_placed_when_a_node_comes(kube):
+    kube.client.create(w.pod(nodeSelector={"disk": "ssd"}))
+    kube.settled()
+    assert placed(kube, "p") is None
+    assert why(kube, "p").startswith(
+        "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector."
+    )
+    kube.client.create(w.node("fast", labels={"disk": "ssd"}))
+    kube.settled()
+    assert placed(kube, "p") == "fast"
+
+
+def test_pods_are_kept_apart_by_anti_affinity(kube):
+    term = {
+        "labelSelector": {"matchLabels": {"app": "web"}},
+        "topologyKey": "kubernetes.io/hostname",
+    }
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    template = w.template(affinity={"podAntiAffinity": required})
+    kube.client.create(w.workload("ReplicaSet", replicas=3, template=template))
+    kube.settled()
+    on = sorted(str(each["spec"].get("nodeName")) for each in kube.client.list(w.PODS))
+    assert on == ["None", "kube-node-1", "kube-node-2"]
+    left = next(e for e in kube.client.list(w.PODS) if not e["spec"].get("nodeName"))
+    assert "2 node(s) didn't match pod anti-affinity rules" in why(kube, left["metadata"]["name"])
+
+
+def test_constraints_of_topology_hold_back_what_would_be_uneven(kube):
+    for name, zone in (("a1", "a"), ("b1", "b")):
+        kube.client.create(w.node(name, labels={"zone": zone}))
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": "zone",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    template = w.template(topologySpreadConstraints=[constraint])
+    kube.client.create(w.workload("ReplicaSet", replicas=4, template=template))
+    kube.settled()
+    on = sorted(each["spec"]["nodeName"] for each in kube.client.list(w.PODS))
+    assert on == ["a1", "a1", "b1", "b1"]
+
+
+def test_host_ports_are_taken_once_per_node(kube):
+    ports = [{"containerPort": 80, "hostPort": 80}]
+    containers = [{"name": "c", "image": "i", "ports": ports}]
+    for name in ("a", "b", "c"):
+        kube.client.create(w.pod(name, containers=containers))
+    kube.settled()
+    assert len({placed(kube, name) for name in ("a", "b", "c")}) == 3
+    waiting = next(name for name in ("a", "b", "c") if placed(kube, name) is None)
+    assert "2 node(s) didn't have free ports for the requested pod ports" in why(kube, waiting)
+
+
+def test_a_pod_waits_for_its_claim_and_goes_where_the_volume_is(kube):
+    claim: w.Object = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+    claim["metadata"] = {"name": "data", "namespace": "default"}
+    resources = {"requests": {"storage": "1Gi"}}
+    claim["spec"] = {
+        "storageClassName": "local", "accessModes": ["ReadWriteOnce"], "resources": resources,
+    }  # fmt: skip
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
+    kube.client.create(w.pod(volumes=volumes))
+    kube.settled()
+    assert 'persistentvolumeclaim "data" not found' in why(kube, "p")
+    kube.client.create(claim)
+    kube.settled()
+    assert "pod has unbound immediate PersistentVolumeClaims" in why(kube, "p")
+    there = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["kube-node-2"]}
+    volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v"}}
+    volume["spec"] = {
+        "storageClassName": "local",
+        "capacity": {"storage": "2Gi"},
+        "accessModes": ["ReadWriteOnce"],
+        "local": {"path": "/x"},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [there]}]}},
+    }
+    kube.client.create(volume)
+    kube.settled()
+    assert placed(kube, "p") == "kube-node-2"
+
+
+def test_the_first_consumer_binds_a_claim_that_waits_for_it(kube):
+    kube.client.create(
+        {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "StorageClass",
+            "metadata": {"name": "late"},
+            "provisioner": "kubernetes.io/no-provisioner",
+            "volumeBindingMode": "WaitForFirstConsumer",
+        }
+    )
+    spec = {"storageClassName": "late", "accessModes": ["ReadWriteOnce"]}
+    kube.client.create(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": "data", "namespace": "default"},
+            "spec": {**spec, "resources": {"requests": {"storage": "1Gi"}}},
+        }
+    )
+    kube.client.create(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": "v"},
+            "spec": {**spec, "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/x"}},
+        }
+    )
+    kube.settled()
+    claims = "v1/persistentvolumeclaims"
+    assert kube.client.get(claims, "data", "default")["status"]["phase"] == "Pending"
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
+    kube.client.create(w.pod(volumes=volumes))
+    kube.settled()
+    assert kube.client.get(claims, "data", "default")["status"]["phase"] == "Bound"
+    assert kube.client.get(w.PODS, "p", "default")["status"]["phase"] == "Running"
+
+
+def test_the_more_important_pod_takes_the_room_of_the_least(kube):
+    size = {"cpu": "1", "memory": "1Gi", "pods": "10"}
+    kube.client.create(w.node("tiny", status={"allocatable": size, "capacity": size}))
+    only = {"kubernetes.io/hostname": "tiny"}
+    for name, priority in (("low", 1), ("middle", 5)):
+        kube.client.create(
+            w.pod(name, containers=asking("500m"), nodeSelector=only, priority=priority)
+        )
+        kube.settled()
+    kube.client.create(w.pod("high", containers=asking("500m"), nodeSelector=only, priority=9))
+    kube.settled()
+    assert placed(kube, "high") == "tiny"
+    left = {each["metadata"]["name"] for each in kube.client.list(w.PODS)}
+    assert left == {"middle", "high"}
+    told = [e["message"] for e in kube.client.list(w.EVENTS) if e["reason"] == "Preempted"]
+    assert len(told) == 1
+
+
+def test_tainted_nodes_are_left_at_the_time_a_pod_tolerates(kube):
+    kube.client.create(w.node("old"))
+    for name, seconds in (("soon", 5), ("late", 100)):
+        toleration = {"key": "gone", "operator": "Exists", "tolerationSeconds": seconds}
+        kube.client.create(
+            w.pod(name, nodeName="old", tolerations=[{**toleration, "effect": "NoExecute"}])
+        )
+    kube.client.create(w.pod("never", nodeName="old"))
+    kube.settled()
+    taint = {"key": "gone", "effect": "NoExecute"}
+    kube.client.patch(w.NODES, "old", patch={"spec": {"taints": [taint]}})
+    kube.settled()
+    assert {e["metadata"]["name"] for e in kube.client.list(w.PODS)} == {"soon", "late"}
+    kube.advance(6)
+    assert {e["metadata"]["name"] for e in kube.client.list(w.PODS)} == {"late"}
+    kube.client.patch(w.NODES, "old", patch={"spec": {"taints": None}})
+    kube.settled()
+    kube.advance(200)
+    assert {e["metadata"]["name"] for e in kube.client.list(w.PODS)} == {"late"}
+
+
+def test_a_daemon_set_has_a_pod_on_each_node_that_fits(kube):
+    kube.client.create(w.workload("DaemonSet"))
+    kube.settled()
+    kube.client.create(w.node("third"))
+    kube.settled()
+    on = sorted(each["spec"]["nodeName"] for each in kube.client.list(w.PODS))
+    assert on == ["kube-node-1", "kube-node-2", "third"]
+    kube.client.delete(w.NODES, "third")
+    kube.settled()
+    kube.advance(41)
+    status = kube.client.get(w.DAEMON_SETS, "web", "default")["status"]
+    assert (status["desiredNumberScheduled"], status["numberReady"]) == (2, 2)
+    assert len(kube.client.list(w.PODS)) == 2
+
+
+def test_a_node_that_falls_silent_is_given_up(kube):
+    kube.client.create(w.node("old"))
+    kube.client.create(w.pod(nodeName="old"))
+    kube.settled()
+    kube.client.patch(w.NODES, "old", patch={"metadata": {"annotations": None}})
+    kube.settled()
+    kube.advance(61)
+    node = kube.client.get(w.NODES, "old")
+    assert w.condition(node, "Ready") == ("Unknown", "NodeStatusUnknown")
+    keys = {(taint["key"], taint["effect"]) for taint in node["spec"]["taints"]}
+    assert ("node.kubernetes.io/unreachable", "NoExecute") in keys
+    pod = kube.client.get(w.PODS, "p", "default")
+    assert w.condition(pod, "Ready")[0] == "False"
+
+
+def test_requests_are_those_of_the_containers_or_of_what_starts_them():
+    def container(cpu, **more):
+        return {"resources": {"requests": {"cpu": cpu}}, **more}
+
+    spec = {
+        "containers": [container("100m"), container("200m")],
+        "initContainers": [container("50m", restartPolicy="Always"), container("1")],
+        "overhead": {"cpu": "10m"},
+    }
+    assert nodes.requests(spec) == {"cpu": 1060}
+
+
+@pytest.mark.parametrize(
+    ("toleration", "tolerated"),
+    [
+        ({"operator": "Exists"}, True),
+        ({"key": "a", "operator": "Exists"}, True),
+        ({"key": "a", "value": "x"}, True),
+        ({"key": "a", "value": "y"}, False),
+        ({"key": "a", "operator": "Exists", "effect": "NoExecute"}, False),
+        ({"key": "b", "operator": "Exists"}, False),
+    ],
+)
+def test_tolerations_fit_taints(toleration, tolerated):
+    taint = {"key": "a", "value": "x", "effect": "NoSchedule"}
+    assert matching.is_tolerated(toleration, taint) is tolerated
