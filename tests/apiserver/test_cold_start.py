@@ -31,6 +31,10 @@ OUTSIDE = (
 )  # fmt: skip
 LATER = (
     "inkube.apiserver.auth.rbac",
+    "inkube.apiserver.root.workloads",
+    "inkube.apiserver.streaming",
+    "inkube.apiserver.subresources",
+    "inkube.controllers.workloads",
     "inkube.apiserver.webhooks.conversion",
     "inkube.apiserver.discovery.groups",
     "inkube.apiserver.discovery.openapi",
