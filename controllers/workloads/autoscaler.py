@@ -16,17 +16,11 @@ from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.scheduling.nodes import amount
 from inkube.schemas import selectors
 from inkube.schemas.meta import format_time, split_api_version
-from inkube.schemas.status import StatusError
+from inkube.schemas.status import StatusError, bad_request
 
 NAME = "horizontal-pod-autoscaler-controller"
 _COMPONENT = "horizontal-pod-autoscaler"
 AUTOSCALERS = "autoscaling/v2/horizontalpodautoscalers"
-_KINDS = {
-    ("apps", "Deployment"): "deployments",
-    ("apps", "ReplicaSet"): "replicasets",
-    ("apps", "StatefulSet"): "statefulsets",
-    ("", "ReplicationController"): "replicationcontrollers",
-}
 _TOLERANCE = 0.1
 _WINDOW = 300.0
 _START_DELAY = 30.0
@@ -154,11 +148,13 @@ class Autoscaler:
     async def _target(self, owner: Object) -> tuple[Object, int]:
         """The target and its replicas. Raises StatusError."""
         reference = owner["spec"]["scaleTargetRef"]
-        version = reference.get("apiVersion", "v1")
-        group, _ = split_api_version(version)
-        plural = _KINDS.get((group, reference["kind"]), f"{reference['kind'].lower()}s")
+        version, name = reference.get("apiVersion", "v1"), reference["kind"]
+        kind = self._cluster.outside.find_kind(version, name)
+        if kind is None:
+            group, _ = split_api_version(version)
+            raise bad_request(f'no matches for kind "{name}" in group "{group}"')
         namespace = owner["metadata"]["namespace"]
-        found = await self._client.get(f"{version}/{plural}", reference["name"], namespace)
+        found = await self._client.get(kind.resource, reference["name"], namespace)
         return found, (found.get("spec") or {}).get("replicas", 1)
 
     async def _rescale(self, owner: Object, target: Object, desired: int, reason: str) -> None:

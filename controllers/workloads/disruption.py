@@ -47,6 +47,7 @@ class Disruption:
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock
         self._client = cluster.client()
+        self._find_kind = cluster.outside.find_kind
         self._events = cluster.recorder(_COMPONENT)
         self._budgets = cluster.informer(BUDGETS)
         self._pods = cluster.informer(PODS)
@@ -172,19 +173,20 @@ class Disruption:
             if reference["kind"] == "ReplicaSet" and above is not None:
                 return await self._replicas(owner, above)
             return owner["metadata"]["uid"], owner["spec"].get("replicas", 1)
-        name = f"{reference['kind'].lower()}s"
+        kind = self._find_kind(reference["apiVersion"], reference["kind"])
+        if kind is None:
+            name = gotext.quote(pod["metadata"]["name"])
+            raise _Uncountable(f"found no controller ref for pod {name}")
         try:
-            found = await self._client.get(
-                f"{reference['apiVersion']}/{name}", reference["name"], namespace
-            )
-        except (StatusError, ValueError) as error:
-            raise _Uncountable(
-                f"found no controller ref for pod {gotext.quote(pod['metadata']['name'])}"
-            ) from error
+            found = await self._client.get(kind.resource, reference["name"], namespace)
+        except StatusError as error:
+            if error.code == 404:
+                return reference["uid"], 0
+            raise
         replicas = (found.get("spec") or {}).get("replicas")
         if not isinstance(replicas, int):
-            kind = reference["kind"]
-            raise _Uncountable(f"{name}.{group} does not implement the scale subresource of {kind}")
+            plural = kind.resource.resource
+            raise _Uncountable(f"{plural}.{group} does not implement the scale subresource")
         return found["metadata"]["uid"], replicas
 
     async def _disrupted(self, budget: Object, found: list[Object]) -> tuple[dict[str, str], float]:

@@ -30,6 +30,7 @@ OUTSIDE = (
     "sqlalchemy", "yaml", "zoneinfo",
 )  # fmt: skip
 LATER = (
+    "inkube.controllers.workloads",
     "inkube.apiserver.auth.rbac",
     "inkube.apiserver.root.workloads",
     "inkube.apiserver.streaming",

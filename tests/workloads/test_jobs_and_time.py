@@ -1,13 +1,16 @@
 """Jobs, CronJobs, lifetimes: hours pass in a test at once, in the same order every time."""
 
+import re
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
 import workloads as w
 
+from inkube.apiserver.configuration import Options
+from inkube.apiserver.testing.kube import Plan, running
 from inkube.controllers.clock import FakeClock
-from inkube.controllers.workloads import cron
+from inkube.controllers.workloads import Workloads, cron
 from inkube.controllers.workloads.jobs import indexes
 
 pytestmark = pytest.mark.kube_workloads()
@@ -157,3 +160,34 @@ def test_what_is_no_schedule_is_refused(text):
 def test_indexes_are_written_and_read(numbers, text):
     assert indexes.text_of(numbers) == text
     assert indexes.parse(text, 100) == set(numbers)
+
+
+def told(kube_thread):
+    """What happened in an hour of a clock that stands still otherwise, in its order.
+
+    The random ends of names are left out.
+    """
+    options = Options(offline=True, workloads=Workloads(seed=7), clock=FakeClock())
+    with running(kube_thread, Plan(options)) as kube:
+        for name in ("a", "b", "c"):
+            kube.client.create(w.cron_job(name, "*/20 * * * *"))
+        kube.client.create(w.workload("Deployment", replicas=4))
+        kube.client.create(w.job(ttlSecondsAfterFinished=30, completions=3, parallelism=3))
+        kube.settled()
+        begun = len(kube.log.history())
+        kube.advance(3600)
+        found = [(change.type, change.object) for change in kube.log.history()[begun:]]
+    return [(kind, obj["kind"], stem(obj)) for kind, obj in found]
+
+
+def stem(obj):
+    meta = obj["metadata"]
+    if obj["kind"] == "Event":
+        return obj["reason"]
+    return meta.get("generateName") or re.sub(r"-[0-9]+$", "", meta["name"])
+
+
+def test_an_hour_passes_in_the_same_order_every_time(kube_thread):
+    first, second = told(kube_thread), told(kube_thread)
+    assert first == second
+    assert len(first) > 20

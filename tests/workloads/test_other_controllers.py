@@ -1,0 +1,156 @@
+"""Services, claims, budgets, autoscalers and what a namespace is given."""
+
+import pytest
+import workloads as w
+
+pytestmark = pytest.mark.kube_workloads()
+SLICES, BUDGETS = "discovery.k8s.io/v1/endpointslices", "policy/v1/poddisruptionbudgets"
+CLAIMS, VOLUMES = "v1/persistentvolumeclaims", "v1/persistentvolumes"
+SCALERS = "autoscaling/v2/horizontalpodautoscalers"
+
+
+def service(**spec):
+    meta = {"name": "web", "namespace": "default"}
+    spec = {"selector": {"app": "web"}, "ports": [{"port": 80}], **spec}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": spec}
+
+
+def endpoints(kube):
+    found = [each.get("endpoints") or [] for each in kube.client.list(SLICES)]
+    return sorted(map(len, found))
+
+
+def test_many_pods_of_a_service_take_several_slices(kube):
+    kube.client.create(service())
+    kube.client.create(w.workload("ReplicaSet", replicas=120))
+    kube.settled()
+    assert endpoints(kube) == [20, 100]
+    kube.client.patch("apps/v1/replicasets", "web", "default", patch={"spec": {"replicas": 5}})
+    kube.settled()
+    assert endpoints(kube) == [5]
+    found = kube.client.get("v1/endpoints", "web")
+    assert len(found["subsets"][0]["addresses"]) == 5
+
+
+def test_a_budget_counts_the_replicas_of_the_pods_controller(kube):
+    kube.client.create(w.workload("Deployment", replicas=4))
+    meta = {"name": "b", "namespace": "default"}
+    spec = {"maxUnavailable": "25%", "selector": {"matchLabels": {"app": "web"}}}
+    head = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget"}
+    kube.client.create({**head, "metadata": meta, "spec": spec})
+    kube.settled()
+    status = kube.client.get(BUDGETS, "b")["status"]
+    assert (status["expectedPods"], status["desiredHealthy"]) == (4, 3)
+    assert status["disruptionsAllowed"] == 1
+    kube.client.patch(w.DEPLOYMENTS, "web", "default", patch={"spec": {"replicas": 8}})
+    kube.settled()
+    assert kube.client.get(BUDGETS, "b")["status"]["disruptionsAllowed"] == 2
+
+
+def claim(name="data", **spec):
+    meta = {"name": name, "namespace": "default"}
+    resources = {"requests": {"storage": "1Gi"}}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": resources, **spec}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": spec}
+
+
+def volume(name, size="1Gi", **spec):
+    capacity = {"storage": size}
+    spec = {"accessModes": ["ReadWriteOnce"], "capacity": capacity, **spec}
+    spec.setdefault("hostPath", {"path": "/x"})
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+
+
+def test_a_claim_takes_the_smallest_volume_that_is_large_enough(kube):
+    for name, size in (("huge", "9Gi"), ("tiny", "1Mi"), ("right", "2Gi")):
+        kube.client.create(volume(name, size, storageClassName="s"))
+    kube.client.create(claim(storageClassName="s"))
+    kube.settled()
+    found = kube.client.get(CLAIMS, "data")
+    assert (found["spec"]["volumeName"], found["status"]["phase"]) == ("right", "Bound")
+    kube.client.delete(CLAIMS, "data", "default")
+    kube.settled()
+    assert kube.client.get(VOLUMES, "right")["status"]["phase"] == "Released"
+
+
+def test_a_class_that_becomes_the_default_is_given_to_claims_that_wait(kube):
+    kube.client.create(volume("v", storageClassName="s"))
+    kube.client.create(claim())
+    kube.settled()
+    default = {"storageclass.kubernetes.io/is-default-class": "true"}
+    head = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass"}
+    meta = {"name": "s", "annotations": default}
+    kube.client.create({**head, "metadata": meta, "provisioner": "kubernetes.io/no-provisioner"})
+    kube.settled()
+    found = kube.client.get(CLAIMS, "data")
+    assert (found["spec"]["storageClassName"], found["status"]["phase"]) == ("s", "Bound")
+
+
+def scaler(**spec):
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    meta = {"name": "web", "namespace": "default"}
+    spec = {"scaleTargetRef": target, "minReplicas": 2, "maxReplicas": 5, **spec}
+    head = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler"}
+    return {**head, "metadata": meta, "spec": spec}
+
+
+def test_an_autoscaler_keeps_its_target_within_bounds(kube):
+    kube.client.create(w.workload("Deployment", replicas=1))
+    kube.client.create(scaler())
+    kube.settled()
+    assert kube.client.get(w.DEPLOYMENTS, "web")["spec"]["replicas"] == 2
+    kube.client.patch(w.DEPLOYMENTS, "web", "default", patch={"spec": {"replicas": 9}})
+    kube.settled()
+    kube.advance(16)
+    assert kube.client.get(w.DEPLOYMENTS, "web")["spec"]["replicas"] == 5
+
+
+def test_an_autoscaler_says_which_target_it_does_not_find(kube):
+    kube.client.create(scaler())
+    kube.settled()
+    found = kube.client.get(SCALERS, "web")
+    assert w.condition(found, "AbleToScale") == ("False", "FailedGetScale")
+
+
+def test_every_namespace_has_an_account_and_the_authority(kube):
+    kube.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "new"}})
+    kube.settled()
+    kube.client.delete("v1/serviceaccounts", "default", "new")
+    kube.settled()
+    assert kube.client.get("v1/serviceaccounts", "default", "new")
+    authority = kube.client.get("v1/configmaps", "kube-root-ca.crt", "new")["data"]["ca.crt"]
+    assert authority.startswith("-----BEGIN CERTIFICATE-----")
+
+
+def test_a_namespace_full_of_work_goes_with_all_of_it(kube):
+    kube.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "new"}})
+    for kind in ("Deployment", "StatefulSet", "DaemonSet"):
+        body = w.workload(kind, **({"replicas": 2} if kind != "DaemonSet" else {}))
+        body["metadata"]["namespace"] = "new"
+        kube.client.create(body)
+    kube.settled()
+    kube.client.delete("v1/namespaces", "new")
+    kube.settled()
+    assert "new" not in [each["metadata"]["name"] for each in kube.client.list("v1/namespaces")]
+    assert kube.client.list(w.PODS) == []
+
+
+@pytest.mark.kube_workloads(controllers={"replicaset", "kube-scheduler", "kubelet"})
+def test_only_the_named_controllers_run(kube):
+    kube.client.create(w.workload("Deployment", replicas=1))
+    kube.client.create(w.workload("ReplicaSet", name="own", replicas=1))
+    kube.settled()
+    assert len(kube.client.list(w.REPLICA_SETS)) == 1
+    assert len(kube.client.list(w.PODS)) == 1
+
+
+def test_a_controller_that_does_not_exist_is_refused():
+    from inkube import Workloads
+
+    with pytest.raises(ValueError, match="no such controllers: deploymint; there are"):
+        Workloads(controllers={"deploymint"})
