@@ -11,7 +11,6 @@ from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import status
-from inkube.schemas.builtin.behaviours import certificates
 
 Object = dict[str, Any]
 _GROUP, _PLURAL = "certificates.k8s.io", "certificatesigningrequests"
@@ -83,6 +82,8 @@ class CertificateSubjectRestriction(Plugin):
         spec = (attributes.object or {}).get("spec") or {}
         if attributes.call.subresource or spec.get("signerName") != _CLIENT:
             return
+        from inkube.schemas.builtin.behaviours import certificates
+
         block = certificates.first_block(spec.get("request"))
         if block is None:
             return

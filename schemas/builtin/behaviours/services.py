@@ -276,9 +276,11 @@ def _policies(spec: Object) -> list[FieldError]:
         choices = ("Cluster", "Local")
         errors.append(fielderrors.not_supported("spec.internalTrafficPolicy", inner, choices))
     only = "may only be used when `type` is 'LoadBalancer'"
-    for member in ("allocateLoadBalancerNodePorts", "loadBalancerClass"):
-        if spec.get(member) is not None and kind != "LoadBalancer":
-            errors.append(fielderrors.forbidden(f"spec.{member}", only))
+    errors += [
+        fielderrors.forbidden(f"spec.{member}", only)
+        for member in ("allocateLoadBalancerNodePorts", "loadBalancerClass")
+        if spec.get(member) is not None and kind != "LoadBalancer"
+    ]
     if spec.get("loadBalancerClass") and kind == "LoadBalancer":
         name = spec["loadBalancerClass"]
         errors += checks.named(name, "spec.loadBalancerClass", names.label_key)
@@ -394,7 +396,7 @@ class EndpointSlices(Behaviour):
 
     def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
         """What did not change is not looked at again."""
-        changed = {
+        changed: Object = {
             member: [] if same(obj.get(member), old.get(member)) else obj.get(member)
             for member in ("endpoints", "ports")
         }
