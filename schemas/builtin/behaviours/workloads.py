@@ -46,6 +46,9 @@ class _Workload(Behaviour):
         errors += podvalidation.selector_and_template(
             spec.get("selector"), template, "spec", self.word
         )
+        if checks.label_selector(spec.get("selector"), ""):
+            why = "invalid label selector"
+            return [*errors, fielderrors.invalid("spec.selector", spec["selector"], why)]
         claims = [
             {"name": claim.get("metadata", {}).get("name", ""), "persistentVolumeClaim": {}}
             for claim in spec.get("volumeClaimTemplates") or []
