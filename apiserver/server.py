@@ -201,7 +201,7 @@ class APIServer:
     def _log(self) -> Log:
         if self.options.data is None:
             return MemoryLog()
-        from inkube.storage.sqlite import SqliteOptions, sqlite_log
+        from inkube.storage.sql.sqlite import SqliteOptions, sqlite_log
 
         options = SqliteOptions(synchronous="FULL" if self.options.durable else "NORMAL")
         return sqlite_log(self.options.data, options)

@@ -13,10 +13,8 @@ import logging
 import time
 import warnings
 from abc import ABC, abstractmethod
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import partial
-from operator import attrgetter
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -25,9 +23,10 @@ from inkube.storage.cache import Cache, CacheOptions
 from inkube.storage.compaction import CompactionOptions, Compactor
 from inkube.storage.entry import Change, Changes, ChangeType, Codec, Coder, Entries, Entry, Value
 from inkube.storage.errors import Closed, Compacted, FutureRevision
+from inkube.storage.freshness import Freshness
 from inkube.storage.log import Log, MemoryLog, Range, Record
 from inkube.storage.subscription import Deliver, Subscription
-from inkube.storage.writer import Writer, WriterOptions
+from inkube.storage.writer import Progress, Writer, WriterOptions
 
 __all__ = [
     "BaseStore",
@@ -49,18 +48,21 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
+# Seconds between two attempts to follow a log that fails, at most.
+LONGEST_DELAY = 5.0
+
 # Rows of the log read at once for a subscriber who comes from before history.
 BACKLOG_PAGE = 500
 
 
 class StoreOptions(NamedTuple):
     """Everything that can be set; `poll` is after how many seconds at most the writes of other
-    processes on the same file are seen, `decoded` see `Coder`."""
+    processes are looked for (None: as the log advises), `decoded` see `Coder`."""
 
     cache: CacheOptions = CacheOptions()
     writer: WriterOptions = WriterOptions()
     compaction: CompactionOptions = CompactionOptions()
-    poll: float = 0.1
+    poll: float | None = None
     decoded: int = 4 * 2**20
 
 
@@ -80,6 +82,7 @@ class BaseStore(ABC):
         self._cache = cache
         self._coder = coder
         self._writer = writer
+        self._freshness = Freshness(log, cache, writer)
 
     @property
     def revision(self) -> int:
@@ -107,37 +110,33 @@ class BaseStore(ABC):
         """The revision of the newest change under a prefix, deletions in history included."""
         return self._cache.newest(prefix)
 
-    async def get_at(self, key: str, revision: int) -> Entry | None:
-        """The state of a key at a revision. Raises Compacted, FutureRevision."""
-        found = await self.list_at(key, revision)
-        return found[0] if found else None
+    async def current(self) -> None:
+        """Return once everything acknowledged before this call, by any process, is read here.
 
-    async def list_at(self, prefix: str, revision: int) -> Entries:
-        """What lived under a prefix at a revision, in order of keys.
-
-        Raises Compacted, FutureRevision.
+        Costs nothing where only this process writes. Raises LogError.
         """
-        await self._check_revision(revision)
-        found = self._cache.at(prefix, revision)
-        if found is None:
-            found = self._entries(await self._log.at(Range(prefix=prefix), revision))
-        return found
+        await self._freshness.current()
 
-    async def page(self, prefix: str, limit: int, after_key: str = "", revision: int = 0) -> Page:
-        """At most `limit` entries whose keys follow `after_key`, at a revision (0: the newest).
+    async def page(
+        self, prefix: str, *, limit: int = 0, after: str = "", revision: int = 0
+    ) -> Page:
+        """The first `limit` entries (0: all) whose keys follow `after`, at a revision (0: now).
 
-        Pages read at one revision are parts of one list. Raises Compacted, FutureRevision.
+        Pages read at one revision are parts of one list. What a page costs does not depend on how
+        many entries there are. Raises Compacted, FutureRevision.
         """
         revision = revision or self.revision
         await self._check_revision(revision)
-        found = self._cache.at(prefix, revision)
+        keys = Range(prefix, after, limit)
+        found = self._cache.page(keys, revision)
         if found is not None:
-            start = bisect_right(found, after_key, key=attrgetter("key"))
-            entries = found[start : start + limit]
-            return Page(entries, len(found) - start - len(entries), revision)
-        keys = Range(prefix=prefix, after=after_key, limit=limit)
+            return Page(*found, revision)
         entries = self._entries(await self._log.at(keys, revision))
-        total = await self._log.count_at(keys, revision)
+        if not limit:
+            return Page(entries, 0, revision)
+        now = self.revision
+        total = self._cache.count(prefix, after)  # and nothing is awaited between these two
+        total -= await self._log.grown(keys, revision, now)
         return Page(entries, total - len(entries), revision)
 
     @abstractmethod
@@ -162,7 +161,7 @@ class BaseStore(ABC):
         if revision < self.compacted:
             raise Compacted(revision, self.compacted)
         if revision > self.revision:
-            await self._writer.catch_up()
+            await self.current()
         if revision > self.revision:
             raise FutureRevision(revision, self.revision)
 
@@ -263,6 +262,21 @@ class Store(BaseStore):
                 raise
         return subscription
 
+    @property
+    def shared(self) -> bool:
+        """Whether other processes may write, too."""
+        return self._log.shared
+
+    @property
+    def failure(self) -> str:
+        """Why nothing can be written at the moment, as far as is known; empty while it can."""
+        return self._log.failure
+
+    @property
+    def progress(self) -> Progress | None:
+        """While the store is being opened: how far that is."""
+        return self._writer.progress
+
     async def reached(self, revision: int) -> None:
         """Return once the store has come to `revision`. Raises Closed."""
         await self._cache.reached(revision)
@@ -279,12 +293,22 @@ class Store(BaseStore):
 
     async def _follow(self) -> None:
         """Publish what other processes write, until cancelled."""
+        within = self._log.poll if self._options.poll is None else self._options.poll
+        delay, told = within, False
         while True:
-            await asyncio.sleep(self._options.poll)
             try:
-                await self._writer.catch_up()
+                heard = await self._log.news(self.revision, within)
+                await self._writer.catch_up(heard)
             except Exception:
-                logger.exception("the log cannot be read and is tried again")
+                if not told:
+                    logger.exception("the log cannot be read and is tried again")
+                told = True
+                await asyncio.sleep(delay)
+                delay = min(2 * delay, LONGEST_DELAY)
+            else:
+                if told:
+                    logger.warning("the log can be read again")
+                delay, told = within, False
 
     async def _backlog(self, prefix: str, until: int, after: int) -> tuple[Changes, bool]:
         """Some changes in (after, until], and whether these are all; the queue has what follows."""
@@ -316,6 +340,6 @@ class DryRunStore(BaseStore):
         return await self._rehearse(writes.Delete(key, expected, value))
 
     async def _rehearse(self, write: writes.Write) -> Entry:
-        await self._writer.catch_up()
+        await self.current()
         current = self._cache.get(write.key)
         return write.change(current, current.revision if current else 0, self._coder).entry

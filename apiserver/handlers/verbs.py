@@ -67,8 +67,7 @@ class Handlers:
 
     async def get(self, exchange: Exchange) -> web.StreamResponse:
         """One object; its stored bytes where they fit the form asked for."""
-        if exchange.request.rel_url.raw_query_string:
-            listing.check_read(exchange.query, self._registry)
+        await listing.settle_read(exchange.query, self._registry.store)
         entry = self._registry.get(exchange.call)
         await self._registry.ready(exchange.call, entry)
         return self._renderer.entry(exchange.call, entry, exchange.form)

@@ -14,7 +14,7 @@ from inkube.storage import errors
 from inkube.storage.cache import CacheOptions
 from inkube.storage.entry import Entry
 from inkube.storage.index import RUN, Index
-from inkube.storage.log import FIRST_REVISION, MemoryLog, Record, matches
+from inkube.storage.log import FIRST_REVISION, MemoryLog, Range, Record, bounds, matches
 from inkube.storage.store import Store, StoreOptions
 from inkube.storage.writer import WriterOptions
 
@@ -201,11 +201,22 @@ KEYS = st.text(alphabet="/a-.0é", min_size=1, max_size=6)
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(st.tuples(st.booleans(), KEYS)), st.lists(KEYS, min_size=1), KEYS)
+@given(
+    st.lists(KEYS, unique=True),
+    st.lists(st.tuples(st.booleans(), KEYS)),
+    st.lists(KEYS, min_size=1),
+    KEYS,
+    st.integers(0, 4),
+)
 def test_an_index_is_a_sorted_dictionary(
-    steps: list[tuple[bool, str]], prefixes: list[str], after: str
+    first: list[str],
+    steps: list[tuple[bool, str]],
+    prefixes: list[str],
+    after: str,
+    limit: int,
 ):
-    index, model = Index(), dict[str, Entry]()
+    model = {key: entry(key) for key in sorted(first)}
+    index = Index(list(model.values()))
     for adds, key in steps:
         if adds:
             model[key] = entry(key)
@@ -214,10 +225,15 @@ def test_an_index_is_a_sorted_dictionary(
             del model[key]
             index.remove(key)
     for prefix in prefixes:
+        keys = Range(prefix, after, limit)
         expected = [model[key] for key in sorted(model) if matches(prefix, key)]
-        assert index.list(prefix) == expected
-        assert index.count(prefix) == len(expected)
-        assert index.list(prefix, after) == [e for e in expected if e.key > after]
+        assert index.list(*bounds(prefix)) == expected
+        assert index.count(*bounds(prefix)) == len(expected)
+        later = [e for e in expected if e.key > after]
+        assert index.list(*keys.interval, limit) == (later[:limit] if limit else later)
+        assert index.count(*keys.interval) == len(later)
+    assert [index.get(key) for key in first] == [model.get(key) for key in first]
+    assert len(index) == len(model)
 
 
 def test_an_index_of_many_runs_stays_sorted():
@@ -230,10 +246,10 @@ def test_an_index_of_many_runs_stays_sorted():
     for key in keys[1::3]:
         index.put(entry(key, 2))
     left = sorted(set(keys) - set(keys[::3]))
-    assert [found.key for found in index.list("/")] == left
-    assert index.count("/r/") == len(index) == len(left)
+    assert [found.key for found in index.list(*bounds("/"))] == left
+    assert index.count(*bounds("/r/")) == len(index) == len(left)
     for key in left:
         index.remove(key)
-    assert index.list("/") == []
+    assert index.list(*bounds("/")) == []
     index.put(entry("/z"))
-    assert index.count("/") == 1
+    assert index.count(*bounds("/")) == 1
