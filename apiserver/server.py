@@ -115,7 +115,7 @@ class APIServer:
         self.security = security.build(self.options, self.store, self.identity)
         self._modules = ModuleAdmission(lambda: self.environment)
         chain = Chain(self._plugins())
-        self.registry = Registry(self.store, chain, self.identity, codec)
+        self.registry = Registry(self.store, chain, self.identity)
         self.client = InProcessClient(self.registry, self.resources)
         bootstrap.install_builtin(self.resources, self.identity)
         self.manager = Manager(self.client, self.clock)

@@ -22,7 +22,7 @@ from inkube.storage import writes
 from inkube.storage.cache import Cache, CacheOptions
 from inkube.storage.compaction import CompactionOptions, Compactor
 from inkube.storage.entry import Change, Changes, ChangeType, Codec, Coder, Entries, Entry, Value
-from inkube.storage.errors import Closed, Compacted, FutureRevision
+from inkube.storage.errors import Closed, Compacted, FutureRevision, StorageError
 from inkube.storage.freshness import Freshness
 from inkube.storage.log import Log, MemoryLog, Range, Record
 from inkube.storage.subscription import Deliver, Subscription
@@ -101,6 +101,11 @@ class BaseStore(ABC):
     def list(self, prefix: str) -> Entries:
         """What lives under a prefix now, in order of keys; the list is the caller's."""
         return self._cache.list(prefix)
+
+    def shown(self, entry: Entry, value: Value) -> Entry:
+        """An entry that is not stored: as `entry`, of another value."""
+        data = self._coder.encode(value, entry.revision)
+        return self._coder.entry(entry.key, entry.revision, entry.created, data)
 
     def count(self, prefix: str) -> int:
         """How many live under a prefix now."""
@@ -299,9 +304,9 @@ class Store(BaseStore):
             try:
                 heard = await self._log.news(self.revision, within)
                 await self._writer.catch_up(heard)
-            except Exception:
+            except StorageError as error:
                 if not told:
-                    logger.exception("the log cannot be read and is tried again")
+                    logger.warning("the log cannot be read and is tried again: %s", error)
                 told = True
                 await asyncio.sleep(delay)
                 delay = min(2 * delay, LONGEST_DELAY)

@@ -9,8 +9,9 @@ of a turn of the event loop is committed where it stands, without a task switch.
 
 import asyncio
 import contextlib
+import gc
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from inkube.storage import writes
@@ -241,7 +242,8 @@ class Writer:
         """Read the whole log, from the first revision to the newest, into the cache."""
         while True:
             try:
-                entries, horizon = await self._read()
+                with _without_collector():
+                    entries, horizon = await self._read()
             except _Behind:
                 continue  # compacted by another process under our hands
             self._cache.load(entries, horizon)
@@ -272,3 +274,17 @@ class Writer:
         self.progress = None
         entries = [living[key] for key in sorted(living)]
         return entries, Horizon(found.compacted, max(revision, found.compacted))
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """Reading makes millions of objects and no cycle; looking for cycles among them, again and
+    again, takes two fifths of a start."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()

@@ -20,7 +20,7 @@ from inkube.schemas import fielderrors, status
 from inkube.schemas.golang import gojson, strconv
 from inkube.schemas.ownership import managedfields
 from inkube.storage import errors as storage_errors
-from inkube.storage.entry import Codec, Entry
+from inkube.storage.entry import Entry
 from inkube.storage.store import Store
 from inkube.storage.turns import Turns
 
@@ -61,11 +61,10 @@ class Change(NamedTuple):
 class Registry:
     """One for all kinds; the Call says which."""
 
-    def __init__(self, store: Store, chain: Chain, identity: Identity, codec: Codec) -> None:
+    def __init__(self, store: Store, chain: Chain, identity: Identity) -> None:
         self.store = store
         self.chain = chain
         self.identity = identity
-        self._codec = codec
         self._dry = store.dry_run()
         self._turns = Turns()
 
@@ -251,8 +250,7 @@ class Registry:
             final = await self._stored(call, obj)
             await store.delete(entry.key, entry.revision, final)
             # the reference answers the final state under the version it was deleted at
-            data = self._codec.encode(final, entry.revision)
-            shown = Entry(entry.key, entry.revision, entry.created, data, self._codec.decode)
+            shown = self.store.shown(entry, final)
             return Outcome(shown, deleted=True)
         stored = await self._stored(call, obj)
         if same_state(stored, entry.value):

@@ -83,8 +83,8 @@ class Database(Protocol):
         """The error of the tree that a driver's error is."""
         ...
 
-    def survives(self, error: Exception) -> bool:
-        """Whether a connection can be used after this error of its own."""
+    def survives(self, error: BaseException) -> bool:
+        """Whether a connection can still be used when this was raised while it was."""
         ...
 
     def glance(self) -> int | None:

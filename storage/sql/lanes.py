@@ -45,10 +45,12 @@ class Lane:
             connection = await self._connect()
             try:
                 yield connection
-            except self._database.errors as error:
+            except BaseException as error:
                 if not self._database.survives(error):
                     await self._drop()
-                raise self._failed(error) from error
+                if isinstance(error, self._database.errors):
+                    raise self._failed(error) from error
+                raise
             self.failure = ""
 
     async def work(self, job: Callable[[Connection], Awaitable[T]]) -> T:

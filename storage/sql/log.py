@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-from inkube.storage.errors import Compacted, NewerSchema, Unavailable
+from inkube.storage.errors import Compacted, NewerSchema
 from inkube.storage.log import FIRST_REVISION, Horizon, Missed, Range, Record, Transaction, bounds
 from inkube.storage.sql import tables
 from inkube.storage.sql.database import Connection, Database
@@ -106,8 +106,7 @@ class SqlLog:
 
     async def missed(self, revision: int, limit: int) -> Missed:
         """See Log."""
-        parameters = {"after": revision, "limit": limit}
-        return _missed(await self._front.work(_asking(tables.MISSED, parameters)))
+        return await self._front.work(partial(_missed, revision=revision, limit=limit))
 
     async def changes(
         self, prefix: str, after: int, limit: int
@@ -164,12 +163,13 @@ class SqlLog:
         try:
             yield
             await connection.commit()
-        except BaseException:
-            try:
-                await connection.roll_back()
-            except self._database.errors:
-                # The database may have rolled back by itself; a new connection is clean.
-                await self._front.drop()
+        except BaseException as error:
+            if self._database.survives(error):
+                try:
+                    await connection.roll_back()
+                except self._database.errors:
+                    # The database may have rolled back by itself; a new connection is clean.
+                    await self._front.drop()
             raise
 
     async def _compact(self, connection: Connection, *, after: int, until: int) -> bool:
@@ -214,8 +214,7 @@ class _SqlTransaction:
 
     async def missed(self, revision: int, limit: int) -> Missed:
         """See Transaction."""
-        parameters = {"after": revision, "limit": limit}
-        return _missed(await self._connection.fetch(tables.MISSED, parameters))
+        return await _missed(self._connection, revision=revision, limit=limit)
 
     async def append(self, records: Sequence[Record]) -> None:
         """See Transaction."""
@@ -231,12 +230,14 @@ def _asking(query: Statement, parameters: Mapping[str, Any] | None = None) -> An
     return ask
 
 
-def _missed(rows: Sequence[Row]) -> Missed:
-    if not rows:
-        raise Unavailable("the database has lost the mark of its compaction")
-    return Missed([_record(row[1:]) for row in rows if row[1] is not None], rows[0][0])
+async def _missed(connection: Connection, *, revision: int, limit: int) -> Missed:
+    rows = await connection.fetch(tables.MISSED, {"after": revision, "limit": limit})
+    if rows:
+        return Missed([_record(row[1:]) for row in rows], rows[0][0])
+    # Asked last: what is not compacted now was not when there was nothing to be found.
+    ((compacted,),) = await connection.fetch(tables.MARK, {"name": "compacted"})
+    return Missed((), compacted)
 
 
 def _record(row: Row) -> Record:
-    revision, key, previous, created, deleted, data = row
-    return Record(revision, key, previous, created, bool(deleted), data)
+    return Record._make(row)  # SQLite's booleans are numbers, which is as good

@@ -70,7 +70,13 @@ def postgresql_log(url: str) -> SqlLog:
 class PostgresqlDatabase:
     """See `database.Database`."""
 
-    errors = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
+    errors = (
+        asyncpg.PostgresError,
+        asyncpg.InterfaceError,
+        asyncpg.InternalClientError,
+        OSError,
+        TimeoutError,
+    )
     poll = POLL
     optimistic = True
 
@@ -104,10 +110,10 @@ class PostgresqlDatabase:
             return Locked(f"{self.name} is locked by another process")
         return Unavailable(f"{self.name}: {error or type(error).__name__}")
 
-    def survives(self, error: Exception) -> bool:
-        """See Database: after any error a new connection is sure to be clean, and perhaps one to
-        the server that took over."""
-        return False
+    def survives(self, error: BaseException) -> bool:
+        """See Database. After an error of its own a new connection is sure to be clean, and perhaps
+        one to the server that took over; a question given up leaves its answer on the line."""
+        return not isinstance(error, (*self.errors, asyncio.CancelledError))
 
     def glance(self) -> int | None:
         """See Database: a question to another machine is none to be had for microseconds."""

@@ -102,7 +102,7 @@ class SqliteDatabase:
             return Locked(f"{self.name} is locked by another process")
         return Unavailable(f"{self.name}: {error}")
 
-    def survives(self, error: Exception) -> bool:
+    def survives(self, error: BaseException) -> bool:
         """See Database: a statement that fails changes nothing, the file is still open."""
         return True
 

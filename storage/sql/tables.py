@@ -67,19 +67,12 @@ ADD_MARK: Statement = sa.insert(meta).from_select(
 HORIZON: Statement = sa.select(_compacted, sa.func.max(log.c.revision))
 NEWEST: Statement = sa.select(sa.func.max(log.c.revision))
 
-_following = (
-    sa.select(log)
+# Each row also says how far was compacted, at the same moment.
+MISSED: Statement = (
+    sa.select(_compacted, log)
     .where(log.c.revision > _number("after"))
     .order_by(log.c.revision)
     .limit(_number("limit"))
-    .subquery()
-)
-# One row at least: how far was compacted, beside nothing.
-MISSED: Statement = (
-    sa.select(meta.c.value, *_following.c)
-    .select_from(meta.outerjoin(_following, sa.true()))
-    .where(meta.c.name == "compacted")
-    .order_by(_following.c.revision)
 )
 
 _before = log.alias("before")

@@ -60,6 +60,16 @@ def cluster() -> Iterator[postgresql.Cluster]:
         yield running
 
 
+@pytest.fixture
+def own_cluster() -> Iterator[postgresql.Cluster]:
+    """A PostgreSQL that a test may end."""
+    why = postgresql.missing()
+    if why:
+        pytest.skip(why)
+    with postgresql.cluster() as running:
+        yield running
+
+
 async def make_backend(request: pytest.FixtureRequest, kind: str) -> Backend:
     if kind == "memory":
         log = MemoryLog()

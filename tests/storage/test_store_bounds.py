@@ -194,7 +194,7 @@ async def test_of_decoded_objects_only_the_latest_are_kept(codec: Any):
 
 
 def entry(key: str, revision: int = 1) -> Entry:
-    return Entry(key, revision, 1, b"", lambda _: {})
+    return Entry(key, revision, 1, b"")
 
 
 KEYS = st.text(alphabet="/a-.0é", min_size=1, max_size=6)
