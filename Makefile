@@ -20,6 +20,7 @@ lint: $(STAMP)  ## format check, lint, types, layers
 
 types: $(STAMP)
 	$(BIN)/mypy -p inkube
+	$(BIN)/mypy tests
 
 conformance: $(STAMP)  ## the table: how much of kube-apiserver's recorded behaviour holds
 	$(BIN)/python tests/conformance/table.py $(ARGS)

@@ -1,6 +1,7 @@
-"""The HTTP application: one entry for every request, in the order of `stages`.
+"""The HTTP application: one entry for every request.
 
-    guard (Host, load) → identify → route → authorise → handle → errors become Status → log, count
+    path → guard (Host, load) → writes: origin, time → who asks, and may they → which kind
+      → which form of answer → the verb's handler; errors become a Status → count, log
 
 aiohttp's low-level server is used without its router: one path split of our own serves kinds that
 come and go. Unhandled errors answer 500 and are logged with the request id; never with a trace
@@ -12,21 +13,23 @@ import itertools
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from aiohttp import web
 
 from inkube.apiserver.auth.access import Access
+from inkube.apiserver.discovery.endpoints import Endpoint
 from inkube.apiserver.handlers import tables
-from inkube.apiserver.handlers.verbs import Exchange, Handlers
+from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
 from inkube.apiserver.http import negotiation, requests, responses
-from inkube.apiserver.http.answers import Answer
 from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.deadlines import Deadlines
 from inkube.apiserver.http.guards import Guard
 from inkube.apiserver.http.metrics import Metrics
 from inkube.apiserver.http.records import RequestRecord
 from inkube.apiserver.http.requests import RequestInfo
+from inkube.apiserver.http.responses import Answer
 from inkube.apiserver.registry.calls import Call, User
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resource, Resources
@@ -37,16 +40,14 @@ from inkube.storage import errors as storage_errors
 
 logger = logging.getLogger("inkube.access")
 Object = dict[str, Any]
-Endpoint = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamResponse]]
-SubresourceHandler = Callable[[Exchange], Awaitable[web.StreamResponse]]
-SubresourceHandlers = Mapping[tuple[str, str, str], SubresourceHandler]
 _LONG = frozenset({"watch", "watchone"})
 _CREATE_ONLY = ("create",)
 _READS = frozenset({"GET", "HEAD"})
 WRITE_SECONDS = 60.0  # --request-timeout
 
 
-class Parts(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Parts:
     """What the application is made of; put together by `server`."""
 
     registry: Registry
@@ -59,7 +60,7 @@ class Parts(NamedTuple):
     metrics: Metrics
     endpoints: dict[str, Endpoint]
     """Exact paths that are no resources, such as `/healthz`; a key ending in `/` is a prefix."""
-    subresources: Callable[[], SubresourceHandlers]
+    subresources: Callable[[], Mapping[tuple[str, str, str], Handler]]
     """(group, plural, subresource) → handler; group and plural may be `*`. Subresource "" answers
     the creates of a kind that stores nothing."""
     on_request: Callable[[RequestRecord], None] | None = None
@@ -156,9 +157,8 @@ class App:
         resource = parts.resources.get(info.group, info.resource)
         served = None if resource is None else resource.served(info.version)
         if resource is None or served is None:
-            if parts.resources.is_builtin_group(info.group):
-                raise status.resource_not_found()
-            return responses.plain_not_found()
+            voice = parts.resources.voice(info.group)
+            return responses.unknown_path(plain=voice.unknown_is_plain)
         namespace = info.namespace if resource.namespaced else ""
         call = Call(info.verb, resource, served, namespace, info.name, info.subresource, user=user)
         if served.version.deprecated:
@@ -166,9 +166,7 @@ class App:
         try:
             if not _misplaced(info, resource):
                 return await self._resource(request, info, call)
-            if resource.builtin:
-                raise status.resource_not_found()
-            return responses.plain_not_found()
+            return responses.unknown_path(plain=resource.voice.unknown_is_plain)
         except status.StatusError as error:
             form = negotiation.safe(request.headers.get("Accept"))
             return responses.error(error, form, call.warnings)
@@ -193,7 +191,7 @@ class App:
         if info.name:
             _check_name(info.name)
         accept = request.headers.get("Accept")
-        form = negotiation.choose(accept, builtin=call.resource.builtin)
+        form = negotiation.choose(accept, any_application=call.resource.voice.any_application)
         if form.kind == "Table":
             include = request.rel_url.query.get("includeObject", "")
             tables.check_include(include)
@@ -201,19 +199,20 @@ class App:
         return self._verb(Exchange(request, call, form), info)
 
     def _verb(self, exchange: Exchange, info: RequestInfo) -> Awaitable[web.StreamResponse]:
-        call = exchange.call
+        call, voice = exchange.call, exchange.call.resource.voice
+        verbs = call.resource.definition.verbs
         if call.subresource and call.subresource != "status":
             return self._subresource(exchange)
         if (call.subresource == "status" and not call.served.version.status) or info.rest:
-            raise self._no_subresource(call)
+            raise call.resource.voice.no_subresource(call.served.gvr, call.name)
         if call.subresource and call.verb not in ("get", "update", "patch"):
-            raise method_not_allowed(call)
-        if call.verb in _LONG and _may_watch(info, call):
+            raise voice.method_not_allowed(call.served.gvr, call.verb)
+        if call.verb in _LONG and voice.watches(info.method, verbs):
             return self._parts.streams.serve(exchange)
         handler = self._parts.handlers.by_verb.get(call.verb)
-        if handler is None or not _allowed(info, call):
-            raise method_not_allowed(call)
-        if call.verb == "create" and call.resource.builtin:
+        if handler is None or not voice.allows(info.method, call.verb, call.name, verbs):
+            raise voice.method_not_allowed(call.served.gvr, call.verb)
+        if call.verb == "create":
             virtual = self._parts.subresources().get(
                 (call.resource.group, call.resource.plural, "")
             )
@@ -227,13 +226,8 @@ class App:
         if handler is None:
             handler = table.get(("*", "*", call.subresource))
         if handler is None:
-            raise self._no_subresource(call)
+            raise call.resource.voice.no_subresource(call.served.gvr, call.name)
         return handler(exchange)
-
-    def _no_subresource(self, call: Call) -> status.StatusError:
-        if call.resource.builtin:
-            return status.resource_not_found()
-        return status.not_found(call.resource.group, call.resource.plural, call.name)
 
 
 def _record(
@@ -273,7 +267,7 @@ def _misplaced(info: RequestInfo, resource: Resource) -> bool:
     if info.name and resource.definition.verbs == _CREATE_ONLY and not info.subresource:
         return True  # a review has no objects to name
     inside = bool(info.namespace)
-    if inside and resource.builtin and resource.plural == "namespaces":
+    if inside and resource.is_namespaces:
         inside = False
     if not resource.namespaced:
         return inside
@@ -282,30 +276,3 @@ def _misplaced(info: RequestInfo, resource: Resource) -> bool:
     if info.name or info.verb not in ("list", "watch"):
         return True
     return "list" not in resource.definition.verbs
-
-
-def _allowed(info: RequestInfo, call: Call) -> bool:
-    """Built-in kinds answer only where their routes are: no HEAD, no POST on a name."""
-    if not call.resource.builtin:
-        return True
-    if info.method == "HEAD":
-        return False
-    if call.verb == "create":
-        return not call.name and "create" in call.resource.definition.verbs
-    if call.verb in ("update", "patch"):
-        return bool(call.name) and call.verb in call.resource.definition.verbs
-    return call.verb in call.resource.definition.verbs
-
-
-def _may_watch(info: RequestInfo, call: Call) -> bool:
-    """Built-in kinds have no HEAD here either."""
-    head = call.resource.builtin and info.method == "HEAD"
-    return "watch" in call.resource.definition.verbs and not head
-
-
-def method_not_allowed(call: Call) -> status.StatusError:
-    """405 in the words of built-in or of custom resources."""
-    if call.resource.builtin:
-        message = "the server does not allow this method on the requested resource"
-        return status.method_not_allowed(message, {})
-    return status.method_not_allowed_on(call.resource.group, call.resource.plural, call.verb)

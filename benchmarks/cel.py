@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks import figures
 from benchmarks.figures import Figure
 from inkube.schemas import cel
-from inkube.schemas.cel.declarations import schema_decls
+from inkube.schemas.cel.declarations import schema_shapes
 
 RULES = (
     "self.replicas <= self.maxReplicas",
@@ -62,7 +62,7 @@ ROUNDS = 7
 
 def ours(rule: str, schema: dict[str, Any], value: dict[str, Any]) -> Callable[[], object]:
     """The rule as validation runs it: over the declared shape, under the cost limit."""
-    shape = schema_decls.declare(schema)
+    shape = schema_shapes.declare(schema)
     assert shape is not None
     run = cel.compile(rule, {"self": shape}).run
     return lambda: run(0, cel.CALL_LIMIT, value)[0]

@@ -1,1 +1,15 @@
-"""Reconcile loops; they see the world through the Client protocol alone."""
+"""Reconcile loops: in come changes of objects, out go writes that bring the world in line.
+
+They see the world through the `Client` protocol (`client`) and the clock alone. Only the modules
+where servers are put together (`apiserver.server`, `apiserver.root`, `apiserver.testing`) call
+them: they make a `Manager`, an `Environment` and the families of kinds, and hand them a client.
+
+client, clock       what controllers are given: the API, and time
+informer            a cache per resource that follows its changes, with indexes
+workqueue, pacer    which key is next, and when; whose turn it is on the event loop
+manager             runs controllers: a key in, a `Result` out, failures tried again later
+events              what happened, told as Events
+environment         all of these in one hand, for checks and reconcilers
+kinds, secure       a kind declared in Python with its behaviour; its secret values
+core, checks, provisioning    the families; each `__init__` says what it does
+"""

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from inkube.controllers.client import Client
 from inkube.controllers.events import Recorder
 from inkube.controllers.informer import Informers
-from inkube.controllers.turns import Turns
+from inkube.controllers.pacer import Pacer
 from inkube.schemas.clock import Clock
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ class Environment:
     recheck: Recheck = field(default_factory=Recheck)
     retry_seconds: float = 10.0
     """At most so long one reconcile asks a failing service again before it reports the failure."""
-    turns: Turns = field(default_factory=Turns)
+    pacer: Pacer = field(default_factory=Pacer)
     """Taken before every larger step, so that many objects at once leave room for requests."""
 
 

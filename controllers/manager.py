@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 
 from inkube.controllers.client import Client, Selection
 from inkube.controllers.informer import Change, Informer, Informers, Key
-from inkube.controllers.turns import Turns
+from inkube.controllers.pacer import Pacer
 from inkube.controllers.workqueue import Backoff, WorkQueue
 from inkube.schemas.clock import Clock
 from inkube.schemas.meta import GVR
@@ -69,7 +69,7 @@ class _Running:
 
     def __init__(self, controller: Controller, manager: "Manager") -> None:
         self.controller = controller
-        self._turns = manager.turns
+        self._pacer = manager.pacer
         informers, clock = manager.informers, manager.clock
         self.queue: WorkQueue[Key] = WorkQueue(clock, backoff=controller.backoff)
         self._watched = [
@@ -134,7 +134,7 @@ class _Running:
 
     async def _work_on(self, key: Key) -> None:
         try:
-            await self._turns.next()
+            await self._pacer.turn()
             await self._reconcile(key)
         finally:
             self.queue.done(key)
@@ -173,7 +173,7 @@ class Manager:
         self.client = client
         self.clock = clock
         self.informers = Informers(client, clock)
-        self.turns = Turns()
+        self.pacer = Pacer()
         self._running: dict[str, _Running] = {}
         self._is_started = False
 

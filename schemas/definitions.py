@@ -89,10 +89,8 @@ class Definition:
     namespaced: bool = True
     origin: Origin = Origin.CUSTOM
     verbs: tuple[str, ...] = CUSTOM_VERBS
-    by_webhook: bool = False
-    """Whether versions are converted by a webhook."""
     webhook: Mapping[str, Any] | None = field(default=None, hash=False)
-    """Where that webhook is: `spec.conversion.webhook` of the CRD."""
+    """The webhook that converts versions, if one does: `spec.conversion.webhook` of the CRD."""
     subresources: tuple[str, ...] = ()
     """Further subresources beside status and scale, such as `token` or `approval`."""
     terminating: bool = False

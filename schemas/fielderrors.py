@@ -51,8 +51,8 @@ class _Omitted:
 OMITTED: Any = _Omitted()
 
 
-class GoType(NamedTuple):
-    """A bad value printed as a bare Go type, such as `float64`, where upstream does so."""
+class Verbatim(NamedTuple):
+    """A bad value that is printed as it stands: a bare Go type or struct where upstream does so."""
 
     text: str
 
@@ -94,7 +94,7 @@ class FieldError(NamedTuple):
 
 def show(value: Any) -> str:
     """A bad value as `ErrorBody` prints it: strings quoted, numbers bare, the rest as JSON."""
-    if isinstance(value, GoType):
+    if isinstance(value, Verbatim):
         return value.text
     if isinstance(value, str):
         return gotext.quote(value)

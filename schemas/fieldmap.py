@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from inkube.schemas.definitions import Definition, Version
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 LIMITS = (
     "enum", "default", "format", "pattern", "minimum", "maximum", "minLength", "maxLength",
     "minItems", "maxItems", "nullable",

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from inkube.schemas.remembered import remembered
+from inkube.schemas import caches
 
 Step = Callable[[Any], Iterator[Any]]
 MAX_FOUND = 10_000  # `..` over a large object must not fill the memory
@@ -25,7 +25,7 @@ _TOKEN = r"""
 _COMPARISON = r"\s*(?P<left>.+?)\s*(?:(?P<op>==|!=|<=|>=|<|>)\s*(?P<right>.+?)\s*)?$"
 
 
-@remembered(4096)
+@caches.of_texts(4096)
 def parse(path: str) -> Callable[[Any], list[Any]]:
     """A function that finds every value at `path`, in order."""
     steps = tuple(_steps(path.strip()))

@@ -19,8 +19,8 @@ from inkube.schemas import modelschema
 from inkube.schemas.definitions import Column, Definition, Names, Origin, Scale, Version
 from inkube.schemas.fielderrors import OMITTED, FieldError, Type
 from inkube.schemas.meta import GVK, GVR
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 R = TypeVar("R", bound="Resource")
 
 

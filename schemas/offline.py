@@ -10,21 +10,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from inkube.schemas import builtin, crds
+from inkube.schemas import bodies, builtin, crds
 from inkube.schemas.builtin import behaviours
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.cel.rules.evaluation import NOT_CHECKED, RuleSet, blocks_rules
 from inkube.schemas.definitions import Definition, Origin
 from inkube.schemas.documents import Document
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang import bodies
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import GVK, split_api_version
 from inkube.schemas.metadata import names, objectmeta
+from inkube.schemas.objects import Object
 from inkube.schemas.status import StatusError
 from inkube.schemas.structural.compiled import CompiledSchema
 
-Object = dict[str, Any]
 CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
 UNREADABLE = "BadRequest"
 """The type of what is wrong before any field can be looked at."""

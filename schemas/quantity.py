@@ -8,8 +8,10 @@ reference. Upstream: pkg/api/resource/quantity.go, amount.go, suffix.go, math.go
 import re
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cache, total_ordering
+from functools import total_ordering
 from typing import Final
+
+from inkube.schemas import caches
 
 FORMAT_WRONG: Final = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
@@ -149,7 +151,7 @@ def is_valid(text: str) -> bool:
     return True
 
 
-@cache
+@caches.of_values(1)
 def _shape() -> re.Pattern[str]:
     """Compiled with the first quantity: no start has to pay for it."""
     number = r"([+-]?)(0*)([0-9]*)(?:\.([0-9]*))?"

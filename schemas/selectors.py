@@ -11,14 +11,15 @@ from inkube.schemas import status
 from inkube.schemas.definitions import Definition, Origin, Version
 from inkube.schemas.golang.gotext import quote
 from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 Matcher = Callable[[Object], bool]
 Labels = dict[str, str]
 
 MAX_SELECTOR = 64 * 1024  # as long as a URL may be; every requirement costs time per object
 _TOKENS = re.compile(r"\s*(==|!=|=|!|<|>|,|\(|\)|[^\s=!<>,()]+)")
 _OPERATORS = ("in", "notin", "=", "==", "!=", "gt", "lt")
+_EXPRESSIONS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
 _SYMBOLS = frozenset({"=", "==", "!=", "!", "<", ">", ",", "(", ")"})
 
 
@@ -219,19 +220,48 @@ def compile(  # noqa: A001 # as re.compile
     return matches
 
 
+def requirements(selector: Object | None) -> tuple[Requirement, ...]:
+    """A metav1.LabelSelector as conditions; none of them matches everything. Upstream's converter
+    refuses an unknown operator; here it is DoesNotExist, for validation names it elsewhere."""
+    if not selector:
+        return ()
+    equal = [
+        Requirement(key, "=", (value,))
+        for key, value in (selector.get("matchLabels") or {}).items()
+    ]
+    expressions = []
+    for term in selector.get("matchExpressions") or ():
+        operator = _EXPRESSIONS.get(term.get("operator", ""), "!")
+        values = tuple(term.get("values") or ())
+        expressions.append(Requirement(term.get("key", ""), operator, values))
+    return (*equal, *expressions)
+
+
+def matches(conditions: tuple[Requirement, ...], labels: Labels) -> bool:
+    """Whether labels fulfil all conditions."""
+    return all(condition.matches(labels) for condition in conditions)
+
+
+def selects(selector: Object | None, labels: Labels) -> bool:
+    """Whether a metav1.LabelSelector matches the labels."""
+    return matches(requirements(selector), labels)
+
+
 def format_selector(selector: Object) -> str:
     """A LabelSelector as text: `app=web,tier in (a,b)` (metav1.FormatLabelSelector)."""
-    terms = [(key, f"{key}={value}") for key, value in (selector.get("matchLabels") or {}).items()]
-    for each in selector.get("matchExpressions") or ():
-        key, values = each["key"], ",".join(sorted(each.get("values") or ()))
-        texts = {
-            "In": f"{key} in ({values})",
-            "NotIn": f"{key} notin ({values})",
-            "Exists": key,
-            "DoesNotExist": f"!{key}",
-        }
-        terms.append((key, texts.get(each["operator"], key)))
-    return ",".join(text for _, text in sorted(terms))
+    texts = []
+    for key, operator, values in requirements(selector):
+        match operator:
+            case "in" | "notin":
+                text = f"{key} {operator} ({','.join(sorted(values))})"
+            case "exists":
+                text = key
+            case "!":
+                text = f"!{key}"
+            case _:
+                text = f"{key}={values[0]}"
+        texts.append((key, text))
+    return ",".join(text for _, text in sorted(texts))
 
 
 def selected_name(fields: str) -> str:

@@ -10,12 +10,10 @@ apimachinery/pkg/api/errors/errors.go.
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import Any
 
 from inkube.schemas.fielderrors import FieldError, unique_texts
 from inkube.schemas.golang.gotext import quote
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 
 class Reason(StrEnum):
@@ -55,6 +53,8 @@ class StatusError(Exception):
         self.message = message
         self.details = details
         self.headers: dict[str, str] = {}
+        self.why = ""
+        """The cause alone, where the message wraps it in what every such refusal says."""
         self.metadata: Object = {}
         """ListMeta of the Status: the continue token of an expired list."""
 
@@ -175,16 +175,18 @@ def bad_request(message: str) -> StatusError:
     return StatusError(400, Reason.BAD_REQUEST, message)
 
 
-def method_not_allowed(message: str, details: Object | None = None) -> StatusError:
+def method_not_allowed() -> StatusError:
     """405: the path exists, the verb does not."""
-    return StatusError(405, Reason.METHOD_NOT_ALLOWED, message, details=details)
+    message = "the server does not allow this method on the requested resource"
+    return StatusError(405, Reason.METHOD_NOT_ALLOWED, message, details={})
 
 
 def method_not_allowed_on(group: str, resource: str, verb: str) -> StatusError:
     """405 in the words of custom resources."""
     details: Object = {"group": group, "kind": resource}
     name = quote(qualified(group, resource))
-    return method_not_allowed(f"{verb} is not supported on resources of kind {name}", details)
+    message = f"{verb} is not supported on resources of kind {name}"
+    return StatusError(405, Reason.METHOD_NOT_ALLOWED, message, details=details)
 
 
 def not_acceptable(message: str) -> StatusError:

@@ -107,6 +107,22 @@ class _StoredEntry(Entry):
         self._value = None
 
 
+class ShownEntry(Entry):
+    """An entry that is not stored: the same moment of the same key, as another object."""
+
+    __slots__ = ()
+
+    def __init__(self, stored: Entry, data: bytes, value: Value) -> None:
+        super().__init__(stored.key, stored.revision, stored.created, data)
+        self._value = value
+
+    @property
+    def value(self) -> Value:
+        """See Entry."""
+        assert self._value is not None, "it was given"
+        return self._value
+
+
 class Change:
     """One step of the log, at `revision`, which no two share.
 

@@ -18,7 +18,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from inkube.schemas.builtin import types, wire
+from inkube.schemas.builtin import wire
+from inkube.schemas.gotypes import table
 
 HERE = Path(__file__).parents[1] / "schemas" / "builtin"
 _KINDS = {1: "double", 3: "int", 5: "int", 8: "bool", 9: "string", 11: "message", 12: "bytes"}
@@ -37,7 +38,7 @@ Message = list[list[Any]]
 def main(arguments: list[str]) -> None:
     """Write the file beside the modules that read it."""
     found = dict(_messages(Path(arguments[0]).read_bytes()))
-    known = types.table().types
+    known = table.table().types
     made = {name: [_member(name, row, known) for row in rows] for name, rows in found.items()}
     kept = _reached(made, known)
     text = json.dumps({name: made[name] for name in sorted(kept)}, separators=(",", ":"))

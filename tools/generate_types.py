@@ -7,7 +7,7 @@ Run by hand when the Kubernetes version moves; never imported by the server:
 
 What the package's JSON schemas lost on their way (nullable for optional, which struct fields are
 values and which scalars pointers, the defaults of OpenAPI v3) is put back: the first by undoing it,
-the others from `gotypes`. Only what the resources of `resources.txt` reach is kept.
+the others from `facts.txt`. Only what the resources of `resources.txt` reach is kept.
 """
 
 import gzip
@@ -23,8 +23,8 @@ from inkube.schemas.builtin import resources
 
 RELEASE = "v1.36.0"
 PACKAGE = "kubernetes-validate"
-GENERATOR = 2
-HERE = Path(__file__).parents[1] / "schemas" / "builtin"
+GENERATOR = 3
+HERE = Path(__file__).parents[1] / "schemas" / "gotypes"
 PREFIX = "#/$defs/"
 APIEXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"
 ALWAYS = (
@@ -158,10 +158,10 @@ def _clean_children(node: dict[str, Any], kept: dict[str, Any]) -> None:
 
 
 def _facts() -> Facts:
-    """`gotypes.txt` as section → type → words; its head explains the sections."""
+    """`facts.txt` as section → type → words; its head explains the sections."""
     facts: Facts = {}
     section: dict[str, list[str]] = {}
-    for line in (HERE / "gotypes.txt").read_text().splitlines():
+    for line in (HERE / "facts.txt").read_text().splitlines():
         words = line.split()
         if not words or line.startswith("#"):
             continue
@@ -185,6 +185,10 @@ def _add_facts(types: dict[str, Any], facts: Facts) -> None:
         for word in words:
             field, _, value = word.partition("=")
             short[name]["properties"][field]["default"] = json.loads(value)
+    for name, words in facts["named"].items():
+        for word in words:
+            field, _, go_type = word.partition("=")
+            short[name]["properties"][field]["x-go-type"] = go_type
 
 
 def _mark(field: dict[str, Any], section: str) -> None:

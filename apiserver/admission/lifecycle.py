@@ -3,13 +3,14 @@
 Follows apiserver/pkg/admission/plugin/namespace/lifecycle.
 """
 
+from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import status
 from inkube.storage.store import Store
 
 IMMORTAL = ("default", "kube-system", "kube-public")
-_PREFIX = "/registry/namespaces/"
+_PREFIX = keys.prefix("namespaces")
 
 
 class NamespaceLifecycle(Plugin):
@@ -19,9 +20,8 @@ class NamespaceLifecycle(Plugin):
         self._store = store
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
-        is_namespace = resource.builtin and resource.plural == "namespaces"
         if operation == "DELETE":
-            return is_namespace
+            return resource.is_namespaces
         return resource.namespaced and operation == "CREATE"
 
     async def mutate(self, attributes: Attributes) -> None:

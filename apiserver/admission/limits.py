@@ -6,6 +6,7 @@ Follows plugin/pkg/admission/limitranger; what a range means is in `schemas.buil
 from collections.abc import Iterator
 from typing import Any
 
+from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import status
@@ -13,7 +14,7 @@ from inkube.schemas.builtin import limitranges
 from inkube.storage.store import Store
 
 Object = dict[str, Any]
-_PREFIX = "/registry/limitranges/"
+_PREFIX = keys.prefix("limitranges")
 
 
 class LimitRanger(Plugin):
@@ -23,7 +24,7 @@ class LimitRanger(Plugin):
         self._store = store
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
-        return resource.builtin and resource.plural == "pods" and operation == "CREATE"
+        return (resource.group, resource.plural) == ("", "pods") and operation == "CREATE"
 
     async def mutate(self, attributes: Attributes) -> None:
         for limit_range in self._ranges(attributes):

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.resources import Resource
@@ -18,7 +19,7 @@ from inkube.storage.entry import Entry
 from inkube.storage.store import Store
 
 Object = dict[str, Any]
-_PREFIX = "/registry/resourcequotas/"
+_PREFIX = keys.prefix("resourcequotas")
 
 
 class QuotaAdmission(Plugin):

@@ -2,5 +2,6 @@
 
 `access` is the entry; it asks `authenticators` who it is, `impersonation` whom they want to be, and
 an `Authorizer` (`AlwaysAllow` or `rbac.RBAC`) whether they may. Roles and accounts are read
-from memory. An open server knows one user, `system:admin`, who may do everything.
+from memory; `celauthorizer` asks for expressions of policies and webhooks. An open server knows one
+user, `system:admin`, who may do everything.
 """

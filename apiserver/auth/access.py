@@ -1,6 +1,7 @@
 """The door: who asks, whom they act as, and whether they may. One call per request."""
 
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 from aiohttp import web
 
@@ -19,7 +20,8 @@ class Access(Protocol):
         ...
 
 
-class Guarded(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Guarded:
     """Identify, impersonate, authorise."""
 
     authenticator: Authenticator
@@ -40,7 +42,8 @@ class Guarded(NamedTuple):
         return user
 
 
-class Open(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Open:
     """Everybody is the administrator, unless the request says whom to act as. Only for loopback."""
 
     guarded: Guarded

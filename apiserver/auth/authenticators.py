@@ -6,9 +6,9 @@ Follows apiserver/pkg/authentication: request/x509, request/bearertoken, token/t
 import hashlib
 import ssl
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from aiohttp import web
 
@@ -27,7 +27,8 @@ Tokens = Mapping[str, User]
 INVALID = "invalid bearer token"
 
 
-class Authenticator(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Authenticator:
     """Knows users by certificate or token. `fallback` is who comes with neither, None for 401.
 
     `lenient` servers take who brings an unknown token for the fallback: they are open anyway.
@@ -35,7 +36,7 @@ class Authenticator(NamedTuple):
 
     accounts: ServiceAccountTokens
     fallback: User | None = None
-    tokens: Tokens = MappingProxyType({})
+    tokens: Tokens = field(default_factory=dict)
     certificates: bool = False
     lenient: bool = False
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from inkube.apiserver.auth import rules
 from inkube.apiserver.auth.attributes import MASTERS, Attributes, Decision
 from inkube.apiserver.auth.rules import EVERY_PATH, EVERYTHING, Rule
+from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.calls import User
 from inkube.schemas import status
 from inkube.schemas.golang.gotext import quote
@@ -19,8 +20,8 @@ from inkube.storage.store import BaseStore
 
 Object = dict[str, Any]
 GROUP = "rbac.authorization.k8s.io"
-_CLUSTER = "/registry/clusterrolebindings/"
-_NAMESPACED = "/registry/rolebindings/"
+_CLUSTER = keys.prefix("clusterrolebindings")
+_NAMESPACED = keys.prefix("rolebindings")
 _MAX_NAMESPACES = 4096  # indexes kept; more are made again when they are asked for
 
 
@@ -94,9 +95,9 @@ class RBAC:
 
     def role_rules(self, reference: Object, namespace: str) -> list[Rule] | None:
         """The rules of a role; None when there is no such role."""
-        prefix = f"/registry/roles/{namespace}/"
+        prefix = keys.key("roles", namespace, "")
         if reference.get("kind") == "ClusterRole":
-            prefix = "/registry/clusterroles/"
+            prefix = keys.prefix("clusterroles")
         entry = self._store.get(prefix + reference.get("name", ""))
         return None if entry is None else entry.value.get("rules") or []
 

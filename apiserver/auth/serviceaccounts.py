@@ -1,18 +1,17 @@
 """Tokens of service accounts: JWTs signed with the server's own key.
 
 Issued by the TokenRequest subresource, checked here: signature, times, audiences, and that the
-account (and what the token is bound to) still is the one it was issued for. `cryptography` is
-imported on first use. Follows pkg/serviceaccount/{jwt,claims}.go.
+account (and what the token is bound to) still is the one it was issued for. PyJWT and
+`cryptography` are imported on first use. Follows pkg/serviceaccount/{jwt,claims}.go.
 """
 
 import base64
-import binascii
 import hashlib
-import json
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.calls import User
 from inkube.schemas.golang.gotext import quote
 from inkube.storage.store import BaseStore
@@ -27,7 +26,6 @@ ALGORITHM = "ES256"
 PREFIX = "system:serviceaccount:"
 _GROUP = "system:serviceaccounts"
 CREDENTIAL = "authentication.kubernetes.io/credential-id"
-_SIZE = 32  # bytes of each half of a P-256 signature
 _BOUND = {"pod": "pods", "secret": "secrets"}
 MAX_TOKEN = 16 * 1024
 
@@ -55,27 +53,29 @@ class ServiceAccountTokens:
 
     def issue(self, claims: Object) -> str:
         """A signed token with these claims."""
-        from cryptography.hazmat.primitives import hashes
-        from cryptography.hazmat.primitives.asymmetric import ec, utils
+        import jwt
 
-        head = {"alg": ALGORITHM, "kid": self.public_key()["kid"]}
-        signed = f"{_encode(head)}.{_encode(claims)}"
-        signature = self._key.sign(signed.encode(), ec.ECDSA(hashes.SHA256()))
-        r, s = utils.decode_dss_signature(signature)
-        return f"{signed}.{_base64url(r.to_bytes(_SIZE) + s.to_bytes(_SIZE))}"
+        head = {"kid": self.public_key()["kid"], "typ": None}  # the reference's have no type
+        return jwt.encode(claims, self._key, ALGORITHM, headers=head)
 
     def public_key(self) -> Object:
-        """The key that others verify with, as a JSON Web Key."""
-        numbers = self._key.public_key().public_numbers()
-        point = numbers.x.to_bytes(_SIZE), numbers.y.to_bytes(_SIZE)
+        """The key that others verify with, as a JSON Web Key.
+
+        Its id is the hash of the key, as pkg/serviceaccount/jwt.go, keyIDFromPublicKey.
+        """
+        from cryptography.hazmat.primitives import serialization
+        from jwt.algorithms import ECAlgorithm
+
+        public = self._key.public_key()
+        der = public.public_bytes(
+            serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+        kid = base64.urlsafe_b64encode(hashlib.sha256(der).digest()).rstrip(b"=").decode()
         return {
             "use": "sig",
-            "kty": "EC",
-            "kid": _base64url(hashlib.sha256(b"".join(point)).digest()),
-            "crv": "P-256",
+            "kid": kid,
             "alg": ALGORITHM,
-            "x": _base64url(point[0]),
-            "y": _base64url(point[1]),
+            **ECAlgorithm.to_jwk(public, as_dict=True),
         }
 
     def verify(self, token: str, audiences: Sequence[str] = AUDIENCES) -> Verified | None:
@@ -112,25 +112,16 @@ class ServiceAccountTokens:
         return User(name, account["uid"], groups(namespace), tuple(extra))
 
     def _check_alive(self, namespace: str, plural: str, named: Object) -> None:
-        entry = self._store.get(f"/registry/{plural}/{namespace}/{named['name']}")
+        entry = self._store.get(keys.key(plural, namespace, named["name"]))
         if entry is None or entry.value["metadata"]["uid"] != named["uid"]:
             raise TokenRefused(f"{plural} {quote(named['name'])} is not the one it was issued for")
 
     def _is_signed(self, token: str) -> bool:
-        from cryptography.exceptions import InvalidSignature
-        from cryptography.hazmat.primitives import hashes
-        from cryptography.hazmat.primitives.asymmetric import ec, utils
+        import jwt
 
-        signed, _, signature = token.rpartition(".")
-        raw = _bytes(signature)
-        if len(raw) != 2 * _SIZE:
-            return False
-        halves = (int.from_bytes(raw[:_SIZE]), int.from_bytes(raw[_SIZE:]))
         try:
-            self._key.public_key().verify(
-                utils.encode_dss_signature(*halves), signed.encode(), ec.ECDSA(hashes.SHA256())
-            )
-        except InvalidSignature:
+            jwt.PyJWS().decode(token, self._key.public_key(), algorithms=[ALGORITHM])
+        except jwt.InvalidTokenError:
             return False
         return True
 
@@ -171,29 +162,15 @@ def split(username: str) -> tuple[str, str] | None:
 
 
 def _read_claims(token: str) -> Object | None:
-    parts = token.split(".")
-    if len(parts) != 3 or len(token) > MAX_TOKEN:
+    """What a token says, whoever signed it; None for texts that are no tokens."""
+    if token.count(".") != 2 or len(token) > MAX_TOKEN:
         return None
+    import jwt
+
     try:
-        claims = json.loads(_bytes(parts[1]))
-    except (ValueError, RecursionError):
+        return jwt.decode(token, options={"verify_signature": False})
+    except (jwt.InvalidTokenError, RecursionError):
         return None
-    return claims if isinstance(claims, dict) else None
-
-
-def _bytes(text: str) -> bytes:
-    try:
-        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    except (binascii.Error, ValueError):
-        return b""
-
-
-def _encode(part: Object) -> str:
-    return _base64url(json.dumps(part, separators=(",", ":")).encode())
-
-
-def _base64url(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def _list(texts: Sequence[str]) -> str:

@@ -1,5 +1,5 @@
 """What a server says of itself: groups and resources, OpenAPI, health, version, metrics, issuer.
 
-Endpoints in the sense of `app`: a request in, a response out, made from the live table of
-resources.
+Each is an `endpoints.Endpoint`: a request in, a response out, made from the live table. `app` calls
+them by path.
 """

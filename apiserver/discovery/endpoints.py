@@ -1,22 +1,22 @@
 """Paths that are no resources: health, version, metrics, the root."""
 
 import platform
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Awaitable, Callable
+from importlib import metadata
 from typing import Any
 
 from aiohttp import web
 
-from inkube.apiserver.app import Endpoint
 from inkube.apiserver.discovery import issuer
 from inkube.apiserver.http import negotiation, responses
 from inkube.apiserver.http.metrics import Metrics
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
 from inkube.apiserver.registry.resources import Resources
-from inkube.schemas import status
+from inkube.schemas import caches, status
 
 Object = dict[str, Any]
+Endpoint = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamResponse]]
 
 # The reference whose behaviour is served; clients compare it with their own version.
 REFERENCE = "v1.36.2"
@@ -25,18 +25,20 @@ CHECKS = ("ping", "log", "etcd", "poststarthook/start-apiextensions-controllers"
 
 def later(make: Callable[[], Endpoint]) -> Endpoint:
     """An endpoint that its first request makes, and whose module that imports."""
-    made = cache(make)
+    made: Endpoint | None = None
 
     async def serve(request: web.BaseRequest, info: RequestInfo, user: User) -> web.StreamResponse:
-        return await made()(request, info, user)
+        nonlocal made
+        if made is None:
+            made = make()
+        return await made(request, info, user)
 
     return serve
 
 
+@caches.of_values(1)
 def version_document() -> Object:
     """`/version`: the reference's version, and our own in a field of its own."""
-    from inkube import __version__
-
     major, minor, _ = REFERENCE.lstrip("v").split(".")
     return {
         "major": major,
@@ -52,7 +54,7 @@ def version_document() -> Object:
         "goVersion": "none",
         "compiler": platform.python_implementation(),
         "platform": f"{platform.system().lower()}/{platform.machine()}",
-        "inkube": {"name": "inkube", "version": __version__},
+        "inkube": {"name": "inkube", "version": metadata.version("inkube")},
     }
 
 
@@ -100,13 +102,14 @@ class Endpoints:
     ) -> web.StreamResponse:
         """`/version`."""
         if info.method not in ("GET", "HEAD"):
-            message = "the server does not allow this method on the requested resource"
-            raise status.method_not_allowed(message, {})
+            raise status.method_not_allowed()
         return responses.render(version_document(), negotiation.PLAIN)
 
     async def metrics(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
         """`/metrics` in the exposition format."""
+        from inkube.apiserver.http import exposition
+
         headers = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
-        return web.Response(body=self._metrics.text(), headers=headers)
+        return web.Response(body=exposition.text(self._metrics), headers=headers)

@@ -5,7 +5,6 @@ apiserver/pkg/endpoints/discovery and its aggregated form.
 """
 
 import hashlib
-import re
 from typing import Any
 
 import orjson
@@ -13,25 +12,14 @@ from aiohttp import web
 
 from inkube.apiserver.http import negotiation, responses
 from inkube.apiserver.http.requests import RequestInfo
+from inkube.apiserver.registry import voices
 from inkube.apiserver.registry.calls import User
 from inkube.apiserver.registry.resources import Resource, Resources
-from inkube.schemas import status
-from inkube.schemas.builtin import resources as builtin
-from inkube.schemas.definitions import Origin
+from inkube.schemas.meta import GVR
+from inkube.schemas.versions import preference
 
 Object = dict[str, Any]
-_VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
-_STAGES = {None: 2, "beta": 1, "alpha": 0}
-
-
-def shownorder(name: str) -> tuple[Any, ...]:
-    """Sort key: v2 before v1, v1 before v1beta2, odd names last and by letter."""
-    match = _VERSION.fullmatch(name)
-    if match is None:
-        return (1, name)
-    major, stage, minor = match.groups()
-    return (0, -_STAGES[stage], -int(major), -int(minor or 0))
 
 
 class Discovery:
@@ -56,13 +44,11 @@ class Discovery:
         version = parts[1] if parts[0] == "api" else (parts[2] if len(parts) > 2 else "")
         if (parts[0] == "apis" and group == "") or group not in groups:
             return responses.plain_not_found()
+        voice = self._resources.voice(group)
         if version and version not in groups[group]:
-            if self._resources.is_builtin_group(group):
-                raise status.resource_not_found()
-            return responses.plain_not_found()
-        if self._resources.is_builtin_group(group) and info.method != "GET":
-            message = "the server does not allow this method on the requested resource"
-            raise status.method_not_allowed(message, {})
+            return responses.unknown_path(plain=voice.unknown_is_plain)
+        if not voice.allows(info.method, info.verb, "", ("get",)):
+            raise voice.method_not_allowed(GVR(group, version, ""), info.verb)
         form = negotiation.choose(request.headers.get("Accept"), transforms=False)
         if version:
             return responses.render(self.resource_list(group, version), form)
@@ -121,7 +107,7 @@ class Discovery:
             versions = found.setdefault(resource.group, {})
             for version in resource.definition.served():
                 versions[version.name] = None
-        return {g: sorted(v, key=shownorder) for g, v in found.items() if v}
+        return {g: sorted(v, key=preference) for g, v in found.items() if v}
 
     def _group(self, name: str) -> Object:
         versions = [
@@ -170,10 +156,8 @@ class Discovery:
 
 def _place(resource: Resource) -> tuple[int, str]:
     """Compiled-in groups as they were installed, then those declared in Python, then CRDs'."""
-    origin = resource.definition.origin
-    if origin is Origin.CUSTOM:
-        return 2, resource.group
-    return int(origin is Origin.PYTHON), ""
+    order = resource.voice.group_order
+    return order, resource.group if order == voices.CUSTOM.group_order else ""
 
 
 def _aggregated(accept: str) -> str:
@@ -220,40 +204,13 @@ def subresources(resource: Resource, version: str) -> list[Object]:
     """The subresources as an APIResourceList shows them."""
     served = resource.served(version)
     assert served is not None, "asked for served versions only"
-    found: list[Object] = []
-    if resource.builtin:
-        known = builtin.by_name().get((resource.group, resource.plural))
-        for sub in known.subresources if known else ():
-            item: Object = {"name": f"{resource.plural}/{sub.name}", "singularName": ""}
-            item["namespaced"] = resource.namespaced
-            if sub.version:
-                item |= {"group": sub.group, "version": sub.version}
-            found.append(item | {"kind": sub.kind, "verbs": list(sub.verbs)})
-        return found
-    verbs = ["get", "patch", "update"]
-    base: Object = {"singularName": "", "namespaced": resource.namespaced}
-    if served.version.status:
-        found.append(
-            {"name": f"{resource.plural}/status", **base, "kind": resource.kind, "verbs": verbs}
-        )
-    if served.version.scale:
-        found.append(
-            {
-                "name": f"{resource.plural}/scale",
-                **base,
-                "group": "autoscaling",
-                "version": "v1",
-                "kind": "Scale",
-                "verbs": verbs,
-            }
-        )
-    return found
+    return resource.voice.subresources(served)
 
 
 def _discovery(resource: Resource, version: str) -> Object:
     """An APIResourceDiscovery. Built-in kinds leave group and version to be the list's own."""
     names = resource.definition.names
-    group, shown = ("", "") if resource.builtin else (resource.group, version)
+    group, shown = (resource.group, version) if resource.voice.discovery_repeats_group else ("", "")
     item: Object = {
         "resource": names.plural,
         "responseKind": _kind(group, shown, names.kind),

@@ -63,8 +63,7 @@ class OpenAPI:
     ) -> web.StreamResponse:
         """Answer what lies below `/openapi`."""
         if info.method not in ("GET", "HEAD"):
-            message = "the server does not allow this method on the requested resource"
-            raise status.method_not_allowed(message, {})
+            raise status.method_not_allowed()
         parts = [part for part in info.path.split("/") if part]
         self._refresh()
         if parts == _ROOT_V3:

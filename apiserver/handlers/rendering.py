@@ -7,11 +7,12 @@ import orjson
 
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.http import responses
-from inkube.apiserver.http.answers import Answer
 from inkube.apiserver.http.negotiation import Form
+from inkube.apiserver.http.responses import Answer
+from inkube.apiserver.registry import storedbytes
 from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.listing import Page
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.storage.entry import Entry
 
 Object = dict[str, Any]
@@ -20,31 +21,29 @@ Object = dict[str, Any]
 class Renderer:
     """Turns entries and pages into responses; the clock is for ages in tables."""
 
-    def __init__(self, identity: Identity) -> None:
-        self._identity = identity
+    def __init__(self, stamps: Stamps) -> None:
+        self._stamps = stamps
 
     def entry(self, call: Call, entry: Entry, form: Form, *, code: int = 200) -> Answer:
         """One object."""
         if form.plain_json:
             return responses.data(data_of(call, entry), code=code, warnings=call.warnings)
-        value = value_of(call, entry)
+        value = call.view(entry)
         if form.kind:
-            value = tables.transform(
-                call, [value], form, self._identity.now(), include=form.include
-            )
+            value = tables.transform(call, [value], form, self._stamps.now(), include=form.include)
         return responses.render(value, form, code=code, warnings=call.warnings)
 
     def page(self, call: Call, page: Page, form: Form) -> Answer:
         """A list."""
         if form.plain_json:
             return responses.data(list_bytes(call, page), warnings=call.warnings)
-        values = [value_of(call, entry) for entry in page.entries]
+        values = [call.view(entry) for entry in page.entries]
         if form.kind:
             value = tables.transform(
                 call,
                 values,
                 form,
-                self._identity.now(),
+                self._stamps.now(),
                 metadata=page.metadata(call),
                 include=form.include,
             )
@@ -53,16 +52,11 @@ class Renderer:
         return responses.render(value, form, warnings=call.warnings)
 
 
-def value_of(call: Call, entry: Entry) -> Object:
-    """The object in the call's version; shared, not to be changed."""
-    return call.resource.view(entry, call.served)
-
-
 def data_of(call: Call, entry: Entry) -> bytes:
     """The object's bytes in the call's version; the stored ones where they fit."""
-    if call.served is call.resource.storage and call.resource.is_current(entry):
+    if call.resource.shows(entry, call.served):
         return entry.data
-    return orjson.dumps(value_of(call, entry))
+    return orjson.dumps(call.view(entry))
 
 
 def list_bytes(call: Call, page: Page) -> bytes:
@@ -83,27 +77,11 @@ def list_bytes(call: Call, page: Page) -> bytes:
 
 
 def _items(call: Call, entries: Sequence[Entry]) -> list[bytes]:
-    since = call.resource.since
-    if call.resource.builtin:
-        return _bare(call, entries)
-    if call.served is not call.resource.storage:
-        return [data_of(call, entry) for entry in entries]
-    return [e.data if e.revision > since else data_of(call, e) for e in entries]
-
-
-def _bare(call: Call, entries: Sequence[Entry]) -> list[bytes]:
-    """Items of a built-in list: their type is the list's. Most bytes need no decoding for it."""
-    served = call.served
-    version, kind = f'"apiVersion":"{served.api_version}"', f'"kind":"{served.kind}"'
-    starts = tuple(f"{{{a},{b},".encode() for a, b in ((version, kind), (kind, version)))
-    length = len(starts[0])
-    found = []
-    for entry in entries:
-        data = data_of(call, entry)
-        if data.startswith(starts):
-            found.append(b"{" + data[length:])
-        else:
-            value = orjson.loads(data)
-            del value["apiVersion"], value["kind"]
-            found.append(orjson.dumps(value))
-    return found
+    since, served = call.resource.since, call.served
+    if served is call.resource.storage:
+        items = [e.data if e.revision > since else data_of(call, e) for e in entries]
+    else:
+        items = [data_of(call, entry) for entry in entries]
+    if call.resource.voice.items_have_type:
+        return items
+    return storedbytes.untyped(items, served.api_version, served.kind)

@@ -12,7 +12,6 @@ from typing import Any
 from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.registry.calls import Call
 from inkube.schemas import durations, jsonpath, status
-from inkube.schemas.builtin import columns as builtin_columns
 from inkube.schemas.definitions import Column
 from inkube.schemas.golang.gotext import compact_json, quote
 
@@ -122,8 +121,8 @@ def columns(call: Call) -> list[Column]:
     if call.subresource == "scale":
         return list(_SCALE)
     own = list(call.served.version.columns)
-    if call.resource.builtin:
-        return own or [_NAME, _AGE]
+    if own and call.resource.voice.columns_have_name:
+        return own
     return [_NAME, *(own or [_AGE])]
 
 
@@ -137,8 +136,8 @@ def row(
 ) -> Object:
     """One TableRow."""
     cells = None
-    if call.resource.builtin and call.subresource != "scale":
-        cells = builtin_columns.cells(call.resource.group, call.resource.plural, obj, now)
+    if call.subresource != "scale":
+        cells = call.resource.voice.cells(call.served.gvr, obj, now)
     if cells is None:
         cells = [cell(column, obj, now) for column in shown]
     made: Object = {"cells": cells}

@@ -16,14 +16,16 @@ from inkube.apiserver.http.options import (
     Query,
     manager_name,
     read_delete_options,
+    read_list_options,
     read_timeout,
     read_write_options,
 )
+from inkube.apiserver.http.responses import Answer
 from inkube.apiserver.registry import changes, intake, listing
 from inkube.apiserver.registry.calls import Call, WriteOptions
 from inkube.apiserver.registry.registry import Outcome, Registry
 from inkube.schemas import status
-from inkube.schemas.definitions import Origin
+from inkube.storage.entry import Entry
 
 Object = dict[str, Any]
 
@@ -42,8 +44,19 @@ class Exchange(NamedTuple):
 
     @property
     def lenient(self) -> bool:
-        """Kinds declared in Python read `dryRun=true` as All."""
-        return self.call.resource.definition.origin is Origin.PYTHON
+        """Whether `dryRun=true` is read as All."""
+        return self.call.resource.voice.reads_dry_run_true
+
+    def read_options(self, kind: str, *, apply: bool = False) -> None:
+        """Give the call the options of a create, update or patch. Raises StatusError 422."""
+        call = self.call
+        call.options, warnings = read_write_options(
+            self.query, kind, lenient=self.lenient, apply=apply
+        )
+        call.timeout = read_timeout(self.query)
+        call.manager = manager_name(call.options, self.request.headers.get("User-Agent", ""))
+        for warning in warnings:
+            call.warn(warning)
 
 
 Handler = Callable[[Exchange], Awaitable[web.StreamResponse]]
@@ -67,24 +80,24 @@ class Handlers:
 
     async def get(self, exchange: Exchange) -> web.StreamResponse:
         """One object; its stored bytes where they fit the form asked for."""
-        await listing.settle_read(exchange.query, self._registry.store)
+        version = exchange.query.get("resourceVersion", "")
+        await listing.settle(self._registry.store, version, listing.known_version)
         entry = self._registry.get(exchange.call)
-        await self._registry.ready(exchange.call, entry)
-        return self._renderer.entry(exchange.call, entry, exchange.form)
+        return await self._shown(exchange.call, entry, exchange.form)
 
     async def list(self, exchange: Exchange) -> web.StreamResponse:
         """Many objects at one revision."""
         call = exchange.call
-        options = listing.read_options(exchange.query, call)
+        options = read_list_options(exchange.query)
         page = await listing.find(self._registry, call, options)
         return self._renderer.page(call, page, exchange.form)
 
     async def create(self, exchange: Exchange) -> web.StreamResponse:
         """POST."""
         call = exchange.call
-        self._options(exchange, "CreateOptions")
+        exchange.read_options("CreateOptions")
         body = await bodies.read(exchange.request)
-        obj = intake.read(call, body, bodies.media_type(exchange.request))
+        obj = bodies.read_object(call, body, bodies.media_type(exchange.request))
         intake.check_namespace(call, obj)
         if call.name:
             obj["metadata"]["name"] = call.name
@@ -93,11 +106,11 @@ class Handlers:
     async def update(self, exchange: Exchange) -> web.StreamResponse:
         """PUT."""
         call = exchange.call
-        self._options(exchange, "UpdateOptions")
+        exchange.read_options("UpdateOptions")
         if not call.name:
             raise status.bad_request("name must be provided")
         body = await bodies.read(exchange.request)
-        obj = intake.read(call, body, bodies.media_type(exchange.request))
+        obj = bodies.read_object(call, body, bodies.media_type(exchange.request))
         intake.check_namespace(call, obj)
         intake.check_name(call, obj)
         return await self._answer(
@@ -107,14 +120,15 @@ class Handlers:
     async def patch(self, exchange: Exchange) -> web.StreamResponse:
         """PATCH, every type."""
         call = exchange.call
-        kind = bodies.patch_kind(exchange.request, builtin=call.resource.builtin)
+        kind = bodies.patch_kind(exchange.request, call.resource.voice)
         if not call.name:
             raise status.bad_request("name must be provided")
-        self._options(exchange, "PatchOptions", apply=kind == "apply")
+        exchange.read_options("PatchOptions", apply=kind == "apply")
         body = await bodies.read(exchange.request)
-        outcome = await self._registry.update(
-            call, changes.read_patch(call, kind, body, self._registry.identity)
-        )
+        strict = call.options.validation == "Strict"
+        document = bodies.decode_patch(kind, body, strict=strict)
+        change = changes.from_patch(call, kind, document, self._registry.stamps)
+        outcome = await self._registry.update(call, change)
         return await self._answer(exchange, outcome)
 
     async def delete(self, exchange: Exchange) -> web.StreamResponse:
@@ -122,17 +136,16 @@ class Handlers:
         call = exchange.call
         options = await self._delete_options(exchange)
         outcome = await self._registry.delete(call, options)
-        if outcome.deleted and not call.resource.strategy.returns_deleted:
+        if outcome.deleted and not call.resource.behaviour.returns_deleted:
             meta = outcome.entry.value["metadata"]
             body = status.success(call.resource.group, call.resource.plural, call.name, meta["uid"])
             return responses.render(body, exchange.form.without_transform(), warnings=call.warnings)
-        await self._registry.ready(call, outcome.entry)
-        return self._renderer.entry(call, outcome.entry, exchange.form.without_transform())
+        return await self._shown(call, outcome.entry, exchange.form.without_transform())
 
     async def delete_collection(self, exchange: Exchange) -> web.StreamResponse:
         """DELETE of all that the selectors match; answers them as they were listed."""
         call = exchange.call
-        query = listing.read_options(exchange.query, call)
+        query = read_list_options(exchange.query)
         options = await self._delete_options(exchange)
         page = await listing.find(self._registry, call, query)
         for entry in page.entries:
@@ -154,31 +167,24 @@ class Handlers:
             except status.StatusError as error:
                 if error.reason != status.Reason.NOT_FOUND:
                     raise
-        await self._registry.ready(call, *page.entries)
         return self._renderer.page(call, page, exchange.form.without_transform())
 
     async def _delete_options(self, exchange: Exchange) -> Any:
-        body = await bodies.read_delete_options(exchange.request, exchange.call)
+        body = await bodies.read_delete_options(exchange.request)
         options, warnings = read_delete_options(exchange.query, body, lenient=exchange.lenient)
         exchange.call.timeout = read_timeout(exchange.query)
         exchange.call.options = WriteOptions(dry_run=options.dry_run)
         undecided = options.propagation is None and options.orphan is None
-        if undecided and exchange.call.resource.strategy.undecided_warning:
-            warnings = [*warnings, exchange.call.resource.strategy.undecided_warning]
+        if undecided and exchange.call.resource.behaviour.undecided_warning:
+            warnings = [*warnings, exchange.call.resource.behaviour.undecided_warning]
         for warning in warnings:
             exchange.call.warn(warning)
         return options
 
-    def _options(self, exchange: Exchange, kind: str, *, apply: bool = False) -> None:
-        call = exchange.call
-        call.options, warnings = read_write_options(
-            exchange.query, kind, lenient=exchange.lenient, apply=apply
-        )
-        call.timeout = read_timeout(exchange.query)
-        call.manager = manager_name(call.options, exchange.request.headers.get("User-Agent", ""))
-        call.warnings.extend(warnings)
-
     async def _answer(self, exchange: Exchange, outcome: Outcome) -> web.StreamResponse:
-        await self._registry.ready(exchange.call, outcome.entry)
         code = 201 if outcome.created else 200
-        return self._renderer.entry(exchange.call, outcome.entry, exchange.form, code=code)
+        return await self._shown(exchange.call, outcome.entry, exchange.form, code=code)
+
+    async def _shown(self, call: Call, entry: Entry, form: Form, *, code: int = 200) -> Answer:
+        [entry] = await self._registry.shown(call, [entry])
+        return self._renderer.entry(call, entry, form, code=code)

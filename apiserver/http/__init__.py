@@ -1,4 +1,5 @@
 """Bytes to values and back: requests, bodies, options, negotiation, responses, guards, metrics.
 
-Nothing here knows kinds, the store or the registry's pipeline. `app` and the verbs call it.
+It knows the values that the registry takes, never the store or particular kinds. `app`, `auth`, the
+verbs and subresources call it.
 """

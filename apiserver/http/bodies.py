@@ -1,14 +1,15 @@
 """Reading request bodies: size, media type, patches, DeleteOptions."""
 
-import re
-from typing import Any, NamedTuple
+from typing import Any
 
 from aiohttp import web
 
+from inkube.apiserver.registry import intake, voices
 from inkube.apiserver.registry.calls import Call
-from inkube.schemas import status
+from inkube.apiserver.registry.changes import Patch
+from inkube.apiserver.registry.voices import Voice
+from inkube.schemas import bodies, status
 from inkube.schemas.builtin import protobuf
-from inkube.schemas.golang import bodies
 from inkube.schemas.golang.gotext import quote
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import GVK
@@ -19,9 +20,6 @@ JSON = "application/json"
 _MEDIA = {JSON: "json", "application/yaml": "yaml"}
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
 PROTOBUF = "protobuf"
-_UNKNOWN_FORMAT = (
-    "the body of the request was in an unknown format - accepted media types include: "
-)
 _PATCHES = {
     "application/json-patch+json": "json",
     "application/merge-patch+json": "merge",
@@ -52,31 +50,39 @@ def media_type(request: web.BaseRequest) -> str:
     if media == _PROTOBUF:
         return PROTOBUF
     accepted = f"{JSON}, application/yaml, {_PROTOBUF}"
-    raise status.unsupported_media_type(_UNKNOWN_FORMAT + accepted)
+    raise status.unsupported_media_type(voices.UNKNOWN_FORMAT + accepted)
 
 
-def patch_kind(request: web.BaseRequest, *, builtin: bool) -> str:
+def read_object(call: Call, body: bytes, media: str) -> Object:
+    """The object of a create or update, admitted. Raises StatusError 400, 415 or 422.
+
+    Answers to a protobuf body of a built-in kind are JSON all the same.
+    """
+    kind = call.served.kind
+    if media == PROTOBUF:
+        head, data = open_protobuf(body, kind)
+        call.resource.voice.check_type(call.served, head)
+        return intake.admit(call, decode_protobuf(data, call.served.gvk), [])
+    decoded = bodies.decode_object(
+        body,
+        "yaml" if media == "yaml" else "json",
+        kind=kind,
+        want_duplicates=call.options.validation != "Ignore",
+        needs_kind=call.resource.voice.body_names_kind,
+    )
+    obj: Object = decoded.value
+    call.resource.voice.check_type(call.served, obj)
+    strict = call.options.validation == "Strict"
+    return intake.admit(call, obj, decoded.strict_texts() if strict else decoded.duplicates)
+
+
+def patch_kind(request: web.BaseRequest, voice: Voice) -> str:
     """Which patch the Content-Type names. Raises StatusError 415."""
     media = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     kind = _PATCHES.get(media, "")
-    if kind and (builtin or kind != "strategic"):
+    if kind in voice.patches:
         return kind
-    if builtin:
-        raise status.StatusError(
-            415,
-            status.Reason.UNSUPPORTED_MEDIA_TYPE,
-            "415: Unsupported Media Type",
-            details={},
-        )
-    accepted = ", ".join(name for name, kind in _PATCHES.items() if kind != "strategic")
-    raise status.unsupported_media_type(_UNKNOWN_FORMAT + accepted)
-
-
-class Patch(NamedTuple):
-    """A patch document, and the keys it repeats."""
-
-    value: Any
-    duplicates: list[str]
+    raise voice.unknown_patch(name for name, kind in _PATCHES.items() if kind in voice.patches)
 
 
 def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:
@@ -100,13 +106,7 @@ def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:
     return Patch(value, decoded.duplicates)
 
 
-_UNRECOGNIZED = re.compile(
-    r"the object provided is unrecognized \(must be of type DeleteOptions\): (.*) \(.*\)", re.DOTALL
-)
-"""Where other bodies get a preface, deletions answer the decoder's own words."""
-
-
-async def read_delete_options(request: web.BaseRequest, call: Call) -> Object | None:
+async def read_delete_options(request: web.BaseRequest) -> Object | None:
     """The DeleteOptions of a body, None without one. Raises StatusError 400 or 415."""
     if not request.can_read_body:
         return None
@@ -117,10 +117,10 @@ async def read_delete_options(request: web.BaseRequest, call: Call) -> Object | 
     try:
         value = decode_kind(body, media, "DeleteOptions")
     except status.StatusError as error:
-        found = _UNRECOGNIZED.fullmatch(error.message)
-        if found is None:
+        if not error.why:
             raise
-        raise status.bad_request(found[1]) from error
+        # where other bodies get a preface, deletions answer the decoder's own words
+        raise status.bad_request(error.why) from error
     kind, version = value.get("kind"), value.get("apiVersion", "")
     if kind and kind != "DeleteOptions":
         raise status.bad_request(

@@ -3,9 +3,15 @@
 from collections.abc import Iterator
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 
 from inkube.apiserver.http.metrics import BUCKETS, LABELS, Metrics
+from inkube.schemas import caches
 
 
 def text(metrics: Metrics) -> bytes:
@@ -34,6 +40,10 @@ class _Collector:
         for labels, series in self._metrics.series.items():
             histogram.add_metric(list(labels), _cumulative(series.buckets), series.seconds)
         yield histogram
+        entries = GaugeMetricFamily("inkube_cache_entries", "What caches hold.", labels=["cache"])
+        for cache in caches.every():
+            entries.add_metric([cache.name], cache.entries())
+        yield entries
 
 
 def _cumulative(buckets: list[int]) -> list[tuple[str, float]]:

@@ -12,6 +12,7 @@ class JSONFormatter(logging.Formatter):
     """Time, level, logger, message and whatever `extra` brought."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """One JSON object."""
         line = {
             "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
             "level": record.levelname.lower(),
@@ -28,6 +29,7 @@ class TextFormatter(logging.Formatter):
     """The same for a terminal."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """One line, and the trace of an exception below it."""
         pairs = " ".join(f"{key}={value}" for key, value in _extra(record).items() if value != "")
         text = f"{self.formatTime(record, '%H:%M:%S')} {record.levelname.lower()} "
         text += f"{record.getMessage()} {pairs}".rstrip()
@@ -40,6 +42,7 @@ class Protocol(logging.LoggerAdapter[logging.Logger]):
     """For what is no HTTP at all: anybody may send it, so it is no error and has no trace."""
 
     def exception(self, msg: object, *args: object, **kwargs: Any) -> None:
+        """Log it as news for debugging, without its trace."""
         kwargs.pop("exc_info", None)
         self.debug(msg, *args, **kwargs)
 

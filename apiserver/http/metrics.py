@@ -46,9 +46,3 @@ class Metrics:
         series.codes[code] = series.codes.get(code, 0) + 1
         series.buckets[bisect_left(BUCKETS, seconds)] += 1
         series.seconds += seconds
-
-    def text(self) -> bytes:
-        """The exposition format."""
-        from inkube.apiserver.http import exposition
-
-        return exposition.text(self)

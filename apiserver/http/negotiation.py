@@ -6,8 +6,7 @@ it name JSON as well.
 
 from typing import NamedTuple
 
-from inkube.schemas import status
-from inkube.schemas.remembered import remembered
+from inkube.schemas import caches, status
 
 JSON = "application/json"
 YAML = "application/yaml"
@@ -54,7 +53,7 @@ class _Clause(NamedTuple):
         return dict(self.parameters).get(name, "")
 
 
-@remembered(512)
+@caches.of_texts(512)
 def clauses(header: str) -> tuple[_Clause, ...]:
     """The media ranges, best quality first, order kept among equals."""
     found = []
@@ -73,23 +72,24 @@ def clauses(header: str) -> tuple[_Clause, ...]:
     return tuple(sorted(found, key=lambda clause: -clause.quality))
 
 
-def choose(header: str | None, *, transforms: bool = True, builtin: bool = False) -> Form:
+def choose(header: str | None, *, transforms: bool = True, any_application: bool = True) -> Form:
     """The form for an Accept header. Raises StatusError 406 when there is none.
 
-    `transforms` says whether Table and PartialObjectMetadata may be served here.
+    `transforms` says whether Table and PartialObjectMetadata may be served here, `any_application`
+    whether `application/*` is JSON.
     """
     if not header or header in ("*/*", JSON):
         return PLAIN
-    form = _choose(header, transforms, builtin)
+    form = _choose(header, transforms, any_application)
     if form is None:
         raise status.not_acceptable(f"only the following media types are accepted: {ACCEPTED}")
     return form
 
 
-@remembered(512)
-def _choose(header: str, transforms: bool, builtin: bool) -> Form | None:
+@caches.of_texts(512)
+def _choose(header: str, transforms: bool, any_application: bool) -> Form | None:
     for clause in clauses(header):
-        media = _media(clause.media, builtin)
+        media = _media(clause.media, any_application)
         if media is None or clause.quality == 0:
             continue
         kind = clause.parameter("as")
@@ -106,8 +106,8 @@ def _choose(header: str, transforms: bool, builtin: bool) -> Form | None:
     return None
 
 
-def _media(media: str, builtin: bool) -> str | None:
-    if media in ("*/*", JSON) or (media == "application/*" and not builtin):
+def _media(media: str, any_application: bool) -> str | None:
+    if media in ("*/*", JSON) or (media == "application/*" and any_application):
         return JSON
     return YAML if media == YAML else None
 

@@ -1,7 +1,7 @@
-"""Query options of writes and their validation.
+"""Options of requests, out of queries and bodies, and their validation.
 
-Follows apimachinery/pkg/apis/meta/v1/validation; each bad option is a cause of one 422 whose kind
-is CreateOptions, UpdateOptions, PatchOptions or DeleteOptions.
+Follows apimachinery/pkg/apis/meta/v1/validation and internalversion/validation; each bad option is
+a cause of one 422 whose kind is that of the options, such as CreateOptions.
 """
 
 import math
@@ -11,8 +11,10 @@ from typing import Any
 
 from multidict import MultiMapping
 
-from inkube.apiserver.registry.calls import WriteOptions
-from inkube.schemas import fielderrors, status
+from inkube.apiserver.registry.calls import NO_OPTIONS, DeleteOptions, WriteOptions
+from inkube.apiserver.registry.listing import NO_OPTIONS as PLAIN_LIST
+from inkube.apiserver.registry.listing import ListOptions
+from inkube.schemas import bodies, fielderrors, status
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import strconv, unmarshal
 
@@ -28,8 +30,6 @@ DRY_RUN_TRUE = 'dryRun "true" was read as "All"; other API servers refuse it'
 Query = MultiMapping[str]
 """The query parameters of a request."""
 
-EMPTY: WriteOptions = WriteOptions()
-
 
 def read_write_options(
     query: Query, kind: str, *, lenient: bool = False, apply: bool = False
@@ -39,7 +39,7 @@ def read_write_options(
     `lenient` reads `dryRun=true` as All; `apply` asks for a field manager and allows force.
     """
     if not query and not apply:
-        return EMPTY, []
+        return NO_OPTIONS, []
     dry_run, errors, warnings = _dry_run(query.getall("dryRun", ()), lenient)
     manager = query.get("fieldManager", "")
     validation = query.get("fieldValidation", "")
@@ -116,10 +116,10 @@ def manager_name(options: WriteOptions, user_agent: str) -> str:
 
 def read_delete_options(
     query: Query, body: Mapping[str, Any] | None, *, lenient: bool = False
-) -> tuple["DeleteOptions", list[str]]:
+) -> tuple[DeleteOptions, list[str]]:
     """Options of a delete: the body's when there is one, else the query's. Raises 422."""
-    source = _from_body(body) if body is not None else _from_query(query)
-    dry_run, errors, warnings = _dry_run(source.dry_run_values, lenient)
+    source, values = _from_body(body) if body is not None else _from_query(query)
+    dry_run, errors, warnings = _dry_run(values, lenient)
     if source.propagation is not None and source.orphan is not None:
         errors.insert(
             0,
@@ -137,59 +137,36 @@ def read_delete_options(
         )
     if errors:
         raise status.invalid("meta.k8s.io", "DeleteOptions", "", errors)
-    source.dry_run = dry_run
-    return source, warnings
+    return source._replace(dry_run=dry_run), warnings
 
 
-class DeleteOptions:
-    """metav1.DeleteOptions; None where the client said nothing."""
-
-    __slots__ = (
-        "dry_run",
-        "dry_run_values",
-        "grace",
-        "orphan",
-        "propagation",
-        "resource_version",
-        "uid",
+def _from_query(query: Query) -> tuple[DeleteOptions, list[str]]:
+    """What a query says, and its values of dryRun."""
+    grace, orphan = query.get("gracePeriodSeconds"), query.get("orphanDependents")
+    options = DeleteOptions(
+        grace=None if grace is None else parse_int(grace),
+        orphan=None if orphan is None else truthy(orphan),
+        propagation=query.get("propagationPolicy"),
     )
-
-    def __init__(self) -> None:
-        self.dry_run = False
-        self.dry_run_values: list[str] = []
-        self.grace: int | None = None
-        self.orphan: bool | None = None
-        self.propagation: str | None = None
-        self.uid: str | None = None
-        self.resource_version: str | None = None
+    return options, list(query.getall("dryRun", ()))
 
 
-def _from_query(query: Query) -> DeleteOptions:
-    options = DeleteOptions()
-    options.dry_run_values = list(query.getall("dryRun", ()))
-    if "gracePeriodSeconds" in query:
-        options.grace = parse_int(query["gracePeriodSeconds"])
-    if "orphanDependents" in query:
-        options.orphan = truthy(query.get("orphanDependents"))
-    options.propagation = query.get("propagationPolicy")
-    return options
-
-
-def _from_body(body: Mapping[str, Any]) -> DeleteOptions:
-    options = DeleteOptions()
-    options.dry_run_values = _member(body, "dryRun", list, "[]string") or []
-    for value in options.dry_run_values:
+def _from_body(body: Mapping[str, Any]) -> tuple[DeleteOptions, list[str]]:
+    """The same of a body."""
+    values = _member(body, "dryRun", list, "[]string") or []
+    for value in values:
         if not isinstance(value, str):
             raise _refusal(value, "string", "dryRun")
-    options.grace = _member(body, "gracePeriodSeconds", int, "int64")
-    options.orphan = _member(body, "orphanDependents", bool, "bool")
-    options.propagation = _member(body, "propagationPolicy", str, "v1.DeletionPropagation")
-    preconditions = _member(body, "preconditions", dict, "v1.Preconditions") or {}
-    options.uid = _member(preconditions, "uid", str, "types.UID", "preconditions.")
-    options.resource_version = _member(
-        preconditions, "resourceVersion", str, "string", "preconditions."
+    grace = _member(body, "gracePeriodSeconds", int, "int64")
+    orphan = _member(body, "orphanDependents", bool, "bool")
+    propagation = _member(body, "propagationPolicy", str, "v1.DeletionPropagation")
+    meant = _member(body, "preconditions", dict, "v1.Preconditions") or {}
+    uid = _member(meant, "uid", str, "types.UID", "preconditions.")
+    version = _member(meant, "resourceVersion", str, "string", "preconditions.")
+    options = DeleteOptions(
+        grace=grace, orphan=orphan, propagation=propagation, uid=uid, resource_version=version
     )
-    return options
+    return options, values
 
 
 def _member(
@@ -204,9 +181,7 @@ def _member(
 
 def _refusal(value: Any, go_type: str, field: str) -> status.StatusError:
     why = unmarshal.cannot_unmarshal(value, go_type, f"DeleteOptions.{field}").text
-    return status.bad_request(
-        f'DeleteOptions in version "v1" cannot be handled as a DeleteOptions: {why}'
-    )
+    return bodies.cannot_handle("v1", "DeleteOptions", "DeleteOptions", why)
 
 
 def parse_int(text: str) -> int:
@@ -215,3 +190,83 @@ def parse_int(text: str) -> int:
         return strconv.parse_int(text)
     except ValueError as error:
         raise status.bad_request(str(error)) from error
+
+
+def read_list_options(query: Query, *, watching: bool = False) -> ListOptions:
+    """The options of a list, watch or deletecollection. Raises StatusError 400 or 422."""
+    if not query:
+        return PLAIN_LIST
+    timeout = query.get("timeoutSeconds")
+    initial = query.get("sendInitialEvents")
+    options = ListOptions(
+        labels=query.get("labelSelector", ""),
+        fields=query.get("fieldSelector", ""),
+        limit=parse_int(query.get("limit") or "0"),
+        token=query.get("continue", ""),
+        resource_version=query.get("resourceVersion", ""),
+        match=query.get("resourceVersionMatch", ""),
+        watch=truthy(query.get("watch")),
+        bookmarks=truthy(query.get("allowWatchBookmarks")),
+        timeout=parse_int(timeout) if timeout else None,
+        initial_events=truthy(initial) if initial else None,
+    )
+    errors = _problems(options, watching)
+    if errors:
+        raise status.invalid("meta.k8s.io", "ListOptions", "", errors)
+    return options
+
+
+def _problems(options: ListOptions, watching: bool) -> list[FieldError]:
+    field = "resourceVersionMatch"
+    match = options.match
+    if watching:
+        return _watch_problems(options)
+    errors = []
+    if options.initial_events is not None:
+        errors.append(
+            fielderrors.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
+        )
+    if not match:
+        return errors
+    if match not in ("Exact", "NotOlderThan"):
+        errors.append(fielderrors.not_supported(field, match, ["Exact", "NotOlderThan", ""]))
+        return errors
+    if options.token:
+        errors.append(
+            fielderrors.forbidden(field, f"{field} is forbidden when continue is provided")
+        )
+    if not options.resource_version:
+        errors.append(
+            fielderrors.forbidden(field, f"{field} is forbidden unless resourceVersion is provided")
+        )
+    if match == "Exact" and options.resource_version == "0":
+        errors.append(
+            fielderrors.forbidden(field, f'{field} "exact" is forbidden for resourceVersion "0"')
+        )
+    return errors
+
+
+def _watch_problems(options: ListOptions) -> list[FieldError]:
+    field = "resourceVersionMatch"
+    errors = []
+    if options.token:
+        errors.append(
+            fielderrors.forbidden(field, f"{field} is forbidden when continue is provided")
+        )
+    if options.initial_events is None:
+        if options.match:
+            errors.append(
+                fielderrors.forbidden(
+                    field, f"{field} is forbidden for watch unless sendInitialEvents is provided"
+                )
+            )
+        return errors
+    if options.match != "NotOlderThan":
+        errors.append(
+            fielderrors.forbidden(
+                field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+            )
+        )
+        if options.match:
+            errors.append(fielderrors.not_supported(field, options.match, ["NotOlderThan"]))
+    return errors

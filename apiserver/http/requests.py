@@ -4,9 +4,10 @@ Pure functions over strings; nothing here knows what is served. Follows
 apiserver/pkg/endpoints/request/requestinfo.go.
 """
 
-from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
+
+from inkube.schemas import caches
 
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch"}
 _READS = frozenset({"GET", "HEAD"})
@@ -42,11 +43,10 @@ def parse(method: str, raw_path: str, *, watch: bool = False) -> RequestInfo:
     Escapes are undone before the split, as Go does: an escaped slash divides like any other.
     """
     if len(raw_path) > REMEMBERED_LENGTH:
-        return _parse.__wrapped__(method, raw_path, watch)
-    return _parse(method, raw_path, watch)
+        return _parse(method, raw_path, watch)
+    return _parsed(method, raw_path, watch)
 
 
-@lru_cache(maxsize=REMEMBERED)
 def _parse(method: str, raw_path: str, watch: bool) -> RequestInfo:
     path = raw_path if "%" not in raw_path else unquote(raw_path)
     parts = path.strip("/").split("/")
@@ -71,6 +71,9 @@ def _parse(method: str, raw_path: str, watch: bool) -> RequestInfo:
         verb = _deprecated_verb(method, name, deprecated, verb)
     where = parts[0], group, version, namespace
     return RequestInfo(method, path, verb, True, *where, resource, name, subresource, beyond)
+
+
+_parsed = caches.of_values(REMEMBERED)(_parse)
 
 
 def _deprecated_verb(method: str, name: str, deprecated: str, verb: str) -> str:

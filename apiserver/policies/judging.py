@@ -9,15 +9,17 @@ from typing import Any
 
 from inkube.apiserver.auth.attributes import Attributes as Wanted
 from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.policies.authorizer import ResourceCheck, UserAuthorizer
+from inkube.apiserver.auth.celauthorizer import ResourceCheck, UserAuthorizer
+from inkube.apiserver.registry import conversions, keys
 from inkube.apiserver.registry.admission import Attributes
 from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.resources import Resource, Resources, Served
+from inkube.apiserver.registry.resources import Resource, Resources
+from inkube.apiserver.registry.served import Served
 from inkube.schemas import status
-from inkube.schemas.builtin.behaviours.checks import selects
 from inkube.schemas.meta import split_api_version
 from inkube.schemas.policies.matching import Target, matched_version
 from inkube.schemas.policies.validating import CompiledPolicy, Denial
+from inkube.schemas.selectors import selects
 from inkube.storage.entry import Entry
 from inkube.storage.store import BaseStore
 
@@ -48,8 +50,8 @@ class Bound:
     `policies` and `bindings` are the prefixes of what is stored.
     """
 
-    policies = "/registry/validatingadmissionpolicies/"
-    bindings = "/registry/validatingadmissionpolicybindings/"
+    policies = keys.prefix("validatingadmissionpolicies")
+    bindings = keys.prefix("validatingadmissionpolicybindings")
     compiler = CompiledPolicy
 
     def __init__(self, store: BaseStore, resources: Resources, authorizer: Authorizer) -> None:
@@ -94,7 +96,7 @@ class Bound:
         labels = None
         if resource.namespaced:
             labels = _labels(self._namespace(call.namespace) or {})
-        elif resource.builtin and resource.group == "" and resource.plural == "namespaces":
+        elif resource.is_namespaces:
             labels = _labels(attributes.object or attributes.old or {})
         return Target(
             operation=attributes.operation,
@@ -109,10 +111,12 @@ class Bound:
         )
 
     def _namespace(self, name: str) -> Object | None:
-        entry = self._store.get(f"/registry/namespaces/{name}") if name else None
+        entry = self._store.get(keys.key("namespaces", "", name)) if name else None
         return entry.value if entry is not None else None
 
-    def params(self, policy: CompiledPolicy, binding: Object, call: Call) -> list[Object | None]:
+    async def params(
+        self, policy: CompiledPolicy, binding: Object, call: Call
+    ) -> list[Object | None]:
         """The parameters a binding names; [None] where there are to be none."""
         kind, reference = policy.param_kind, binding["spec"].get("paramRef")
         if kind is None or reference is None:
@@ -127,7 +131,8 @@ class Bound:
         if not found and reference.get("parameterNotFoundAction") == "Deny":
             why = "no params found for policy binding with `Deny` parameterNotFoundAction"
             raise ConfigError(why)
-        return [resource.view(entry, served) for entry in found]
+        shown = await conversions.shown(resource, served, found)
+        return [resource.view(entry, served) for entry in shown]
 
     def _found(self, resource: Resource, reference: Object, asked: str) -> list[Entry]:
         namespace = reference.get("namespace", "")
@@ -149,7 +154,7 @@ class Bound:
         entries = self._store.list(resource.key(namespace, ""))
         return [entry for entry in entries if selects(selector, _labels(entry.value))]
 
-    def values(self, attributes: Attributes, version: str) -> Object:
+    async def values(self, attributes: Attributes, version: str) -> Object:
         """Every variable of an expression but `params` and `variables`."""
         call = attributes.call
         served = call.resource.versions[version]
@@ -165,8 +170,8 @@ class Bound:
             call.name,
         )
         return {
-            "object": _converted(attributes.object, call, served),
-            "oldObject": _converted(attributes.old, call, served),
+            "object": await _converted(attributes.object, call, served),
+            "oldObject": await _converted(attributes.old, call, served),
             "request": _request(attributes, served),
             "authorizer": asks,
             "authorizer.requestResource": ResourceCheck(self._authorizer, wanted),
@@ -177,28 +182,28 @@ class Bound:
 class Judge(Bound):
     """What validating policies say."""
 
-    def judge(self, attributes: Attributes) -> None:
+    async def judge(self, attributes: Attributes) -> None:
         """Raises StatusError for the first denial; adds warnings to the call."""
         refused: list[_Refusal] = []
         for policy, binding, version in self.matching(attributes):
-            refused += self._asked(policy, binding, attributes, version)
+            refused += await self._asked(policy, binding, attributes, version)
         if refused:
             raise _answer(attributes.call, refused[0])
 
-    def _asked(
+    async def _asked(
         self, policy: CompiledPolicy, binding: Object, attributes: Attributes, version: str
     ) -> list[_Refusal]:
         """What one binding refuses; its warnings go to the call."""
         name = binding["metadata"]["name"]
         try:
-            found = self.params(policy, binding, attributes.call)
+            found = await self.params(policy, binding, attributes.call)
         except ConfigError as error:
             if policy.ignores_failures:
                 return []
             denial = Denial(f"failed to configure binding: {error}", always=True)
             return [_Refusal(policy.name, name, denial)]
         refused, actions = [], binding["spec"].get("validationActions") or []
-        values = self.values(attributes, version) if found else {}
+        values = await self.values(attributes, version) if found else {}
         for params in found:
             values["params"] = params
             for denial in policy.judge(values):
@@ -215,11 +220,11 @@ def _labels(obj: Object) -> dict[str, str]:
     return labels
 
 
-def _converted(obj: Object | None, call: Call, served: Served) -> Object | None:
+async def _converted(obj: Object | None, call: Call, served: Served) -> Object | None:
     """The object in the version that the policy's rules speak of."""
     if obj is None or served is call.served:
         return obj
-    return call.resource.strategy.from_storage(obj, served)
+    return await conversions.in_version(call.resource, obj, served)
 
 
 def _request(attributes: Attributes, served: Served) -> Object:

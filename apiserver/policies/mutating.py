@@ -8,7 +8,9 @@ from typing import Any
 import orjson
 
 from inkube.apiserver.policies.judging import Bound, ConfigError
+from inkube.apiserver.registry import conversions, keys
 from inkube.apiserver.registry.admission import Attributes
+from inkube.apiserver.registry.calls import Call
 from inkube.schemas import status
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.policies.mutating import MutatingPolicy, MutationError
@@ -20,47 +22,46 @@ Object = dict[str, Any]
 class Mutator(Bound):
     """What mutating policies change."""
 
-    policies = "/registry/mutatingadmissionpolicies/"
-    bindings = "/registry/mutatingadmissionpolicybindings/"
+    policies = keys.prefix("mutatingadmissionpolicies")
+    bindings = keys.prefix("mutatingadmissionpolicybindings")
     compiler = MutatingPolicy
 
-    def mutate(self, attributes: Attributes) -> None:
+    async def mutate(self, attributes: Attributes) -> None:
         """Change the object in place. Raises StatusError where a policy fails."""
         if attributes.object is None:
             return
         for policy, binding, version in self.matching(attributes):
             assert isinstance(policy, MutatingPolicy), "made by `compiler`"
             try:
-                self._change(policy, binding, attributes, version)
+                await self._change(policy, binding, attributes, version)
             except (ConfigError, MutationError, DecodeError) as error:
                 if not policy.ignores_failures:
-                    raise _refusal(attributes, (policy, binding), error) from error
+                    raise _refusal(attributes.call, policy, binding, error) from error
 
-    def _change(
+    async def _change(
         self, policy: MutatingPolicy, binding: Object, attributes: Attributes, version: str
     ) -> None:
         call, obj = attributes.call, attributes.object
         assert obj is not None, "deletions have nothing to change"
         served = call.resource.versions[version]
-        for params in self.params(policy, binding, call):
-            values = {**self.values(attributes, version), "params": params}
+        for params in await self.params(policy, binding, call):
+            values = {**await self.values(attributes, version), "params": params}
             before = values["object"]
             changed = policy.change(values, served.typed)
             if changed is before or changed == before:
                 continue
             fresh: Object = orjson.loads(orjson.dumps(changed))
             if served is not call.served:
-                fresh = call.resource.strategy.from_storage(fresh, call.served)
-            fresh = call.resource.strategy.decode(call.served, fresh, None)
+                fresh = await conversions.in_version(call.resource, fresh, call.served)
+            fresh = call.resource.behaviour.decode(call.served, fresh, None)
             obj.clear()
             obj.update(fresh)
 
 
 def _refusal(
-    attributes: Attributes, source: tuple[CompiledPolicy, Object], error: Exception
+    call: Call, policy: CompiledPolicy, binding: Object, error: Exception
 ) -> status.StatusError:
     """403 with the reason Invalid, as the reference has it."""
-    call, (policy, binding) = attributes.call, source
     name = binding["metadata"]["name"]
     text = f"policy '{policy.name}' with binding '{name}' denied request: {error}"
     refusal = status.forbidden(call.resource.group, call.resource.plural, call.name, text)

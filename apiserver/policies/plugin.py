@@ -4,14 +4,12 @@ Until the first binding is made a write costs one look at a flag, and what judge
 """
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.registry import conversions
+from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.resources import Resource, Resources
-from inkube.controllers.core.policies import Known
-from inkube.schemas.meta import GVK
 from inkube.storage.store import BaseStore
 
 if TYPE_CHECKING:
@@ -34,7 +32,7 @@ class PolicyAdmission(Plugin):
         self._resources = resources
         self._authorizer = authorizer
         self._judged, self._changed = (
-            store.count(f"/registry/{plural}/") > 0 for plural in (_JUDGING, _CHANGING)
+            store.count(keys.prefix(plural)) > 0 for plural in (_JUDGING, _CHANGING)
         )
         """Whether there ever was a binding: every one that comes passes here."""
 
@@ -43,15 +41,14 @@ class PolicyAdmission(Plugin):
 
     async def mutate(self, attributes: Attributes) -> None:
         if self._changed and not _binds(attributes.call.resource):
-            self._mutator.mutate(attributes)
+            await self._mutator.mutate(attributes)
 
     async def validate(self, attributes: Attributes) -> None:
         if _binds(attributes.call.resource):
             self._judged = self._judged or attributes.call.resource.plural == _JUDGING
             self._changed = self._changed or attributes.call.resource.plural == _CHANGING
         elif self._judged:
-            judge, resource = self._judge, attributes.call.resource
-            await conversions.settled(resource, lambda: judge.judge(attributes))
+            await self._judge.judge(attributes)
 
     @cached_property
     def _judge(self) -> "Judge":
@@ -66,38 +63,5 @@ class PolicyAdmission(Plugin):
         return Mutator(self._store, self._resources, self._authorizer)
 
 
-class LiveSchemas:
-    """The schemas of what is served, for the type checking of policies."""
-
-    def __init__(self, resources: Resources) -> None:
-        self._resources = resources
-
-    def by_resource(self, group: str, version: str, plural: str) -> Known | None:
-        """See controllers.policies.Schemas."""
-        return _known(self._resources.get(group, plural), version)
-
-    def by_kind(self, group: str, version: str, kind: str) -> Known | None:
-        """See controllers.policies.Schemas."""
-        return _known(self._resources.by_kind(group, kind), version)
-
-
 def _binds(resource: Resource) -> bool:
     return resource.plural in _BINDINGS and resource.group == GROUP
-
-
-def _known(resource: Resource | None, version: str) -> Known | None:
-    served = resource.served(version) if resource is not None else None
-    if resource is None or served is None:
-        return None
-    schema: dict[str, Any] = served.version.schema
-    if not resource.builtin:
-        schema = {**schema, "properties": {**schema.get("properties", {}), **_envelope()}}
-    return Known(served.gvk, schema)
-
-
-def _envelope() -> dict[str, Any]:
-    """apiVersion, kind and metadata, which schemas of custom kinds leave open."""
-    from inkube.schemas.builtin import types
-
-    properties = types.schema(GVK("", "v1", "ConfigMap"))["properties"]
-    return {member: properties[member] for member in ("apiVersion", "kind", "metadata")}

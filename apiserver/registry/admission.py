@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from inkube.apiserver.http.options import DeleteOptions
-from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.calls import Call, DeleteOptions
 from inkube.apiserver.registry.resources import Resource
 
 Object = dict[str, Any]
@@ -63,13 +62,13 @@ class Chain:
 
     def _chosen(self, hook: Hook, attributes: Attributes) -> tuple[Plugin, ...]:
         resource, operation = attributes.call.resource, attributes.operation
-        # the resource remembers them, so that they go when it is served no longer
-        plugins: tuple[Plugin, ...] | None = resource.plugins.get((hook, operation))
-        if plugins is None:
-            plugins = resource.plugins[hook, operation] = tuple(
+
+        def choose() -> tuple[Plugin, ...]:
+            return tuple(
                 plugin
                 for plugin in self._plugins
                 if getattr(type(plugin), hook) is not getattr(Plugin, hook)
                 and plugin.handles(resource, operation)
             )
-        return plugins
+
+        return resource.once((hook, operation), choose)

@@ -2,9 +2,13 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from inkube.apiserver.registry.resources import Resource, Served
+from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.served import Served
+from inkube.storage.entry import Entry
+
+Object = dict[str, Any]
 
 
 class User(NamedTuple):
@@ -14,6 +18,13 @@ class User(NamedTuple):
     uid: str = ""
     groups: tuple[str, ...] = ()
     extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def info(self) -> Object:
+        """authentication/v1 UserInfo; what is empty is left out."""
+        extra = {key: list(values) for key, values in self.extra}
+        groups = list(self.groups)
+        found = {"username": self.name, "uid": self.uid, "groups": groups, "extra": extra}
+        return {key: value for key, value in found.items() if value}
 
 
 ADMIN = User("system:admin", groups=("system:masters", "system:authenticated"))
@@ -31,6 +42,17 @@ class WriteOptions(NamedTuple):
 
 
 NO_OPTIONS = WriteOptions()
+
+
+class DeleteOptions(NamedTuple):
+    """metav1.DeleteOptions; None where the client said nothing. `grace` is in seconds."""
+
+    dry_run: bool = False
+    grace: int | None = None
+    orphan: bool | None = None
+    propagation: str | None = None
+    uid: str | None = None
+    resource_version: str | None = None
 
 
 @dataclass(slots=True)
@@ -59,6 +81,10 @@ class Call:
     def key(self) -> str:
         """Where the object is stored."""
         return self.resource.key(self.namespace, self.name)
+
+    def view(self, entry: Entry) -> Object:
+        """The stored object in the version of the call; shared, not to be changed."""
+        return self.resource.view(entry, self.served)
 
     def warn(self, text: str) -> None:
         """Add a Warning header, once."""

@@ -1,27 +1,33 @@
 """How each kind of update makes the new object: PUT, the three patches, apply.
 
-Each function returns a `registry.Change`; HTTP and the in-process client use the same ones.
+Each function returns an `Update` of the registry; HTTP and the in-process client use the same ones.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
-from inkube.apiserver.http import bodies
-from inkube.apiserver.registry import intake, ownership
+from inkube.apiserver.registry import conversions, intake, ownership
 from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.identity import Identity
-from inkube.apiserver.registry.registry import Change
+from inkube.apiserver.registry.registry import Update
+from inkube.apiserver.registry.stamps import Stamps
+from inkube.schemas import bodies as decoding
 from inkube.schemas import status
-from inkube.schemas.golang import bodies as decoding
 from inkube.schemas.golang.unmarshal import cannot_unmarshal
 from inkube.schemas.ownership import apply as apply_rules
 
 Object = dict[str, Any]
 
 
-def put(call: Call, obj: Object) -> Change:
-    """Replace by a body that passed `intake.read`."""
+class Patch(NamedTuple):
+    """A patch document, and the keys it repeats."""
+
+    value: Any
+    duplicates: list[str]
+
+
+def put(call: Call, obj: Object) -> Update:
+    """Replace by a body that passed `intake.admit`."""
     fresh = orjson.dumps(obj)
 
     def transform(old: Object | None) -> Object:
@@ -29,11 +35,11 @@ def put(call: Call, obj: Object) -> Change:
         return new
 
     unconditional = not obj["metadata"].get("resourceVersion")
-    create = call.resource.strategy.create_on_update
-    return Change(transform, retry=unconditional, create=create, shares=True)
+    create = call.resource.behaviour.create_on_update
+    return Update(transform, retry=unconditional, create=create, shares=True)
 
 
-def put_status(obj: Object) -> Change:
+def put_status(obj: Object) -> Update:
     """Replace metadata and status by those of an object; the rest stays the stored one's."""
     fresh = orjson.dumps({name: obj[name] for name in ("metadata", "status") if name in obj})
 
@@ -42,27 +48,30 @@ def put_status(obj: Object) -> Change:
         kept = {name: value for name, value in old.items() if name != "status"}
         return {**kept, **orjson.loads(fresh)}
 
-    return Change(transform, retry=not obj["metadata"].get("resourceVersion"), shares=True)
+    return Update(transform, retry=not obj["metadata"].get("resourceVersion"), shares=True)
 
 
-def patch(call: Call, kind: str, document: bodies.Patch) -> Change:
+def patch(call: Call, kind: str, document: Patch) -> Update:
     """A `json`, `merge` or `strategic` patch."""
     body = document.value
 
     def transform(old: Object | None) -> Object:
         assert old is not None, "patches never create"
         new = patched(call, kind, old, body)
-        _check_identity(call, new)
+        if not isinstance(new, dict):
+            raise status.bad_request("a patch must leave an object")
+        call.resource.voice.check_patched_type(call.served, new)
         strategic = body if kind == "strategic" else None
         new = intake.admit_patched(call, new, document.duplicates, strategic=strategic)
         intake.check_namespace(call, new)
         intake.check_name(call, new)
         return new
 
-    return Change(transform, retry=not _names_version(kind, body))
+    return Update(transform, retry=not _names_version(kind, body))
 
 
 def patched(call: Call, kind: str, old: Object, body: Any) -> Object:
+    """The object with a patch of that kind applied; `old` stays. Raises StatusError."""
     from inkube.schemas import patch as patches  # with jsonpatch, at the first patch
 
     if kind == "json":
@@ -88,17 +97,7 @@ def _names_version(kind: str, body: Any) -> bool:
     return isinstance(meta, dict) and bool(meta.get("resourceVersion"))
 
 
-def _check_identity(call: Call, new: Object) -> None:
-    """A patch may change neither apiVersion nor kind."""
-    if not isinstance(new, dict):
-        raise status.bad_request("a patch must leave an object")
-    if call.resource.builtin:
-        new["apiVersion"], new["kind"] = call.served.api_version, call.served.kind
-        return
-    intake.check_type(call, new)
-
-
-def apply(call: Call, body: Object, identity: Identity) -> Change:
+def apply(call: Call, body: Object, stamps: Stamps) -> Update:
     """Server-side apply of a decoded body. Raises StatusError 400 when it names another object."""
     if "apiVersion" not in body and "kind" not in body:
         raise status.bad_request("invalid object type: /, Kind=")
@@ -115,24 +114,24 @@ def apply(call: Call, body: Object, identity: Identity) -> Change:
     intake.check_name(call, body)
     force = call.options.force
 
-    def transform(old: Object | None) -> Object:
-        merged = apply_rules.apply(
+    async def transform(old: Object | None) -> Object:
+        steps = apply_rules.steps(
             old,
             body,
             typed=call.served.typed,
-            writer=ownership.writer(call, identity.timestamp()),
+            writer=ownership.writer(call, stamps.timestamp()),
             force=force,
             versions=ownership.versions(call.resource),
         )
-        return call.resource.strategy.settle_applied(call.served, merged)
+        merged = await conversions.finish(call.resource, steps)
+        return call.resource.behaviour.decode_applied(call.served, merged)
 
     names_version = bool(body["metadata"].get("resourceVersion"))
-    return Change(transform, retry=not names_version, create=not call.subresource, tracks=False)
+    return Update(transform, retry=not names_version, create=not call.subresource, tracks=False)
 
 
-def read_patch(call: Call, kind: str, body: bytes, identity: Identity) -> Change:
-    """The change a PATCH body asks for; decoding errors raise StatusError 400."""
-    document = bodies.decode_patch(kind, body, strict=call.options.validation == "Strict")
+def from_patch(call: Call, kind: str, document: Patch, stamps: Stamps) -> Update:
+    """The change a decoded PATCH asks for. Raises StatusError 400."""
     if kind == "apply":
-        return apply(call, document.value, identity)
+        return apply(call, document.value, stamps)
     return patch(call, kind, document)

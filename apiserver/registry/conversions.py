@@ -1,88 +1,106 @@
-"""What has to be converted by a webhook before it is looked at.
+"""Objects in other versions: the one place on a request's way where conversion may be waited for.
 
-Views of objects do not wait. What a webhook has to convert is fetched first: `ready` for stored
-objects, `settled` for whatever else may ask. After either has returned, views find what they need
-until the next `await`. All of it ends at one look at a flag for kinds without such a webhook; its
-strategy (`conversionwebhooks`) is loaded with the first kind that has one.
+Most kinds' versions differ in their name only, or are converted at once by their behaviour; a look
+at `Resource.converter` is all they pay. Where there is a converter, what a request needs in another
+version is fetched here, a batch at a time, before anything looks at it.
 """
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
-from inkube.apiserver.registry.resources import Resource, Served
-from inkube.schemas import status
-from inkube.schemas.webhooks.conversionmemo import NeededError
-from inkube.storage.entry import Change, Entry
+import orjson
 
-if TYPE_CHECKING:
-    from inkube.apiserver.webhooks.conversion import WebhookStrategy
+from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.served import Served
+from inkube.schemas.ownership.typed import Steps, finished, relabelled
+from inkube.storage.entry import Change, Entry, ShownEntry
 
+Object = dict[str, Any]
 T = TypeVar("T")
-MAX_ROUNDS = 100  # each brings what the one before missed; ownership asks for one at a time
 
 
-def strategy_of(resource: Resource) -> "WebhookStrategy | None":
-    """The strategy where a webhook converts, None for all other kinds."""
-    if not resource.definition.by_webhook:
-        return None
-    from inkube.apiserver.webhooks.conversion import WebhookStrategy
+async def shown(
+    resource: Resource, served: Served, entries: list[Entry], *, anew: bool = True
+) -> list[Entry]:
+    """The entries as `Resource.view` takes them for that version. Raises StatusError 500.
 
-    strategy = resource.strategy
-    return strategy if isinstance(strategy, WebhookStrategy) else None
-
-
-async def ready(resource: Resource, served: Served, entries: Iterable[Entry]) -> None:
-    """Fetch what views of these need. Raises StatusError 500."""
-    strategy = strategy_of(resource)
-    if strategy is None:
-        return
-    found = list(entries)
-    strategy.begin(len(found))
-    await _fetch_missing(strategy, resource, served, found)
-
-
-async def _fetch_missing(
-    strategy: "WebhookStrategy", resource: Resource, served: Served, found: list[Entry]
-) -> None:
-    strategy.make_room(len(found))
-    for _ in range(MAX_ROUNDS):
-        needed = []
-        for entry in found:
-            try:
-                resource.view(entry, served)
-            except NeededError as error:
-                needed.append(error)
-        if not needed:
-            return
-        await strategy.fetch(needed)
-    raise status.unknown("conversions are forgotten as fast as they are made")
-
-
-async def ready_changes(resource: Resource, served: Served, changes: Iterable[Change]) -> None:
-    """The same for what watches tell."""
-    if not resource.definition.by_webhook:
-        return
-    entries = [
-        entry
-        for change in changes
-        for entry in (change.entry, change.previous)
-        if entry is not None
+    With a converter they are entries of what the version shows, else those that were given.
+    `anew` has several asked for as a whole, as the reference does with lists, whatever was
+    converted a moment ago.
+    """
+    converter = resource.converter
+    if converter is None or not entries:
+        return entries
+    anew = anew and len(entries) > 1
+    storage, behaviour = resource.storage, resource.behaviour
+    objects = [entry.value for entry in entries]
+    old = [at for at, entry in enumerate(entries) if 0 < entry.revision <= resource.since]
+    if old:
+        renewed = await converter.convert([objects[at] for at in old], storage.api_version, anew)
+        for at, obj in zip(old, renewed, strict=True):
+            behaviour.fit(storage, obj)
+            objects[at] = obj
+    if served is not storage:
+        objects = await converter.convert(objects, served.api_version, anew)
+        for obj in objects:
+            behaviour.prune(served, obj)
+    return [
+        entry if obj is entry.value else _entry(entry, obj)
+        for entry, obj in zip(entries, objects, strict=True)
     ]
-    strategy = strategy_of(resource)
-    if strategy is not None:
-        strategy.begin()  # not as a list: many watchers share what was converted
-        await _fetch_missing(strategy, resource, served, entries)
 
 
-async def settled(resource: Resource, attempt: Callable[[], T]) -> T:
-    """The outcome of a function that may need conversions and may be tried again."""
-    strategy = strategy_of(resource)
-    if strategy is None:
-        return attempt()
-    strategy.begin()
-    for _ in range(MAX_ROUNDS):
-        try:
-            return attempt()
-        except NeededError as needed:
-            await strategy.fetch([needed])
-    return attempt()
+def _entry(entry: Entry, obj: Object) -> Entry:
+    return ShownEntry(entry, orjson.dumps(obj), obj)
+
+
+async def shown_changes(
+    resource: Resource, served: Served, changes: Sequence[Change]
+) -> Sequence[Change]:
+    """The same for what watches tell; many watchers share what was converted."""
+    if resource.converter is None:
+        return changes
+    states = [(change.entry, change.previous) for change in changes]
+    entries = [entry for state in states for entry in state if entry is not None]
+    made = iter(await shown(resource, served, entries, anew=False))
+    return [
+        Change(change.type, next(made), None if change.previous is None else next(made))
+        for change in changes
+    ]
+
+
+async def in_version(resource: Resource, obj: Object, served: Served) -> Object:
+    """A new object in another version; pruned by that version. Raises StatusError 500."""
+    if resource.converter is None:
+        return resource.behaviour.converted(obj, served)
+    [made] = await resource.converter.convert([obj], served.api_version)
+    resource.behaviour.prune(served, made)
+    return made
+
+
+async def to_storage(resource: Resource, obj: Object) -> Object:
+    """From the version of the request to the stored one; pruned and defaulted by the latter."""
+    storage, behaviour = resource.storage, resource.behaviour
+    if obj.get("apiVersion") == storage.api_version:
+        behaviour.complete(storage, obj)
+        return obj
+    if resource.converter is None:
+        stored = behaviour.converted(obj, storage)
+    else:
+        [stored] = await resource.converter.convert([obj], storage.api_version)
+    behaviour.fit(storage, stored)
+    return stored
+
+
+async def finish(resource: Resource, steps: Steps[T]) -> T:
+    """The outcome of work that asks for objects in versions other managers wrote in."""
+    if resource.converter is None:
+        return finished(steps, relabelled)
+    try:
+        wanted = next(steps)
+        while True:
+            [made] = await resource.converter.convert([wanted.object], wanted.api_version)
+            wanted = steps.send(made)
+    except StopIteration as done:
+        outcome: T = done.value
+        return outcome

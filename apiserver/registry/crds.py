@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions in the registry: their strategy, and the table they fill.
+"""CustomResourceDefinitions in the registry: their behaviour, and the table they fill.
 
 What a CRD must look like is `schemas.crds`; when its kind is served is `controllers.core.crds`.
 """
@@ -6,29 +6,26 @@ What a CRD must look like is `schemas.crds`; when its kind is served is `control
 from collections.abc import Callable
 from typing import Any
 
-from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.identity import Identity
-from inkube.apiserver.registry.resources import Resource, Resources, Served
-from inkube.apiserver.registry.strategy import Strategy
+from inkube.apiserver.registry.behaviours import Behaviour, Converter, Custom, Warn
+from inkube.apiserver.registry.resources import Resource, Resources
+from inkube.apiserver.registry.served import Served
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.schemas import crds
-from inkube.schemas.definitions import Definition, Origin
+from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import objectmeta
-from inkube.storage.entry import Entry
 
 Object = dict[str, Any]
 GROUP, PLURAL = "apiextensions.k8s.io", "customresourcedefinitions"
 
 
-class CRDStrategy(Strategy):
+class Definitions(Behaviour):
     """How CRDs differ from other built-in kinds."""
 
-    unconditional_update = False
-    returns_deleted = False
-    goes_its_own_way = True
+    deletes_itself = True
 
-    def __init__(self, identity: Identity) -> None:
-        self._identity = identity
+    def __init__(self, stamps: Stamps) -> None:
+        self._stamps = stamps
 
     def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:
         decoded, found = crds.decode(obj)
@@ -37,63 +34,56 @@ class CRDStrategy(Strategy):
         crds.default(decoded)
         return decoded
 
-    def settle_applied(self, served: Served, obj: Object) -> Object:
-        return self.decode(served, obj, None)
-
-    def prepare_create(self, call: Call, obj: Object) -> None:
+    def prepare_create(self, served: Served, obj: Object) -> None:
         crds.prepare_create(obj)
 
-    def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
-        if call.subresource == "status":
+    def prepare_update(self, served: Served, obj: Object, old: Object, subresource: str) -> None:
+        if subresource == "status":
             crds.prepare_status_update(obj, old)
         else:
             crds.prepare_update(obj, old)
 
-    def validate(self, call: Call, obj: Object) -> list[FieldError]:
+    def validate(self, served: Served, obj: Object, warn: Warn) -> list[FieldError]:
         return crds.validate_create(obj)
 
-    def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+    def validate_update(
+        self, served: Served, obj: Object, old: Object, *, subresource: str, warn: Warn
+    ) -> list[FieldError]:
         errors = objectmeta.validate_update(obj["metadata"], old["metadata"], namespaced=False)
-        if call.subresource == "status":
+        if subresource == "status":
             return errors + crds.validate_status_update(obj, old)
         return errors + crds.validate_update(obj, old)
 
-    def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        return [] if call.subresource == "status" else crds.warnings(obj)
+    def warnings(self, obj: Object, old: Object | None, subresource: str) -> list[str]:
+        return [] if subresource == "status" else crds.warnings(obj)
 
     def mark_deleted(self, obj: Object) -> bool:
-        return crds.prepare_delete(obj, self._identity.timestamp())
-
-    def to_storage(self, resource: Resource, obj: Object) -> Object:
-        return obj
-
-    def renew(self, resource: Resource, entry: Entry) -> Object:
-        return entry.value
+        return crds.prepare_delete(obj, self._stamps.timestamp())
 
 
 class Installer:
-    """What `controllers.core.crds` fills: the live table, with the strategy of custom resources."""
+    """What `controllers.core.crds` fills: the live table, with custom resources."""
 
-    def __init__(self, resources: Resources, by_webhook: Callable[[Object], Strategy]) -> None:
+    def __init__(self, resources: Resources, converter: Callable[[Object], Converter]) -> None:
         self._resources = resources
-        self._by_webhook = by_webhook
-        self._strategy = Strategy()
+        self._converter = converter
+        self._behaviour = Custom()
+        self._installed: set[tuple[str, str]] = set()
 
     def install(self, definition: Definition, *, since: int = 0) -> None:
         """Serve a definition. `since`: objects stored up to this revision may be of another
         schema and are brought to this one when read."""
-        known = self._resources.get(definition.group, definition.names.plural)
-        if known is not None and known.definition.origin is not Origin.CUSTOM:
-            return
+        place = definition.group, definition.names.plural
+        if place not in self._installed and self._resources.get(*place) is not None:
+            return  # of a kind that is compiled in, or declared in Python
+        self._installed.add(place)
+        webhook = definition.webhook
+        converter = None if webhook is None else self._converter(dict(webhook))
         self._resources.install(
-            Resource(definition, lambda: self._strategy_for(definition), since=since)
+            Resource(definition, lambda: self._behaviour, converter=converter, since=since)
         )
-
-    def _strategy_for(self, definition: Definition) -> Strategy:
-        if definition.by_webhook and definition.webhook is not None:
-            return self._by_webhook(dict(definition.webhook))
-        return self._strategy
 
     def uninstall(self, group: str, plural: str) -> None:
         """Serve it no longer."""
+        self._installed.discard((group, plural))
         self._resources.uninstall(group, plural)

@@ -8,9 +8,8 @@ updateForGracefulDeletionAndFinalizers of generic/registry/store.go.
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from inkube.apiserver.http.options import DeleteOptions
-from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.registry.calls import Call, DeleteOptions
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.schemas import meta as metadata
 from inkube.schemas import status
 from inkube.storage.entry import Entry
@@ -30,7 +29,6 @@ class Plan(NamedTuple):
 def check_preconditions(call: Call, entry: Entry, options: DeleteOptions) -> None:
     """Refuse when uid or resourceVersion differ. Raises StatusError 409."""
     uid, version = entry.value["metadata"]["uid"], str(entry.revision)
-    own_way = call.resource.strategy.goes_its_own_way
     if options.uid is not None and options.uid != uid:
         asked, found = options.uid, uid
         plain = f"Precondition failed: UID in precondition: {asked}, UID in object meta: {found}"
@@ -51,21 +49,21 @@ def check_preconditions(call: Call, entry: Entry, options: DeleteOptions) -> Non
     else:
         return
     resource = call.resource
-    if own_way:
+    if resource.behaviour.deletes_itself:
         raise status.conflict(resource.group, resource.plural, call.name, plain)
     raise status.conflict(resource.group, resource.kind, call.name, text)
 
 
-def plan(call: Call, obj: Object, options: DeleteOptions, identity: Identity) -> Plan:
+def plan(call: Call, obj: Object, options: DeleteOptions, stamps: Stamps) -> Plan:
     """What becomes of an object, which is changed in place."""
     meta = obj["metadata"]
     meta.pop("resourceVersion", None)
-    if call.resource.strategy.mark_deleted(obj):
+    if call.resource.behaviour.mark_deleted(obj):
         return Plan(obj, goes=False)
     held = bool(meta.get("deletionGracePeriodSeconds")) and "deletionTimestamp" in meta
     if held and not _is_shorter(meta, options.grace):
         return Plan(obj, goes=False)
-    graceful = _graceful(call, obj, options, identity)
+    graceful = _graceful(call, obj, options, stamps)
     before = meta.get("finalizers") or []
     finalizers = _finalizers(call, before, options)
     if finalizers:
@@ -73,7 +71,7 @@ def plan(call: Call, obj: Object, options: DeleteOptions, identity: Identity) ->
     else:
         meta.pop("finalizers", None)
     if finalizers and not graceful:
-        _mark(meta, identity)
+        _mark(meta, stamps)
     if not finalizers and not graceful:
         return Plan(None, goes=True)
     return Plan(obj, goes=not finalizers and not meta["deletionGracePeriodSeconds"])
@@ -84,7 +82,7 @@ def _is_shorter(meta: Object, asked: int | None) -> bool:
     return asked is not None and (asked if asked >= 0 else 1) < meta["deletionGracePeriodSeconds"]
 
 
-def _graceful(call: Call, obj: Object, options: DeleteOptions, identity: Identity) -> bool:
+def _graceful(call: Call, obj: Object, options: DeleteOptions, stamps: Stamps) -> bool:
     """Set the times of a graceful deletion; False where the kind or the object knows none."""
     meta = obj["metadata"]
     asked = 1 if options.grace is not None and options.grace < 0 else options.grace
@@ -97,10 +95,10 @@ def _graceful(call: Call, obj: Object, options: DeleteOptions, identity: Identit
         meta["deletionTimestamp"] = metadata.format_time(end)
         meta["deletionGracePeriodSeconds"] = asked
         return True
-    period = call.resource.strategy.grace_seconds(obj, asked)
+    period = call.resource.behaviour.grace_seconds(obj, asked)
     if period is None:
         return False
-    end = identity.now() + _seconds(period)
+    end = stamps.now() + _seconds(period)
     meta["deletionTimestamp"] = metadata.format_time(end)
     meta["deletionGracePeriodSeconds"] = period
     _count(meta)
@@ -113,11 +111,11 @@ def _seconds(count: int) -> timedelta:
     return timedelta(microseconds=nanoseconds // 1000)
 
 
-def _mark(meta: Object, identity: Identity) -> None:
+def _mark(meta: Object, stamps: Stamps) -> None:
     """store.go markAsDeleting."""
     if meta.get("deletionGracePeriodSeconds") is None:
         _count(meta)
-    now = identity.timestamp()
+    now = stamps.timestamp()
     if meta.get("deletionTimestamp", "~") > now:
         meta["deletionTimestamp"] = now
     meta["deletionGracePeriodSeconds"] = 0
@@ -130,7 +128,7 @@ def _count(meta: Object) -> None:
 
 def _finalizers(call: Call, present: list[str], options: DeleteOptions) -> list[str]:
     """Those present, with the garbage collector's as the options, the object or the kind asks."""
-    default = call.resource.strategy.dependents
+    default = call.resource.behaviour.dependents
     if default == "ignore":
         orphan = foreground = False
     elif options.orphan is not None:
@@ -154,5 +152,5 @@ def is_finished(call: Call, obj: Object, stored: Object) -> bool:
         "deletionTimestamp" in before
         and not before.get("deletionGracePeriodSeconds")
         and not obj["metadata"].get("finalizers")
-        and call.resource.strategy.may_go(obj)
+        and call.resource.behaviour.may_go(obj)
     )

@@ -8,98 +8,15 @@ apiextensions-apiserver's schemaCoercingDecoder.
 
 from typing import Any
 
-from inkube.apiserver.http import bodies
 from inkube.apiserver.registry.calls import Call
-from inkube.schemas import fielderrors, status
-from inkube.schemas.builtin import resources as builtin_resources
+from inkube.schemas import bodies as decoding
+from inkube.schemas import status
 from inkube.schemas.builtin import unstructured
 from inkube.schemas.builtin.decoding import patch_refusal
-from inkube.schemas.golang import bodies as decoding
 from inkube.schemas.golang import gotext
-from inkube.schemas.golang.gotext import quote
 from inkube.schemas.golang.unmarshal import DecodeError
-from inkube.schemas.meta import split_api_version
 
 Object = dict[str, Any]
-
-
-def read(call: Call, body: bytes, media: str) -> Object:
-    """Decode the body of a create or update. Raises StatusError 400 or 422."""
-    kind = call.served.kind
-    if media == bodies.PROTOBUF:
-        return _read_protobuf(call, body)
-    decoded = decoding.decode_object(
-        body,
-        "yaml" if media == "yaml" else "json",
-        kind=kind,
-        want_duplicates=call.options.validation != "Ignore",
-        needs_kind=not call.resource.builtin,
-    )
-    obj: Object = decoded.value
-    check_type(call, obj)
-    strict = call.options.validation == "Strict"
-    return admit(call, obj, decoded.strict_texts() if strict else decoded.duplicates)
-
-
-def _read_protobuf(call: Call, body: bytes) -> Object:
-    """A protobuf body of a built-in kind; answers are JSON all the same. Raises 400 or 415."""
-    head, data = bodies.open_protobuf(body, call.served.kind)
-    check_type(call, head)
-    return admit(call, bodies.decode_protobuf(data, call.served.gvk), [])
-
-
-def check_type(call: Call, obj: Object) -> None:
-    """The body's apiVersion and kind must be those of the address."""
-    served = call.served
-    if call.resource.builtin:
-        _check_builtin_type(call, obj)
-        return
-    if obj.get("apiVersion") != served.api_version:
-        raise status.bad_request(
-            f"the API version in the data ({obj.get('apiVersion', '')}) does not match the "
-            f"expected API version ({served.api_version})"
-        )
-    if obj.get("kind") != served.kind:
-        found, metadata = _text(obj, "kind"), obj.get("metadata")
-        error = fielderrors.invalid("kind", found, f"must be {served.kind}")
-        name = _text(metadata, "name") if isinstance(metadata, dict) else ""
-        raise status.invalid(served.gvk.group, found, name, [error])
-
-
-def _text(obj: Object, member: str) -> str:
-    """What unstructured's GetName and GetKind give: "" for what is no string."""
-    found = obj.get(member)
-    return found if isinstance(found, str) else ""
-
-
-def _check_builtin_type(call: Call, obj: Object) -> None:
-    """A body without kind is what the address says; another kind is refused in Go's words."""
-    served = call.served
-    version = obj.setdefault("apiVersion", served.api_version) or served.api_version
-    kind = obj.setdefault("kind", served.kind) or served.kind
-    obj["apiVersion"], obj["kind"] = version, kind
-    if kind == served.kind and version == served.api_version:
-        return
-    known = {
-        (resource.group, resource.kind): resource for resource in builtin_resources.read()
-    }.get((split_api_version(version)[0], kind))
-    short = split_api_version(version)[1]
-    if known is None:
-        why = (
-            f"no kind {quote(kind)} is registered for version {quote(version)} in scheme "
-            '"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"'
-        )
-    elif version != served.api_version and kind == served.kind:
-        raise status.bad_request(
-            f"the API version in the data ({version}) does not match the expected API version "
-            f"({served.api_version})"
-        )
-    else:
-        package = served.gvk.group.partition(".")[0] or "core"
-        why = f"converting ({short}.{kind}) to ({package}.{served.kind}): unknown conversion"
-    raise status.bad_request(
-        f"{kind} in version {quote(short)} cannot be handled as a {served.kind}: {why}"
-    )
 
 
 def admit(call: Call, obj: Object, duplicates: list[str]) -> Object:
@@ -143,7 +60,7 @@ def admit_patched(
 
 def _decode(call: Call, obj: Object, duplicates: list[str]) -> tuple[Object, list[str]]:
     unknown: list[str] | None = None if call.options.validation == "Ignore" else []
-    obj = call.resource.strategy.decode(call.served, obj, unknown)
+    obj = call.resource.behaviour.decode(call.served, obj, unknown)
     return obj, [*duplicates, *(unknown or ())]
 
 

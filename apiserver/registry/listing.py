@@ -1,19 +1,14 @@
-"""Lists: ListOptions and their validation, selectors, pages at one revision.
-
-Follows apimachinery/pkg/apis/meta/internalversion/validation and apiserver/pkg/storage/cacher.
-"""
+"""Lists: ListOptions, selectors, pages at one revision. Follows apiserver/pkg/storage/cacher."""
 
 import asyncio
 import contextlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from inkube.apiserver.http.options import Query, parse_int, truthy
 from inkube.apiserver.registry import continuation
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.registry import Registry
-from inkube.schemas import fielderrors, selectors, status
-from inkube.schemas.fielderrors import FieldError
+from inkube.schemas import selectors, status
 from inkube.schemas.golang import strconv
 from inkube.schemas.golang.gotext import quote
 from inkube.storage import errors as storage_errors
@@ -68,92 +63,12 @@ class Page(NamedTuple):
     def metadata(self, call: Call) -> Object:
         """ListMeta; custom resources carry an empty continue, built-in kinds do not."""
         meta: Object = {}
-        if self.token or not call.resource.builtin:
+        if self.token or call.resource.voice.tells_empty_continue:
             meta["continue"] = self.token
         if self.remaining is not None:
             meta["remainingItemCount"] = self.remaining
         meta["resourceVersion"] = str(self.revision)
         return meta
-
-
-def read_options(query: Query, call: Call) -> ListOptions:
-    """The options of a list, watch or deletecollection. Raises StatusError 400 or 422."""
-    if not query:
-        return NO_OPTIONS
-    timeout = query.get("timeoutSeconds")
-    initial = query.get("sendInitialEvents")
-    options = ListOptions(
-        labels=query.get("labelSelector", ""),
-        fields=query.get("fieldSelector", ""),
-        limit=parse_int(query.get("limit") or "0"),
-        token=query.get("continue", ""),
-        resource_version=query.get("resourceVersion", ""),
-        match=query.get("resourceVersionMatch", ""),
-        watch=truthy(query.get("watch")),
-        bookmarks=truthy(query.get("allowWatchBookmarks")),
-        timeout=parse_int(timeout) if timeout else None,
-        initial_events=truthy(initial) if initial else None,
-    )
-    errors = _problems(options, call.verb == "watch")
-    if errors:
-        raise status.invalid("meta.k8s.io", "ListOptions", "", errors)
-    return options
-
-
-def _problems(options: ListOptions, watching: bool) -> list[FieldError]:
-    field = "resourceVersionMatch"
-    match = options.match
-    if watching:
-        return _watch_problems(options)
-    errors = []
-    if options.initial_events is not None:
-        errors.append(
-            fielderrors.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
-        )
-    if not match:
-        return errors
-    if match not in ("Exact", "NotOlderThan"):
-        errors.append(fielderrors.not_supported(field, match, ["Exact", "NotOlderThan", ""]))
-        return errors
-    if options.token:
-        errors.append(
-            fielderrors.forbidden(field, f"{field} is forbidden when continue is provided")
-        )
-    if not options.resource_version:
-        errors.append(
-            fielderrors.forbidden(field, f"{field} is forbidden unless resourceVersion is provided")
-        )
-    if match == "Exact" and options.resource_version == "0":
-        errors.append(
-            fielderrors.forbidden(field, f'{field} "exact" is forbidden for resourceVersion "0"')
-        )
-    return errors
-
-
-def _watch_problems(options: ListOptions) -> list[FieldError]:
-    field = "resourceVersionMatch"
-    errors = []
-    if options.token:
-        errors.append(
-            fielderrors.forbidden(field, f"{field} is forbidden when continue is provided")
-        )
-    if options.initial_events is None:
-        if options.match:
-            errors.append(
-                fielderrors.forbidden(
-                    field, f"{field} is forbidden for watch unless sendInitialEvents is provided"
-                )
-            )
-        return errors
-    if options.match != "NotOlderThan":
-        errors.append(
-            fielderrors.forbidden(
-                field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-            )
-        )
-        if options.match:
-            errors.append(fielderrors.not_supported(field, options.match, ["NotOlderThan"]))
-    return errors
 
 
 def matcher(call: Call, options: ListOptions) -> Matcher | None:
@@ -189,7 +104,7 @@ async def find(registry: Registry, call: Call, options: ListOptions) -> Page:
     else:
         entries = store.list(call.resource.key(call.namespace, ""))
     revision = store.revision
-    await registry.ready(call, *entries)
+    entries = await registry.shown(call, entries)
     return Page(await _selected(call, entries, matches), revision)
 
 
@@ -207,13 +122,13 @@ async def _page(
     while True:
         size = SLICE if limit <= 0 or matches is not None else limit
         read = await _read(store, prefix, options, Place(after, revision, size))
-        await registry.ready(call, *read.entries)
+        entries = await registry.shown(call, read.entries)
         left = read.remaining
-        for seen, entry in enumerate(read.entries, 1):
-            if matches is None or matches(call.resource.view(entry, call.served)):
+        for seen, entry in enumerate(entries, 1):
+            if matches is None or matches(call.view(entry)):
                 shown.append(entry)
                 if limit > 0 and len(shown) == limit:
-                    left += len(read.entries) - seen
+                    left += len(entries) - seen
                     break
         if left == 0:
             return Page(shown, revision)
@@ -284,7 +199,7 @@ def selected(call: Call, entries: list[Entry], matches: Matcher | None) -> list[
     """Those that match."""
     if matches is None:
         return entries
-    return [entry for entry in entries if matches(call.resource.view(entry, call.served))]
+    return [entry for entry in entries if matches(call.view(entry))]
 
 
 def _version(text: str) -> int:
@@ -322,11 +237,6 @@ async def wait_for(store: Store, wanted: int) -> None:
             async with asyncio.timeout(BLOCK_SECONDS):
                 await store.reached(wanted)
     check_known(wanted, store.revision)
-
-
-async def settle_read(query: Query, store: Store) -> None:
-    """As `settle`, for the read of one object. Raises StatusError 500 or 504."""
-    await settle(store, query.get("resourceVersion", ""), known_version)
 
 
 def known_version(text: str) -> int:

@@ -6,9 +6,10 @@ entries.
 
 from typing import Any
 
+from inkube.apiserver.registry import conversions
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.resources import Resource
-from inkube.schemas.ownership import managedfields, resetfields
+from inkube.schemas.ownership import managedfields
 from inkube.schemas.ownership.typed import TypedSchema, Versions
 
 Object = dict[str, Any]
@@ -39,15 +40,7 @@ class _LazySchemas(dict[str, TypedSchema]):
 
 def versions(resource: Resource) -> Versions:
     """How entries of other versions are read; those of versions not served vanish."""
-    known = resource.field_versions
-    if known is None:
-        schemas = _LazySchemas(resource)
-        if resource.definition.by_webhook:
-            known = Versions(schemas, resource.strategy.convert)
-        else:
-            known = Versions(schemas)
-        resource.field_versions = known
-    return known
+    return resource.once(versions, lambda: Versions(_LazySchemas(resource)))
 
 
 def writer(call: Call, time: str, *, api_version: str = "") -> managedfields.Writer:
@@ -55,28 +48,23 @@ def writer(call: Call, time: str, *, api_version: str = "") -> managedfields.Wri
 
     `time` is now, as metadata shows it.
     """
-    has_status = call.served.version.status
-    if call.resource.builtin:
-        group, kind = call.resource.group, call.resource.kind
-        ignored = resetfields.of_builtin(group, kind, call.subresource, status=has_status)
-    else:
-        ignored = resetfields.of_custom(call.subresource, status=has_status)
     return managedfields.Writer(
         manager=call.manager,
         api_version=api_version or call.served.api_version,
         subresource=call.subresource,
         time=time,
-        ignored=ignored,
+        ignored=call.resource.behaviour.reset_fields(call.served, call.subresource),
         kind="Scale" if api_version else call.served.kind,
     )
 
 
-def track(call: Call, live: Object | None, new: Object, time: str) -> None:
+async def track(call: Call, live: Object | None, new: Object, time: str) -> None:
     """Record in `new` what an ordinary write changed against `live`."""
-    managedfields.track_update(
+    steps = managedfields.track(
         live,
         new,
         typed=call.served.typed,
         writer=writer(call, time),
         versions=versions(call.resource),
     )
+    await conversions.finish(call.resource, steps)

@@ -1,8 +1,10 @@
 """The generic registry: create, get, update, delete of any kind, over one store.
 
 Every write of every client passes here, in this order: transform (body, patch or apply) →
-admission.mutate → ownership of fields → prepare → validate → admission.validate → store. A dry run
-is another store, not another path. Follows apiserver/pkg/registry/generic/registry/store.go.
+ownership of fields → admission.mutate → the behaviour's prepare and validate → admission.validate →
+store. A dry run is another store, not another path. What has to be converted is awaited before the
+transform (what is stored) and before the store (what is to be). Follows
+apiserver/pkg/registry/generic/registry/store.go.
 """
 
 from collections.abc import Awaitable, Callable
@@ -10,14 +12,13 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from inkube.apiserver.http.options import DeleteOptions
-from inkube.apiserver.registry import conversions, deletion, owners, ownership
+from inkube.apiserver.registry import conversions, deletion, ownerreferences, ownership
 from inkube.apiserver.registry.admission import Attributes, Chain
-from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.identity import Identity
-from inkube.apiserver.registry.strategy import same
+from inkube.apiserver.registry.calls import Call, DeleteOptions
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.schemas import fielderrors, status
 from inkube.schemas.golang import gojson, strconv
+from inkube.schemas.objects import same
 from inkube.schemas.ownership import managedfields
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Entry
@@ -33,7 +34,7 @@ GENERATE_RETRIES = 8  # as CreateWithGenerateName retries
 
 
 class Outcome(NamedTuple):
-    """What a write led to. `object` is in the version of the call; `entry` the stored state."""
+    """What a write led to; `entry` is the stored state, to be shown by `Registry.shown`."""
 
     entry: Entry
     created: bool = False
@@ -41,7 +42,7 @@ class Outcome(NamedTuple):
     changed: bool = True
 
 
-class Change(NamedTuple):
+class Update(NamedTuple):
     """How an update makes the new object from the old one (None: there is none).
 
     `retry` says whether a lost race may be tried again with the newer object.
@@ -61,10 +62,10 @@ class Change(NamedTuple):
 class Registry:
     """One for all kinds; the Call says which."""
 
-    def __init__(self, store: Store, chain: Chain, identity: Identity) -> None:
+    def __init__(self, store: Store, chain: Chain, stamps: Stamps) -> None:
         self.store = store
         self.chain = chain
-        self.identity = identity
+        self.stamps = stamps
         self._dry = store.dry_run()
         self._turns = Turns()
 
@@ -78,14 +79,15 @@ class Registry:
     async def create(self, call: Call, obj: Object) -> Outcome:
         """Store a new object; fills in name, namespace, uid and times."""
         await self._turns.stage()
+        await self.store.current()
         attributes = Attributes("CREATE", call, obj, None, call.options.dry_run)
         meta = metadata(obj)
         self._name(call, meta)
         if call.resource.definition.terminating:
             why = "create not allowed while custom resource definition is terminating"
             raise status.forbidden(call.resource.group, call.resource.plural, call.name, why)
-        owners.deduplicate(call, meta)
-        await self._track(call, None, obj)
+        ownerreferences.deduplicate(call, meta)
+        await ownership.track(call, None, obj, self.stamps.timestamp())
         return await self._create(call, obj, attributes)
 
     async def _create(self, call: Call, obj: Object, attributes: Attributes) -> Outcome:
@@ -107,7 +109,7 @@ class Registry:
                 meta = obj["metadata"]
                 if not call.generated or attempt == GENERATE_RETRIES - 1:
                     raise self._taken(call) from error
-                meta["name"] = call.name = self.identity.generate_name(meta["generateName"])
+                meta["name"] = call.name = self.stamps.generate_name(meta["generateName"])
         raise AssertionError("unreachable: the loop returns or raises")
 
     def _taken(self, call: Call) -> status.StatusError:
@@ -122,65 +124,52 @@ class Registry:
         if not meta.get("name") and meta.get("generateName"):
             prefix = meta["generateName"]
             if isinstance(prefix, str):
-                meta["name"] = self.identity.generate_name(prefix)
+                meta["name"] = self.stamps.generate_name(prefix)
                 call.generated = True
         call.name = meta.get("name") or ""
 
     def _before_create(self, call: Call, obj: Object) -> None:
         """rest.BeforeCreate: system fields, the kind's preparation, every validation."""
-        strategy, meta = call.resource.strategy, obj["metadata"]
+        behaviour, meta = call.resource.behaviour, obj["metadata"]
         for member in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
             meta.pop(member, None)
         if call.resource.namespaced:
             meta["namespace"] = call.namespace
         else:
             meta.pop("namespace", None)
-        meta["uid"] = self.identity.uid()
-        meta["creationTimestamp"] = self.identity.timestamp()
+        meta["uid"] = self.stamps.uid()
+        meta["creationTimestamp"] = self.stamps.timestamp()
         call.name = meta.get("name") or ""
-        strategy.prepare_create(call, obj)
-        found = strategy.validate(call, obj)
+        served = call.served
+        behaviour.prepare_create(served, obj)
+        found = behaviour.validate(served, obj, call.warn)
         if found:
-            raise status.invalid(strategy.error_group(call), call.resource.kind, call.name, found)
-        for warning in strategy.warnings(call, obj, None):
+            raise status.invalid(
+                behaviour.error_group(served), call.resource.kind, call.name, found
+            )
+        for warning in behaviour.warnings(obj, None, call.subresource):
             call.warn(warning)
 
-    async def _track(self, call: Call, old: Object | None, obj: Object) -> None:
-        """Record who set what; ownership changes nothing else of the object."""
-        if not call.resource.definition.by_webhook:
-            ownership.track(call, old, obj, self.identity.timestamp())
-            return
-        meta = dict(obj["metadata"])
-
-        def track() -> None:
-            obj["metadata"] = dict(meta)
-            ownership.track(call, old, obj, self.identity.timestamp())
-
-        await conversions.settled(call.resource, track)
-
-    async def ready(self, call: Call, *entries: Entry) -> None:
-        """Fetch what a webhook has to convert before these can be viewed. Raises StatusError."""
-        if call.resource.definition.by_webhook:
-            await conversions.ready(call.resource, call.served, entries)
+    async def shown(self, call: Call, entries: list[Entry]) -> list[Entry]:
+        """The entries as the call's version shows them; to be viewed. Raises StatusError 500."""
+        if call.resource.converter is None:
+            return entries
+        return await conversions.shown(call.resource, call.served, entries)
 
     async def _stored(self, call: Call, obj: Object) -> Object:
         resource, data = call.resource, orjson.dumps(obj)
         if gojson.may_hold_floats(data):
             gojson.settle_numbers(obj)
-        if resource.definition.by_webhook:
-            stored = await conversions.settled(
-                resource, lambda: resource.strategy.to_storage(resource, obj)
-            )
-        else:
-            stored = resource.strategy.to_storage(resource, obj)
+        stored = await conversions.to_storage(resource, obj)
         size = len(data) if stored is obj else len(orjson.dumps(stored))
         if size > MAX_OBJECT:
             raise status.unknown("etcdserver: request is too large")
         return stored
 
-    async def update(self, call: Call, change: Change) -> Outcome:
+    async def update(self, call: Call, change: Update) -> Outcome:
         """Replace what is stored by what `change` makes of it."""
         await self._turns.stage()
+        await self.store.current()
         for _ in range(MAX_RETRIES):
             entry = self.store.get(call.key)
             if entry is None:
@@ -196,7 +185,7 @@ class Registry:
                     ) from error
         raise status.conflict(call.resource.group, call.resource.plural, call.name)
 
-    async def _update_missing(self, call: Call, change: Change) -> Outcome:
+    async def _update_missing(self, call: Call, change: Update) -> Outcome:
         if not change.create:
             raise status.not_found(call.resource.group, call.resource.plural, call.name)
         obj = await _resolve(change.transform(None))
@@ -210,21 +199,17 @@ class Registry:
             meta["namespace"] = call.namespace
         attributes = Attributes("CREATE", call, obj, None, call.options.dry_run)
         if change.tracks:
-            await self._track(call, None, obj)
+            await ownership.track(call, None, obj, self.stamps.timestamp())
         return await self._create(call, obj, attributes)
 
-    async def _update(self, call: Call, change: Change, entry: Entry) -> Outcome:
-        await self.ready(call, entry)
-        old = self.view(call, entry)
-
-        def made() -> Object | Awaitable[Object]:
-            return change.transform(old if change.shares else self.copy(call, entry))
-
-        obj = await _resolve(await conversions.settled(call.resource, made))
+    async def _update(self, call: Call, change: Update, entry: Entry) -> Outcome:
+        [shown] = await self.shown(call, [entry])
+        old = call.view(shown)
+        obj = await _resolve(change.transform(old if change.shares else self.copy(call, shown)))
         attributes = Attributes("UPDATE", call, obj, old, call.options.dry_run)
-        owners.deduplicate(call, metadata(obj))
+        ownerreferences.deduplicate(call, metadata(obj))
         if change.tracks:
-            await self._track(call, old, obj)
+            await ownership.track(call, old, obj, self.stamps.timestamp())
         await self._mutate(attributes)
         self._check_version(call, obj, entry)
         self._before_update(call, obj, old)
@@ -241,7 +226,7 @@ class Registry:
         warning = managedfields.admitted(sent, obj)
         if warning:
             attributes.call.warn(warning)
-        owners.deduplicate(attributes.call, obj["metadata"], admitted=True)
+        ownerreferences.deduplicate(attributes.call, obj["metadata"], admitted=True)
 
     async def _store_changed(self, call: Call, obj: Object, entry: Entry) -> Outcome:
         store = self._dry if call.options.dry_run else self.store
@@ -268,7 +253,7 @@ class Registry:
         uid = meta.get("uid")
         current = entry.value["metadata"]["uid"]
         if version == 0:
-            if not resource.strategy.unconditional_update and call.subresource != "scale":
+            if not resource.behaviour.unconditional_update and call.subresource != "scale":
                 error = fielderrors.invalid(
                     "metadata.resourceVersion", 0, "must be specified for an update"
                 )
@@ -304,39 +289,37 @@ class Registry:
             meta["namespace"] = call.namespace
         else:
             meta.pop("namespace", None)
-        strategy = call.resource.strategy
-        strategy.prepare_update(call, obj, old)
-        found = strategy.validate_update(call, obj, old)
+        behaviour, served = call.resource.behaviour, call.served
+        behaviour.prepare_update(served, obj, old, call.subresource)
+        found = behaviour.validate_update(
+            served, obj, old, subresource=call.subresource, warn=call.warn
+        )
         if found:
             name = meta.get("name") or ""  # which a webhook may have changed
-            raise status.invalid(strategy.error_group(call), call.resource.kind, name, found)
-        for warning in strategy.warnings(call, obj, old):
+            raise status.invalid(behaviour.error_group(served), call.resource.kind, name, found)
+        for warning in behaviour.warnings(obj, old, call.subresource):
             call.warn(warning)
 
-    def view(self, call: Call, entry: Entry) -> Object:
-        """The stored object in the version of the call; shared, not to be changed."""
-        return call.resource.view(entry, call.served)
-
     def copy(self, call: Call, entry: Entry) -> Object:
-        """The same as `view`, to be changed freely."""
-        if call.served is call.resource.storage and call.resource.is_current(entry):
+        """The same as `call.view`, to be changed freely."""
+        if call.resource.shows(entry, call.served):
             obj: Object = orjson.loads(entry.data)
             return obj
-        copied: Object = orjson.loads(orjson.dumps(call.resource.view(entry, call.served)))
+        copied: Object = orjson.loads(orjson.dumps(call.view(entry)))
         return copied
 
     async def delete(self, call: Call, options: DeleteOptions) -> Outcome:
         """Delete, or mark as being deleted while finalizers hold it."""
+        await self.store.current()
         for _ in range(MAX_RETRIES):
             entry = self.get(call)
             deletion.check_preconditions(call, entry, options)
-            await self.ready(call, entry)
-            old = self.view(call, entry)
+            [shown] = await self.shown(call, [entry])
+            old = call.view(shown)
             attributes = Attributes("DELETE", call, None, old, options.dry_run, options)
             await self.chain.mutate(attributes)
             await self.chain.validate(attributes)
-            await self.ready(call, entry)
-            plan = deletion.plan(call, self.copy(call, entry), options, self.identity)
+            plan = deletion.plan(call, self.copy(call, shown), options, self.stamps)
             try:
                 return await self._carry_out(call, plan, entry, dry_run=options.dry_run)
             except (storage_errors.Conflict, storage_errors.NotFound):

@@ -1,75 +1,25 @@
 """The live table of what is served: every definition, compiled lazily, behind one lookup.
 
-A `Resource` is a definition with its strategy; a `Served` is one of its versions with the compiled
-schema. Installing a CRD puts a new Resource in place of the old one; calls under way keep theirs.
+A `Resource` is a definition with its behaviour, its voice and, where versions differ in more than
+their name, its converter. Installing a CRD puts a new Resource in place of the old one; calls under
+way keep theirs.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import cached_property
+from typing import Any, TypeVar, cast
 
-from inkube.schemas.builtin import decoding
-from inkube.schemas.definitions import Definition, Origin, Version
-from inkube.schemas.meta import GVK, GVR
-from inkube.schemas.ownership.typed import TypedSchema, Versions
+from inkube.apiserver.registry import served as served_versions
+from inkube.apiserver.registry import voices
+from inkube.apiserver.registry.behaviours import Behaviour, Converter
+from inkube.apiserver.registry.renewals import Renewals
+from inkube.apiserver.registry.served import Served
+from inkube.apiserver.registry.voices import Voice
+from inkube.schemas.definitions import Definition
 from inkube.storage.entry import Entry
 
-if TYPE_CHECKING:
-    from inkube.apiserver.registry.admission import Plugin
-    from inkube.apiserver.registry.strategy import Strategy
-    from inkube.schemas.cel.rules.evaluation import RuleSet
-    from inkube.schemas.structural.compiled import CompiledSchema
-
 Object = dict[str, Any]
-
-
-class Served:
-    """One version of a kind, with what its schema compiles to on first use."""
-
-    def __init__(self, definition: Definition, version: Version) -> None:
-        self.definition = definition
-        self.version = version
-        self.name = version.name
-        self.gvk: GVK = definition.gvk(version.name)
-        self.gvr: GVR = definition.gvr(version.name)
-        self.api_version = self.gvk.api_version
-        self.kind = self.gvk.kind
-
-    @cached_property
-    def schema(self) -> "CompiledSchema":
-        """Pruning, defaulting and validation, loaded with the first custom object."""
-        from inkube.schemas.structural.compiled import CompiledSchema
-
-        return CompiledSchema(self.version.schema)
-
-    @cached_property
-    def rules(self) -> "RuleSet | None":
-        """The schema's CEL rules, None without any; the engine is loaded when one is needed."""
-        if not self.schema.node.holds("x-kubernetes-validations"):
-            return None
-        from inkube.schemas.cel.rules.evaluation import RuleSet
-
-        return RuleSet(self.version.schema)
-
-    @cached_property
-    def typed(self) -> TypedSchema:
-        """How fields merge and who may own them."""
-        if self.definition.origin is not Origin.BUILTIN:
-            return TypedSchema(self.version.schema)
-        empty = decoding.empty(self.gvk)
-        return TypedSchema(self.version.schema, custom=False, empty=empty)
-
-
-@cache
-def _builtin(definition: Definition, version: Version) -> Served:
-    """One for all servers of the process: they come and go with tests, what is compiled stays."""
-    return Served(definition, version)
-
-
-def _served(definition: Definition, version: Version) -> Served:
-    if definition.origin is Origin.BUILTIN:
-        return _builtin(definition, version)
-    return Served(definition, version)
+T = TypeVar("T")
 
 
 class Resource:
@@ -81,36 +31,44 @@ class Resource:
     def __init__(
         self,
         definition: Definition,
-        make_strategy: Callable[[], "Strategy"],
+        make_behaviour: Callable[[], Behaviour],
         *,
+        converter: Converter | None = None,
         stored_as: "Resource | None" = None,
         since: int = 0,
     ) -> None:
         self.definition = definition
-        self._make_strategy = make_strategy
+        self._make_behaviour = make_behaviour
+        self.converter = converter
+        """Who is waited for when an object is wanted in another version; None: nobody."""
+        self.voice = voices.of(definition)
         self.group = definition.group
         self.plural = definition.names.plural
         self.kind = definition.names.kind
         self.namespaced = definition.namespaced
-        self.builtin = definition.origin is Origin.BUILTIN
+        self.is_namespaces = (self.group, self.plural) == ("", "namespaces")
         self.since = since
         self.versions = {
-            version.name: _served(definition, version) for version in definition.versions
+            version.name: served_versions.of(definition, version) for version in definition.versions
         }
         own = self.versions[definition.storage_version.name]
         self.storage: Served = own if stored_as is None else stored_as.storage
-        self.prefix: str = storage_prefix(definition) if stored_as is None else stored_as.prefix
-        self.field_versions: Versions | None = None
-        """How `ownership` reads managedFields of other versions; made on first use."""
-        self.plugins: dict[tuple[str, str], tuple[Plugin, ...]] = {}
-        """The admission plugins that have to do with it, by hook and operation."""
-        self._renewed: dict[str, tuple[Entry, Object | None]] = {}
-        """What was stored before `since`, and what it is today where that differs."""
+        self.prefix: str = self.voice.prefix(definition) if stored_as is None else stored_as.prefix
+        self._renewals = Renewals()
+        self._made: dict[Hashable, object] = {}
 
     @cached_property
-    def strategy(self) -> "Strategy":
+    def behaviour(self) -> Behaviour:
         """What the kind does differently; made, and what it needs imported, on first use."""
-        return self._make_strategy()
+        return self._make_behaviour()
+
+    def once(self, what: Hashable, make: Callable[[], T]) -> T:
+        """What `make` makes of this resource, made once and forgotten with the resource."""
+        try:
+            return cast("T", self._made[what])
+        except KeyError:
+            made = self._made[what] = make()
+            return made
 
     def served(self, version: str) -> Served | None:
         """That version, if clients may use it."""
@@ -121,41 +79,33 @@ class Resource:
         """Where an object is stored; `name` "" gives the prefix of a namespace."""
         return f"{self.prefix}{namespace}/{name}" if namespace else f"{self.prefix}{name}"
 
-    def current(self, entry: Entry) -> Object:
-        """The stored object under today's schema: defaults on read. Shared; do not change it."""
-        if self.is_current(entry):
-            return entry.value
-        fresh = self._renewed[entry.key][1]
-        assert fresh is not None, "only what is not current was renewed"
-        return fresh
-
     def view(self, entry: Entry, served: Served) -> Object:
-        """The stored object as a version shows it. Shared; do not change it."""
-        current = self.current(entry)
+        """The stored object as a version shows it. Shared; do not change it.
+
+        Where there is a converter the entry is one of those that `conversions.shown` gave.
+        """
+        if self.converter is not None:
+            assert entry.value["apiVersion"] == served.api_version, "conversions.shown comes first"
+            return entry.value
+        renewed = self._renewed(entry)
+        current = entry.value if renewed is None else renewed
         if served is self.storage:
             return current
-        return self.strategy.from_storage(current, served)
+        return self.behaviour.converted(current, served)
 
-    def is_current(self, entry: Entry) -> bool:
-        """Whether the stored bytes are what a reader of the storage version gets.
-
-        Decodes nothing that was stored under today's schema or looked at before.
-        """
-        if not entry.revision or entry.revision > self.since:
+    def shows(self, entry: Entry, served: Served) -> bool:
+        """Whether the entry's bytes are what a reader of the version gets."""
+        if self.converter is not None:
             return True
-        known = self._renewed.get(entry.key)
-        # by identity: what a dry run would store has the revision of what is stored
-        if known is None or known[0] is not entry:
-            fresh = self.strategy.renew(self, entry)
-            known = (entry, None if fresh is entry.value else fresh)
-            self._renewed[entry.key] = known
-        return known[1] is None
+        return served is self.storage and (
+            not entry.revision or entry.revision > self.since or self._renewed(entry) is None
+        )
 
-
-def storage_prefix(definition: Definition) -> str:
-    """`/registry/GROUP/PLURAL/` for custom kinds, `/registry/PLURAL/` for built-in ones."""
-    group = "" if definition.origin is Origin.BUILTIN else f"{definition.group}/"
-    return f"/registry/{group}{definition.names.plural}/"
+    def _renewed(self, entry: Entry) -> Object | None:
+        """What was stored before `since` under today's schema, None where nothing differs."""
+        if not entry.revision or entry.revision > self.since:
+            return None
+        return self._renewals.of(entry, lambda: self.behaviour.renewed(self.storage, entry))
 
 
 class Resources:
@@ -231,10 +181,6 @@ class Resources:
             self.load()
         return [resource for resource in self._table.values() if resource.group == name]
 
-    def serves(self, group: str, version: str) -> bool:
-        """Whether any resource has that version."""
-        return any(resource.served(version) for resource in self.group(group))
-
-    def is_builtin_group(self, group: str) -> bool:
-        """Whether the group is compiled in: its unknown paths answer a Status."""
-        return any(resource.builtin for resource in self.group(group))
+    def voice(self, group: str) -> Voice:
+        """How a group speaks of what it does not serve."""
+        return next((resource.voice for resource in self.group(group)), voices.CUSTOM)

@@ -1,4 +1,5 @@
 """The parts a server is put together from: objects it starts with, declared kinds, the client.
 
-Only here and in `server` does apiserver know `controllers`. `server.APIServer` calls it.
+Only here, in `server` and in `testing` does apiserver know `controllers`. `server.APIServer` calls
+it.
 """

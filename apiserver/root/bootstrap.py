@@ -4,10 +4,10 @@ import asyncio
 from functools import partial
 from typing import Any
 
-from inkube.apiserver.registry.crds import GROUP, PLURAL, CRDStrategy
-from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.registry.behaviours import Behaviour, Builtin
+from inkube.apiserver.registry.crds import GROUP, PLURAL, Definitions
 from inkube.apiserver.registry.resources import Resource, Resources
-from inkube.apiserver.registry.strategy import BuiltinStrategy, Strategy
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.root.client import InProcessClient
 from inkube.schemas import builtin, status
 from inkube.schemas.builtin import behaviours
@@ -17,22 +17,21 @@ Object = dict[str, Any]
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
-def install_builtin(resources: Resources, identity: Identity) -> None:
+def install_builtin(resources: Resources, stamps: Stamps) -> None:
     """Serve every built-in kind. The events of both groups are the same objects."""
-    crd_strategy = CRDStrategy(identity)
     made: dict[tuple[str, str], Resource] = {}
     for definition in builtin.definitions():
         name = definition.group, definition.names.plural
-        make = partial(_strategy, definition, crd_strategy, identity)
+        make = partial(_behaviour, definition, stamps)
         stored_as = made["", "events"] if name == ("events.k8s.io", "events") else None
         made[name] = Resource(definition, make, stored_as=stored_as)
     resources.install(*made.values())
 
 
-def _strategy(definition: Definition, crd_strategy: Strategy, identity: Identity) -> Strategy:
+def _behaviour(definition: Definition, stamps: Stamps) -> Behaviour:
     if (definition.group, definition.names.plural) == (GROUP, PLURAL):
-        return crd_strategy
-    return BuiltinStrategy(behaviours.of(definition.group, definition.names.plural), identity)
+        return Definitions(stamps)
+    return Builtin(behaviours.of(definition.group, definition.names.plural), stamps)
 
 
 async def first_objects(client: InProcessClient, *, roles: bool) -> None:

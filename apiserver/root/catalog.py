@@ -6,7 +6,9 @@ Most objects are bound to nothing: their bytes show it, and they are not even de
 import logging
 from collections.abc import Callable, Sequence
 
+from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.resources import Resource, Resources
+from inkube.apiserver.registry.storedbytes import may_be_bound
 from inkube.controllers.core.catalog import Follower, Item, Kind, Step
 from inkube.schemas.meta import split_api_version
 from inkube.storage.entry import Change, Entry
@@ -14,8 +16,6 @@ from inkube.storage.store import Store
 from inkube.storage.subscription import Subscription
 
 logger = logging.getLogger(__name__)
-_EVERYTHING = "/registry/"
-_OWNERS, _DELETION = b'"ownerReferences"', b'"deletionTimestamp"'
 
 
 class LiveCatalog:
@@ -41,13 +41,13 @@ class LiveCatalog:
     def follow(self, follower: Follower, *, known: bool = False) -> Callable[[], None]:
         """See Catalog."""
         if known:
-            for entry in self._store.list(_EVERYTHING):
-                item = self._item(entry) if _is_bound(entry) else None
+            for entry in self._store.list(keys.ROOT):
+                item = self._item(entry) if may_be_bound(entry.data) else None
                 if item is not None:
                     follower(Step(None, item))
         self._followers.append(follower)
         if self._subscription is None:
-            self._subscription = self._store.subscribe(_EVERYTHING, deliver=self._deliver)
+            self._subscription = self._store.subscribe(keys.ROOT, deliver=self._deliver)
         return lambda: self._end(follower)
 
     def _end(self, follower: Follower) -> None:
@@ -72,7 +72,11 @@ class LiveCatalog:
 
     def _step(self, change: Change) -> Step | None:
         gone, before = change.type == "DELETED", change.previous
-        if not (gone or _is_bound(change.entry) or (before is not None and _is_bound(before))):
+        if not (
+            gone
+            or may_be_bound(change.entry.data)
+            or (before is not None and may_be_bound(before.data))
+        ):
             return None
         old = self._item(before) if before is not None else None
         new = None if gone else self._item(change.entry)
@@ -96,7 +100,3 @@ def _kind(resource: Resource, version: str = "") -> Kind | None:
         return None
     verbs = frozenset(resource.definition.verbs)
     return Kind(served.gvr, served.kind, resource.namespaced, verbs)
-
-
-def _is_bound(entry: Entry) -> bool:
-    return _OWNERS in entry.data or _DELETION in entry.data

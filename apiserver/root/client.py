@@ -1,15 +1,14 @@
 """The in-process client: controllers' `Client` over the same registry as HTTP."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import orjson
 
 from inkube.apiserver.handlers.rendering import data_of
-from inkube.apiserver.http.bodies import Patch
-from inkube.apiserver.http.options import DeleteOptions, read_delete_options
+from inkube.apiserver.http.options import read_delete_options
 from inkube.apiserver.registry import changes, conversions, intake, listing
-from inkube.apiserver.registry.calls import Call, User, WriteOptions
+from inkube.apiserver.registry.calls import Call, DeleteOptions, User, WriteOptions
 from inkube.apiserver.registry.listing import ListOptions
 from inkube.apiserver.registry.registry import Outcome, Registry
 from inkube.apiserver.registry.resources import Resources
@@ -44,9 +43,10 @@ class InProcessClient:
         self, resource: GVR | str, name: str, namespace: str = "", *, subresource: str = ""
     ) -> Object:
         call = self._call("get", resource, namespace, name, subresource)
+        await self._registry.store.current()
         entry = self._registry.get(call)
-        await self._registry.ready(call, entry)
-        return self._registry.copy(call, entry)
+        [shown] = await self._registry.shown(call, [entry])
+        return self._registry.copy(call, shown)
 
     async def list(self, resource: GVR | str, selection: Selection = ALL) -> ObjectList:
         call = self._call("list", resource, selection.namespace)
@@ -57,7 +57,7 @@ class InProcessClient:
 
     def watch(
         self, resource: GVR | str, selection: Selection = ALL, *, resource_version: str = ""
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event, None]:
         call = self._call("watch", resource, selection.namespace)
         options = ListOptions(
             labels=selection.labels,
@@ -68,21 +68,19 @@ class InProcessClient:
         )
         return self._events(Watcher(self._registry, call, options))
 
-    async def _events(self, watcher: Watcher) -> AsyncIterator[Event]:
+    async def _events(self, watcher: Watcher) -> AsyncGenerator[Event, None]:
         """Events as they are published; every object is a copy of its own."""
         call = watcher.call
         resource, served = call.resource, call.served
-        subscription, found = await conversions.settled(resource, watcher.begin)
+        subscription, found = await watcher.begin()
         with subscription:
-            await conversions.ready(resource, served, found)
             for entry in found:
-                await self._registry.ready(call, entry)
                 yield Event("ADDED", self._copy(call, entry))
             if watcher.tells_end:
                 yield Event("BOOKMARK", bookmark(call, watcher.start, end=True))
             try:
                 async for change in subscription:
-                    await conversions.ready_changes(resource, served, [change])
+                    [change] = await conversions.shown_changes(resource, served, [change])
                     kind = watcher.type_of(change)
                     if kind == "DELETED":
                         yield Event(kind, copy_of(last_state(call, change)))
@@ -128,9 +126,9 @@ class InProcessClient:
         call.options = WriteOptions(field_manager=field_manager, validation="Ignore", force=force)
         call.manager = field_manager or self._manager
         if type == "apply":
-            change = changes.apply(call, patch, self._registry.identity)
+            change = changes.apply(call, patch, self._registry.stamps)
         else:
-            change = changes.patch(call, type, Patch(patch, []))
+            change = changes.patch(call, type, changes.Patch(patch, []))
         return await self._result(call, await self._registry.update(call, change))
 
     async def delete(
@@ -166,7 +164,7 @@ class InProcessClient:
         if found is None or served is None:
             raise status.resource_not_found()
         where = namespace if found.namespaced else ""
-        if found.plural == "namespaces" and found.builtin:
+        if found.is_namespaces:
             where = ""
         return Call(
             verb, found, served, where, name, subresource, user=CONTROLLER, manager=self._manager
@@ -176,5 +174,5 @@ class InProcessClient:
         return orjson.loads(data_of(call, entry))  # type: ignore[no-any-return]
 
     async def _result(self, call: Call, outcome: Outcome) -> Object:
-        await self._registry.ready(call, outcome.entry)
-        return self._copy(call, outcome.entry)
+        [shown] = await self._registry.shown(call, [outcome.entry])
+        return self._copy(call, shown)

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from inkube.apiserver.admission.declaredkinds import DeclaredKinds
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.registry.modules import ModuleAdmission, ModuleStrategy
+from inkube.apiserver.registry.behaviours import Custom
 from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.root.secrets import StoredSecrets
@@ -33,7 +34,7 @@ class Parts:
     client: InProcessClient
     manager: Manager
     resources: Resources
-    admission: ModuleAdmission
+    admission: DeclaredKinds
     closing: contextlib.AsyncExitStack
     """Takes what must be closed after the controllers have stopped."""
 
@@ -78,7 +79,7 @@ def _environment(parts: Parts, provisioning: Provisioning) -> Environment:
 
 
 def _install(parts: Parts, module: KindModule[Any], environment: Environment) -> None:
-    make = partial(ModuleStrategy, module)
+    make = partial(Custom, module.validate)
     resource = Resource(module.definition, make, since=parts.store.revision)
     parts.resources.install(resource)
     parts.admission.add(module)

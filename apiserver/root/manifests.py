@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inkube.schemas import documents, status
+from inkube.schemas import bodies, documents, status
 from inkube.schemas.crds import conditions
-from inkube.schemas.golang import bodies
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import split_api_version
 from inkube.schemas.status import StatusError

@@ -6,8 +6,8 @@ authority of clients.
 
 import secrets
 import ssl
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from inkube.apiserver.auth import authenticators, keyfiles, serviceaccounts, tls
 from inkube.apiserver.auth.access import Access, Guarded, Open
@@ -19,13 +19,14 @@ from inkube.apiserver.configuration import Options
 from inkube.apiserver.http.guards import is_loopback
 from inkube.apiserver.registry.admission import Plugin
 from inkube.apiserver.registry.calls import ADMIN, User
-from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.storage.store import BaseStore
 
 MODES = ("AlwaysAllow", "RBAC")
 
 
-class Security(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Security:
     """What guards one server."""
 
     access: Access
@@ -48,7 +49,7 @@ class Security(NamedTuple):
         return tls.context(self.certificate, self.client_authority)
 
 
-def build(options: Options, store: BaseStore, identity: Identity) -> Security:
+def build(options: Options, store: BaseStore, stamps: Stamps) -> Security:
     """Check the options and put the parts together. Raises ValueError or OSError."""
     check(options)
     authorizer, rights, escalation = _authority(options, store)
@@ -58,7 +59,7 @@ def build(options: Options, store: BaseStore, identity: Identity) -> Security:
     if options.token_auth_file is not None:
         tokens |= authenticators.read_tokens(options.token_auth_file)
     authenticator = Authenticator(
-        _accounts(options, store, identity),
+        _accounts(options, store, stamps),
         fallback=_fallback(options, is_open=is_open),
         tokens=tokens,
         certificates=options.client_ca_file is not None,
@@ -123,11 +124,11 @@ def _fallback(options: Options, *, is_open: bool) -> User | None:
     return ANONYMOUS if options.authorization_mode == "RBAC" else None
 
 
-def _accounts(options: Options, store: BaseStore, identity: Identity) -> ServiceAccountTokens:
+def _accounts(options: Options, store: BaseStore, stamps: Stamps) -> ServiceAccountTokens:
     def load() -> bytes:
         return keyfiles.load(options.data, "tokens.key", serviceaccounts.new_key())
 
-    return ServiceAccountTokens(store, load, lambda: identity.now().timestamp())
+    return ServiceAccountTokens(store, load, lambda: stamps.now().timestamp())
 
 
 def _certificate(options: Options) -> tls.Certificate | None:

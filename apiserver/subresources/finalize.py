@@ -18,6 +18,5 @@ class FinalizeHandler:
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
         """Answer one request. Raises StatusError 405 for any verb but update."""
         if exchange.call.verb != "update":
-            message = "the server does not allow this method on the requested resource"
-            raise status.method_not_allowed(message, {})
+            raise status.method_not_allowed()
         return await self._handlers.update(exchange)

@@ -15,10 +15,9 @@ from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.auth.serviceaccounts import AUDIENCES, TokenRefused
 from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http import bodies, responses
-from inkube.apiserver.http.options import manager_name, read_write_options
 from inkube.apiserver.registry import intake, ownership
 from inkube.apiserver.registry.calls import Call, User
-from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.subresources import reviewchecks
 from inkube.schemas import status
 
@@ -32,11 +31,11 @@ class Reviews:
     """Answers reviews by the server's own authenticator and authorizer."""
 
     def __init__(
-        self, authenticator: Authenticator, authorizer: Authorizer, identity: Identity
+        self, authenticator: Authenticator, authorizer: Authorizer, stamps: Stamps
     ) -> None:
         self._authenticator = authenticator
         self._authorizer = authorizer
-        self._identity = identity
+        self._stamps = stamps
 
     def handlers(self) -> dict[tuple[str, str, str], "ReviewHandler"]:
         """(group, plural, "") → what answers a create."""
@@ -49,14 +48,14 @@ class Reviews:
             (_AUTHORIZATION, "localsubjectaccessreviews"): self.may_they_here,
         }
         return {
-            (group, plural, ""): ReviewHandler(review, self._identity)
+            (group, plural, ""): ReviewHandler(review, self._stamps)
             for (group, plural), review in table.items()
         }
 
     def who_am_i(self, call: Call, obj: Object) -> Object:
         """SelfSubjectReview."""
-        meta = {"creationTimestamp": self._identity.timestamp()}
-        return _envelope(call, meta, status={"userInfo": user_info(call.user)})
+        meta = {"creationTimestamp": self._stamps.timestamp()}
+        return _envelope(call, meta, status={"userInfo": call.user.info()})
 
     def may_i(self, call: Call, obj: Object) -> Object:
         """SelfSubjectAccessReview."""
@@ -115,7 +114,7 @@ class Reviews:
             return {**obj, "status": {"user": {}, "error": str(error)}}
         told = {
             "authenticated": True,
-            "user": user_info(found.user),
+            "user": found.user.info(),
             "audiences": list(found.audiences),
         }
         return {**obj, "status": told}
@@ -124,38 +123,21 @@ class Reviews:
 class ReviewHandler:
     """A create that stores nothing: decode, ask, answer 201."""
 
-    def __init__(self, review: Review, identity: Identity) -> None:
+    def __init__(self, review: Review, stamps: Stamps) -> None:
         self._review = review
-        self._identity = identity
+        self._stamps = stamps
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
         """Answer one request. Raises StatusError."""
         call, request = exchange.call, exchange.request
-        call.options, warnings = read_write_options(exchange.query, "CreateOptions")
-        call.manager = manager_name(call.options, request.headers.get("User-Agent", ""))
-        for warning in warnings:
-            call.warn(warning)
+        exchange.read_options("CreateOptions")
         body = await bodies.read(request)
-        obj = intake.read(call, body, bodies.media_type(request))
+        obj = bodies.read_object(call, body, bodies.media_type(request))
         intake.check_namespace(call, obj)
-        ownership.track(call, None, obj, self._identity.timestamp())
+        await ownership.track(call, None, obj, self._stamps.timestamp())
         answer = self._review(call, obj)
         form = exchange.form.without_transform()
         return responses.render(answer, form, code=201, warnings=call.warnings)
-
-
-def user_info(user: User) -> Object:
-    """authentication/v1 UserInfo; what is empty is left out."""
-    info: Object = {}
-    if user.name:
-        info["username"] = user.name
-    if user.uid:
-        info["uid"] = user.uid
-    if user.groups:
-        info["groups"] = list(user.groups)
-    if user.extra:
-        info["extra"] = {key: list(values) for key, values in user.extra}
-    return info
 
 
 def _subject(spec: Object) -> User:

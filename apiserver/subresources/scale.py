@@ -6,7 +6,6 @@ apiextensions-apiserver/pkg/registry/customresource/etcd.go (ScaleREST).
 """
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import orjson
@@ -15,55 +14,48 @@ from aiohttp import web
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http import bodies, responses
-from inkube.apiserver.http.options import manager_name, read_write_options
-from inkube.apiserver.registry import changes, intake, ownership
+from inkube.apiserver.registry import changes, intake, ownership, scales
 from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.identity import Identity
-from inkube.apiserver.registry.registry import Change, Outcome, Registry
-from inkube.apiserver.registry.resources import Resource
-from inkube.schemas import fielderrors, status
+from inkube.apiserver.registry.registry import Registry, Update
+from inkube.apiserver.registry.scales import SCALE
+from inkube.apiserver.registry.stamps import Stamps
+from inkube.schemas import caches, status
 from inkube.schemas.builtin import decoding as builtin_decoding
-from inkube.schemas.builtin import types
-from inkube.schemas.definitions import Scale
 from inkube.schemas.golang import gotext
-from inkube.schemas.meta import GVK
+from inkube.schemas.gotypes import table
 from inkube.schemas.ownership import apply as apply_rules
 from inkube.schemas.ownership import managedfields, scalefields
 from inkube.schemas.ownership.typed import TypedSchema
-from inkube.schemas.selectors import format_selector
+from inkube.storage.entry import Entry
 
 Object = dict[str, Any]
-SCALE = GVK("autoscaling", "v1", "Scale")
 _UNREGISTERED = (
     "no kind is registered for the type v1.Scale in scheme "
     '"k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go:781"'
 )
 
 
-@cache
+@caches.of_values(1)
 def _typed() -> TypedSchema:
     """How fields of a Scale are owned."""
-    return TypedSchema(types.schema(SCALE), custom=False)
+    return TypedSchema(table.schema(SCALE), custom=False)
 
 
 class ScaleHandler:
     """GET, PUT and PATCH of /scale."""
 
-    def __init__(self, registry: Registry, identity: Identity) -> None:
+    def __init__(self, registry: Registry, stamps: Stamps) -> None:
         self._registry = registry
-        self._identity = identity
+        self._stamps = stamps
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
         """Answer one request. Raises StatusError 404 where the kind has no scale."""
         call = exchange.call
         if call.served.version.scale is None:
-            if call.resource.builtin:
-                raise status.resource_not_found()
-            raise status.not_found(call.resource.group, call.resource.plural, call.name)
+            raise call.resource.voice.no_subresource(call.served.gvr, call.name)
         if call.verb == "get":
             entry = self._registry.get(call)
-            await self._registry.ready(call, entry)
-            return self._answer(exchange, self._registry.view(call, entry))
+            return await self._shown(exchange, entry)
         if call.verb == "update":
             return await self._put(exchange)
         if call.verb == "patch":
@@ -72,7 +64,7 @@ class ScaleHandler:
 
     async def _put(self, exchange: Exchange) -> web.StreamResponse:
         call = exchange.call
-        self._options(exchange, "UpdateOptions")
+        exchange.read_options("UpdateOptions")
         body = await bodies.read(exchange.request)
         scale = bodies.decode_kind(body, bodies.media_type(exchange.request), "Scale")
         if (scale.get("apiVersion"), scale.get("kind")) not in (
@@ -84,20 +76,22 @@ class ScaleHandler:
         intake.check_namespace(call, scale)
         intake.check_name(call, scale)
         change = self._change(call, lambda old: _decoded(scale))
-        return await self._result(exchange, await self._registry.update(call, change))
+        outcome = await self._registry.update(call, change)
+        return await self._shown(exchange, outcome.entry)
 
     async def _patch(self, exchange: Exchange) -> web.StreamResponse:
         call = exchange.call
-        kind = bodies.patch_kind(exchange.request, builtin=call.resource.builtin)
-        self._options(exchange, "PatchOptions", apply=kind == "apply")
+        kind = bodies.patch_kind(exchange.request, call.resource.voice)
+        exchange.read_options("PatchOptions", apply=kind == "apply")
         document = bodies.decode_patch(kind, await bodies.read(exchange.request)).value
         if kind == "apply":
             change = self._change(call, lambda old: self._applied(call, old, document), own=False)
         else:
             change = self._change(call, lambda old: _patched(call, kind, old, document))
-        return await self._result(exchange, await self._registry.update(call, change))
+        outcome = await self._registry.update(call, change)
+        return await self._shown(exchange, outcome.entry)
 
-    def _change(self, call: Call, make: Callable[[Object], Object], *, own: bool = True) -> Change:
+    def _change(self, call: Call, make: Callable[[Object], Object], *, own: bool = True) -> Update:
         """An update of the object's replicas by what `make` makes of the object.
 
         `own` says whether ownership still has to be tracked on the Scale.
@@ -111,97 +105,36 @@ class ScaleHandler:
                 self._track(call, old, scale)
             return _carried_back(call, old, scale)
 
-        return Change(transform, retry=True, tracks=False)
+        return Update(transform, retry=True, tracks=False)
 
     def _track(self, call: Call, old: Object, scale: Object) -> None:
-        writer = ownership.writer(call, self._identity.timestamp(), api_version=SCALE.api_version)
-        before = to_scale(call, old, lenient=True, owned=True)
+        writer = ownership.writer(call, self._stamps.timestamp(), api_version=SCALE.api_version)
+        before = scales.to_scale(call, old, lenient=True, owned=True)
         scale.setdefault("metadata", {}).pop("managedFields", None)
         managedfields.track_update(before, scale, typed=_typed(), writer=writer)
 
     def _applied(self, call: Call, old: Object, body: Object) -> Object:
-        writer = ownership.writer(call, self._identity.timestamp(), api_version=SCALE.api_version)
-        before = to_scale(call, old, lenient=True, owned=True)
+        writer = ownership.writer(call, self._stamps.timestamp(), api_version=SCALE.api_version)
+        before = scales.to_scale(call, old, lenient=True, owned=True)
         force = call.options.force
         return apply_rules.apply(before, body, typed=_typed(), writer=writer, force=force)
 
-    def _options(self, exchange: Exchange, kind: str, *, apply: bool = False) -> None:
-        call = exchange.call
-        call.options, _ = read_write_options(exchange.query, kind, apply=apply)
-        call.manager = manager_name(call.options, exchange.request.headers.get("User-Agent", ""))
-
-    async def _result(self, exchange: Exchange, outcome: Outcome) -> web.StreamResponse:
-        await self._registry.ready(exchange.call, outcome.entry)
-        return self._answer(exchange, self._registry.view(exchange.call, outcome.entry))
+    async def _shown(self, exchange: Exchange, entry: Entry) -> web.StreamResponse:
+        [shown] = await self._registry.shown(exchange.call, [entry])
+        return self._answer(exchange, exchange.call.view(shown))
 
     def _answer(self, exchange: Exchange, obj: Object) -> web.StreamResponse:
         call = exchange.call
         form = exchange.form
-        scale = to_scale(call, obj, owned=True)
+        scale = scales.to_scale(call, obj, owned=True)
         if form.kind:
-            now = self._identity.now()
+            now = self._stamps.now()
             scale = tables.transform(call, [scale], form, now, include=form.include)
         return responses.render(scale, form, warnings=call.warnings)
 
 
-def to_scale(call: Call, obj: Object, *, lenient: bool = False, owned: bool = False) -> Object:
-    """The Scale of an object. Raises StatusError 500 when it has no replicas, unless `lenient`.
-
-    `owned` adds the entries of managedFields that concern the replicas.
-    """
-    paths = _paths(call)
-    replicas = _read(obj, paths.spec_replicas)
-    if replicas is None and not call.resource.builtin and not lenient:
-        why = f'the spec replicas field "{paths.spec_replicas}" does not exist'
-        error = status.internal(f"Internal error occurred: {why}")
-        error.details = {"causes": [{"message": why}]}
-        raise error
-    meta = obj["metadata"]
-    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-    scale: Object = {
-        "kind": SCALE.kind,
-        "apiVersion": SCALE.api_version,
-        "metadata": {key: meta[key] for key in kept if key in meta},
-        "spec": {"replicas": replicas} if replicas else {},
-        "status": {"replicas": _read(obj, paths.status_replicas) or 0},
-    }
-    selector = _selector(call, obj, paths)
-    if selector:
-        scale["status"]["selector"] = selector
-    if owned:
-        entries = scalefields.of_scale(meta.get("managedFields"), _all_paths(call.resource))
-        if entries:
-            scale["metadata"]["managedFields"] = entries
-    return scale
-
-
-def _selector(call: Call, obj: Object, paths: Scale) -> str:
-    if call.resource.builtin:
-        selector = (obj.get("spec") or {}).get("selector") or {}
-        if call.resource.plural == "replicationcontrollers":
-            selector = {"matchLabels": selector}
-        return format_selector(selector)
-    found = _read(obj, paths.label_selector) if paths.label_selector else None
-    return found if isinstance(found, str) else ""
-
-
-def _paths(call: Call) -> Scale:
-    paths = call.served.version.scale
-    assert paths is not None, "checked by the handler"
-    return paths
-
-
-def _all_paths(resource: Resource) -> dict[str, str]:
-    """Where each served version keeps its replicas."""
-    return {
-        served.api_version: served.version.scale.spec_replicas if served.version.scale else ""
-        for served in resource.versions.values()
-        if served.version.served
-    }
-
-
 def _patched(call: Call, kind: str, old: Object, document: Any) -> Object:
-    new = changes.patched(call, kind, to_scale(call, old, owned=True), document)
+    new = changes.patched(call, kind, scales.to_scale(call, old, owned=True), document)
     try:
         return builtin_decoding.decode(new, SCALE).object
     except builtin_decoding.DecodeError as error:
@@ -220,24 +153,13 @@ def _check(call: Call, scale: Object) -> None:
     replicas = (scale.get("spec") or {}).get("replicas", 0)
     if replicas >= 0:
         return
-    if call.resource.builtin:
-        detail = "must be greater than or equal to 0"
-        error = fielderrors.invalid("spec.replicas", replicas, detail)
-        raise status.invalid(SCALE.group, SCALE.kind, call.name, [error])
-    path = _paths(call).spec_replicas
-    error = fielderrors.invalid(path, replicas, "should be a non-negative integer")
-    raise status.invalid(call.resource.group, call.resource.kind, call.name, [error])
+    raise call.resource.voice.negative_replicas(call.served, call.name, replicas)
 
 
 def _carried_back(call: Call, old: Object, scale: Object) -> Object:
     """The object with the Scale's replicas, precondition and owners."""
     obj: Object = orjson.loads(orjson.dumps(old))
-    path = _paths(call).spec_replicas
-    *parents, leaf = path.lstrip(".").split(".")
-    target = obj
-    for part in parents:
-        target = target.setdefault(part, {})
-    target[leaf] = (scale.get("spec") or {}).get("replicas", 0)
+    scales.set_replicas(call, obj, (scale.get("spec") or {}).get("replicas", 0))
     meta = scale.get("metadata") or {}
     for member in ("resourceVersion", "uid"):
         if meta.get(member):
@@ -247,14 +169,7 @@ def _carried_back(call: Call, old: Object, scale: Object) -> Object:
     obj["metadata"]["managedFields"] = scalefields.of_parent(
         old["metadata"].get("managedFields"),
         meta.get("managedFields"),
-        paths=_all_paths(call.resource),
+        paths=scales.paths_of_versions(call.resource),
         version=call.served.api_version,
     )
     return obj
-
-
-def _read(obj: Object, path: str) -> Any:
-    value: Any = obj
-    for part in path.lstrip(".").split("."):
-        value = value.get(part) if isinstance(value, dict) else None
-    return value

@@ -11,15 +11,15 @@ from aiohttp import web
 from inkube.apiserver.auth.serviceaccounts import AUDIENCES, ISSUER, ServiceAccountTokens
 from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http import bodies, responses
-from inkube.apiserver.http.options import read_write_options
+from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes
 from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.identity import Identity
 from inkube.apiserver.registry.registry import Registry
+from inkube.apiserver.registry.stamps import Stamps
+from inkube.schemas import bodies as decoding
 from inkube.schemas import fielderrors, meta, status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang import bodies as decoding
 from inkube.schemas.golang.gotext import quote
 from inkube.schemas.meta import GVK
 
@@ -33,22 +33,17 @@ _BOUND = {("v1", "Pod"): "pods", ("v1", "Secret"): "secrets"}
 class TokenRequestHandler:
     """Answers creates of tokens."""
 
-    def __init__(
-        self, registry: Registry, tokens: ServiceAccountTokens, identity: Identity
-    ) -> None:
+    def __init__(self, registry: Registry, tokens: ServiceAccountTokens, stamps: Stamps) -> None:
         self._registry = registry
         self._tokens = tokens
-        self._identity = identity
+        self._stamps = stamps
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
         """Answer one request. Raises StatusError."""
         call = exchange.call
         if call.verb != "create":
-            message = "the server does not allow this method on the requested resource"
-            raise status.method_not_allowed(message, {})
-        call.options, warnings = read_write_options(exchange.query, "CreateOptions")
-        for warning in warnings:
-            call.warn(warning)
+            raise status.method_not_allowed()
+        exchange.read_options("CreateOptions")
         answer = await self._answer(call, await _read(exchange))
         form = exchange.form.without_transform()
         return responses.render(answer, form, code=201, warnings=call.warnings)
@@ -63,7 +58,7 @@ class TokenRequestHandler:
         account = self._registry.get(call).value
         spec["audiences"] = spec.get("audiences") or list(AUDIENCES)
         spec["expirationSeconds"] = seconds = spec.get("expirationSeconds") or _HOUR
-        created = self._identity.now()
+        created = self._stamps.now()
         names |= {
             "name": call.name,
             "namespace": call.namespace,
@@ -81,14 +76,14 @@ class TokenRequestHandler:
         return {**asked, "status": told}
 
     def _claims(self, account: Object, spec: Object, bound: Object) -> Object:
-        now = int(self._identity.now().timestamp())
+        now = int(self._stamps.now().timestamp())
         own, namespace = account["metadata"], account["metadata"]["namespace"]
         return {
             "aud": spec["audiences"],
             "exp": now + spec["expirationSeconds"],
             "iat": now,
             "iss": ISSUER,
-            "jti": self._identity.uid(),
+            "jti": self._stamps.uid(),
             "kubernetes.io": {
                 "namespace": namespace,
                 **bound,
@@ -110,7 +105,7 @@ class TokenRequestHandler:
             raise status.bad_request(
                 f"cannot bind token for serviceaccount to object of type {text}"
             )
-        entry = self._registry.store.get(f"/registry/{plural}/{call.namespace}/{name}")
+        entry = self._registry.store.get(keys.key(plural, call.namespace, name))
         if entry is None:
             raise status.not_found("", plural, name)
         runs_as = entry.value.get("spec", {}).get("serviceAccountName", "")
@@ -135,13 +130,10 @@ async def _read(exchange: Exchange) -> Object:
     obj = bodies.decode_kind(body, bodies.media_type(exchange.request), KIND.kind)
     builtin_decoding.check_type(obj, KIND)
     unknown: list[str] = []
-    builtin_decoding.coerce(obj, {}, KIND, unknown)
+    builtin_decoding.coerce(obj, KIND, unknown)
     validation = exchange.call.options.validation
     if unknown and validation == "Strict":
-        text = decoding.strict_text(unknown)
-        raise status.bad_request(
-            f'{KIND.kind} in version "{KIND.version}" cannot be handled as a {KIND.kind}: {text}'
-        )
+        raise builtin_decoding.refusal(KIND, decoding.strict_text(unknown))
     if validation == "Warn":
         for text in unknown:
             exchange.call.warn(text)

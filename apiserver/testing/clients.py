@@ -5,99 +5,49 @@ plain dicts, or objects of kinds declared in Python; one without a namespace goe
 Every call raises `schemas.status.StatusError` where HTTP would answer a Status.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from typing import Any
+import functools
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from inkube.apiserver.root import manifests
 from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.testing.thread import LoopThread
-from inkube.controllers.client import Event, Object, ObjectList, PatchType, Selection
+from inkube.controllers.client import Event, Object, PatchType, Selection
 from inkube.schemas import models
 from inkube.schemas.meta import GVR
 
 Kind = GVR | str | type[models.Resource]
 Body = Mapping[str, Any] | models.Resource
 NAMESPACE = "default"
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
-class BlockingClient:
-    """For tests of any colour: the server works in its own thread meanwhile."""
+class Calls:
+    """What both clients can do, written once: coroutines for the server's own loop."""
 
-    def __init__(self, client: InProcessClient, thread: LoopThread) -> None:
+    def __init__(self, client: InProcessClient) -> None:
         self._client = client
-        self._run = thread.run
-
-    def get(self, resource: Kind, name: str, namespace: str = NAMESPACE) -> Object:
-        """The object as it is now."""
-        return self._run(self._client.get(_gvr(resource), name, namespace))
-
-    def list(
-        self, resource: Kind, namespace: str = "", *, labels: str = "", fields: str = ""
-    ) -> list[Object]:
-        """All objects, or those of a namespace."""
-        selection = Selection(namespace=namespace, labels=labels, fields=fields)
-        return self._run(self._client.list(_gvr(resource), selection)).items
-
-    def create(self, body: Body, *, dry_run: bool = False) -> Object:
-        """Create it."""
-        return self._run(self._client.create(_plain(self._client, body), dry_run=dry_run))
-
-    def update(self, body: Body, *, subresource: str = "", dry_run: bool = False) -> Object:
-        """Replace it, or its status."""
-        plain = _plain(self._client, body)
-        return self._run(self._client.update(plain, subresource=subresource, dry_run=dry_run))
-
-    def patch(
-        self,
-        resource: Kind,
-        name: str,
-        namespace: str = NAMESPACE,
-        *,
-        patch: Any,
-        type: PatchType = "merge",
-        subresource: str = "",
-    ) -> Object:
-        """Change it in place."""
-        return self._run(
-            self._client.patch(
-                _gvr(resource), name, namespace, patch=patch, type=type, subresource=subresource
-            )
-        )
-
-    def delete(self, resource: Kind, name: str, namespace: str = NAMESPACE) -> Object:
-        """Delete it."""
-        return self._run(self._client.delete(_gvr(resource), name, namespace))
-
-
-class AsyncClient:
-    """For coroutines on a loop of their own: while one waits here, the others go on."""
-
-    def __init__(self, client: InProcessClient, thread: LoopThread) -> None:
-        self._client = client
-        self._wait = thread.wait
 
     async def get(self, resource: Kind, name: str, namespace: str = NAMESPACE) -> Object:
         """The object as it is now."""
-        return await self._wait(self._client.get(_gvr(resource), name, namespace))
+        return await self._client.get(_gvr(resource), name, namespace)
 
     async def list(
         self, resource: Kind, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> list[Object]:
         """All objects, or those of a namespace."""
         selection = Selection(namespace=namespace, labels=labels, fields=fields)
-        found: ObjectList = await self._wait(self._client.list(_gvr(resource), selection))
-        return found.items
+        return (await self._client.list(_gvr(resource), selection)).items
 
     async def create(self, body: Body, *, dry_run: bool = False) -> Object:
         """Create it."""
-        return await self._wait(self._client.create(_plain(self._client, body), dry_run=dry_run))
+        return await self._client.create(_plain(self._client, body), dry_run=dry_run)
 
     async def update(self, body: Body, *, subresource: str = "", dry_run: bool = False) -> Object:
         """Replace it, or its status."""
         plain = _plain(self._client, body)
-        return await self._wait(
-            self._client.update(plain, subresource=subresource, dry_run=dry_run)
-        )
+        return await self._client.update(plain, subresource=subresource, dry_run=dry_run)
 
     async def patch(
         self,
@@ -110,36 +60,89 @@ class AsyncClient:
         subresource: str = "",
     ) -> Object:
         """Change it in place."""
-        return await self._wait(
-            self._client.patch(
-                _gvr(resource), name, namespace, patch=patch, type=type, subresource=subresource
-            )
+        return await self._client.patch(
+            _gvr(resource), name, namespace, patch=patch, type=type, subresource=subresource
         )
 
     async def delete(self, resource: Kind, name: str, namespace: str = NAMESPACE) -> Object:
         """Delete it."""
-        return await self._wait(self._client.delete(_gvr(resource), name, namespace))
+        return await self._client.delete(_gvr(resource), name, namespace)
+
+    def watch(
+        self, resource: Kind, namespace: str = "", *, resource_version: str = ""
+    ) -> AsyncGenerator[Event, None]:
+        """Every change after `resource_version`, bookmarks included."""
+        selection = Selection(namespace=namespace)
+        return self._client.watch(_gvr(resource), selection, resource_version=resource_version)
+
+
+class Face:
+    """A client's calls seen from outside the server's thread."""
+
+    def __init__(self, client: InProcessClient, thread: LoopThread) -> None:
+        self.calls = Calls(client)
+        self.thread = thread
+
+
+def _blocking(
+    call: Callable[Concatenate[Calls, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[Face, P], T]:
+    """The call as a method that returns when the server's loop has done it."""
+
+    @functools.wraps(call)
+    def method(face: Face, /, *args: P.args, **options: P.kwargs) -> T:
+        return face.thread.run(call(face.calls, *args, **options))
+
+    return method
+
+
+def _awaiting(
+    call: Callable[Concatenate[Calls, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[Face, P], Coroutine[Any, Any, T]]:
+    """The call as a method to be awaited in another loop."""
+
+    @functools.wraps(call)
+    async def method(face: Face, /, *args: P.args, **options: P.kwargs) -> T:
+        return await face.thread.wait(call(face.calls, *args, **options))
+
+    return method
+
+
+class BlockingClient(Face):
+    """For tests of any colour: the server works in its own thread meanwhile."""
+
+    get = _blocking(Calls.get)
+    list = _blocking(Calls.list)
+    create = _blocking(Calls.create)
+    update = _blocking(Calls.update)
+    patch = _blocking(Calls.patch)
+    delete = _blocking(Calls.delete)
+
+
+class AsyncClient(Face):
+    """For coroutines on a loop of their own: while one waits here, the others go on."""
+
+    get = _awaiting(Calls.get)
+    list = _awaiting(Calls.list)
+    create = _awaiting(Calls.create)
+    update = _awaiting(Calls.update)
+    patch = _awaiting(Calls.patch)
+    delete = _awaiting(Calls.delete)
 
     async def watch(
         self, resource: Kind, namespace: str = "", *, resource_version: str = ""
     ) -> AsyncIterator[Event]:
         """Every change after `resource_version`, bookmarks included."""
-        selection = Selection(namespace=namespace)
-        events = self._client.watch(_gvr(resource), selection, resource_version=resource_version)
+        events = self.calls.watch(resource, namespace, resource_version=resource_version)
         try:
-            while (event := await self._wait(_next(events))) is not None:
+            while (event := await self.thread.wait(_next(events))) is not None:
                 yield event
         finally:
-            await self._wait(_close(events))
+            await self.thread.wait(events.aclose())
 
 
 async def _next(events: AsyncIterator[Event]) -> Event | None:
     return await anext(events, None)
-
-
-async def _close(events: AsyncIterator[Event]) -> None:
-    assert isinstance(events, AsyncGenerator)
-    await events.aclose()
 
 
 def _gvr(resource: Kind) -> GVR:

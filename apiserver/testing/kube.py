@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from inkube.apiserver.registry import keys
 from inkube.apiserver.root import manifests
 from inkube.apiserver.root.manifests import Source
 from inkube.apiserver.server import APIServer, Options
@@ -22,10 +23,9 @@ from inkube.controllers.clock import FakeClock
 from inkube.controllers.environment import Environment
 from inkube.controllers.manager import Controller
 from inkube.schemas.status import Reason, StatusError
-from inkube.storage.store import Subscription
+from inkube.storage.store import Store, Subscription
 
 T = TypeVar("T")
-OBJECTS = "/registry/"
 LOOK_AGAIN = 0.05
 """A condition that depends on something else than objects is looked at every so many seconds."""
 TURNS = 20
@@ -74,22 +74,13 @@ class Kube:
 
         An object that does not exist counts as not yet. Raises TimeoutError.
         """
-        deadline = time.monotonic() + within
+        wait = _Wait(self.server.store, condition, within)
         while True:
-            revision = self.server.store.revision
-            with _Attempt() as attempt:
+            with wait:
                 answer = condition()
                 if answer:
                     return answer
-            if time.monotonic() > deadline:
-                raise _too_late(condition, within) from attempt.error
-            self._thread.run(self.newer(revision))
-
-    async def newer(self, revision: int) -> None:
-        """Return once something happened after the revision, or it is time to look again."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_AGAIN):
-                await self.server.store.reached(revision + 1)
+            self._thread.run(wait.newer())
 
     async def _install(self, sources: Sequence[Source]) -> None:
         found = manifests.read(sources)
@@ -114,26 +105,23 @@ class AsyncKube(AsyncClient):
 
     async def settled(self, within: float = 10.0) -> None:
         """See Kube."""
-        await self._wait(self._kube.server.settled(within))
+        await self.thread.wait(self._kube.server.settled(within))
 
     async def advance(self, seconds: float) -> None:
         """See Kube."""
-        await self._wait(self._kube.move(seconds))
+        await self.thread.wait(self._kube.move(seconds))
 
     async def wait_for(self, condition: Callable[[], T | Awaitable[T]], within: float = 5.0) -> T:
         """See Kube; the condition may be a coroutine function."""
-        deadline = time.monotonic() + within
+        wait = _Wait(self._kube.server.store, condition, within)
         while True:
-            revision = self._kube.server.store.revision
-            with _Attempt() as attempt:
+            with wait:
                 answer = condition()
                 if inspect.isawaitable(answer):
                     answer = await answer
                 if answer:
                     return answer
-            if time.monotonic() > deadline:
-                raise _too_late(condition, within) from attempt.error
-            await self._wait(self._kube.newer(revision))
+            await self.thread.wait(wait.newer())
 
 
 @contextlib.contextmanager
@@ -163,7 +151,7 @@ async def _start(server: APIServer, plan: Plan, log: TestLog) -> Subscription:
     except BaseException:
         await server.stop()
         raise
-    return server.store.subscribe(OBJECTS, deliver=log.hear_changes)
+    return server.store.subscribe(keys.ROOT, deliver=log.hear_changes)
 
 
 async def _stop(server: APIServer, subscription: Subscription) -> None:
@@ -171,12 +159,19 @@ async def _stop(server: APIServer, subscription: Subscription) -> None:
     await server.stop()
 
 
-class _Attempt:
-    """Asking a condition: what is not found is remembered, all else is raised."""
+class _Wait:
+    """Asking a condition again and again: what is not found is remembered, all else is raised."""
 
-    error: StatusError | None = None
+    def __init__(self, store: Store, condition: Callable[[], Any], within: float) -> None:
+        self._store = store
+        self._condition = condition
+        self._within = within
+        self._deadline = time.monotonic() + within
+        self._error: StatusError | None = None
 
     def __enter__(self) -> Self:
+        self._error = None
+        self._revision = self._store.revision
         return self
 
     def __exit__(
@@ -186,11 +181,16 @@ class _Attempt:
         trace: TracebackType | None,
     ) -> bool:
         if isinstance(error, StatusError) and error.reason == Reason.NOT_FOUND:
-            self.error = error
+            self._error = error
             return True
         return False
 
-
-def _too_late(condition: Callable[..., Any], within: float) -> TimeoutError:
-    name = getattr(condition, "__qualname__", repr(condition))
-    return TimeoutError(f"{name} was not true within {within:g} s")
+    async def newer(self) -> None:
+        """Return once something happened since the condition was asked, or it is time to look
+        again. Raises TimeoutError when there is no time left."""
+        if time.monotonic() > self._deadline:
+            name = getattr(self._condition, "__qualname__", repr(self._condition))
+            raise TimeoutError(f"{name} was not true within {self._within:g} s") from self._error
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_AGAIN):
+                await self._store.reached(self._revision + 1)

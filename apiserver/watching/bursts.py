@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from inkube.apiserver.watching.frames import Told
+from inkube.apiserver.watching.frames import SharedFrames
 
 PER_READER = 50e-6  # some eight times what a write takes
 LONGEST = 0.01  # nobody is kept waiting longer, however many read
@@ -22,10 +22,10 @@ class Bursts:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._waiting: list[Callable[[Told], None]] = []
+        self._waiting: list[Callable[[SharedFrames], None]] = []
         self._quiet_until = 0.0
 
-    def add(self, write: Callable[[Told], None]) -> None:
+    def add(self, write: Callable[[SharedFrames], None]) -> None:
         """Call `write` soon, once."""
         if not self._waiting:
             wait = self._quiet_until - time.monotonic()
@@ -39,6 +39,6 @@ class Bursts:
         waiting, self._waiting = self._waiting, []
         quiet = min(len(waiting) * PER_READER, LONGEST)
         self._quiet_until = time.monotonic() + quiet
-        told: Told = {}
+        told: SharedFrames = {}
         for write in waiting:  # each by itself: one that fails keeps nothing from the others
             self._loop.call_soon(write, told)

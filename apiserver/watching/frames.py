@@ -8,16 +8,16 @@ from typing import Any
 import orjson
 
 from inkube.apiserver.handlers import tables
-from inkube.apiserver.handlers.rendering import data_of, value_of
+from inkube.apiserver.handlers.rendering import data_of
 from inkube.apiserver.http.negotiation import Form
-from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.watching.watch import Watcher, bookmark, last_state
 from inkube.schemas.status import StatusError
 from inkube.storage.entry import Change, Entry
 
 Object = dict[str, Any]
 TYPES = ("ADDED", "MODIFIED", "DELETED")
-Told = dict[Hashable, tuple[list[Change], bytes]]
+SharedFrames = dict[Hashable, tuple[list[Change], bytes]]
 """By sort of watcher: the changes told last, and their bytes on the wire."""
 
 
@@ -25,12 +25,12 @@ class Framer:
     """Turns what a watcher sees into lines."""
 
     def __init__(
-        self, watcher: Watcher, form: Form, identity: Identity, *, chunks: bool = False
+        self, watcher: Watcher, form: Form, stamps: Stamps, *, chunks: bool = False
     ) -> None:
         self._watcher = watcher
         self._call = watcher.call
         self._form = form
-        self._identity = identity
+        self._stamps = stamps
         self._keys = {kind: (kind, self._call.served, form) for kind in TYPES}
         self._chunk_keys = {kind: (*key, "chunk") for kind, key in self._keys.items()}
         self._makers = {
@@ -55,7 +55,7 @@ class Framer:
             return self._headed(kind, self._state(change, kind))
         return change.once(self._keys[kind], self._makers[kind])
 
-    def burst(self, changes: list[Change], told: Told) -> bytes:
+    def burst(self, changes: list[Change], told: SharedFrames) -> bytes:
         """The events of some changes as they go over the wire.
 
         `told` has what watchers of the same sort were just told: those who are told the same
@@ -86,9 +86,9 @@ class Framer:
         """What is there already, as ADDED events."""
         for entry in entries:
             if self._first:
-                yield self._headed("ADDED", value_of(self._call, entry))
+                yield self._headed("ADDED", self._call.view(entry))
             elif self._form.kind:
-                yield self._event("ADDED", value_of(self._call, entry))
+                yield self._event("ADDED", self._call.view(entry))
             else:
                 yield self._line("ADDED", data_of(self._call, entry))
 
@@ -108,7 +108,7 @@ class Framer:
     def _state(self, change: Change, kind: str) -> Object:
         if kind == "DELETED":
             return last_state(self._call, change)
-        return value_of(self._call, change.entry)
+        return self._call.view(change.entry)
 
     def _make(self, change: Change, kind: str) -> bytes:
         if kind == "DELETED" or self._form.kind:
@@ -160,7 +160,7 @@ class Framer:
         }
 
     def _now(self) -> datetime:
-        return self._identity.now()
+        return self._stamps.now()
 
     def _line(self, kind: str, data: bytes) -> bytes:
         return b'{"type":"%b","object":%b}\n' % (kind.encode(), data.rstrip(b"\n"))

@@ -16,11 +16,12 @@ from aiohttp import HttpVersion11, web
 
 from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http import negotiation, responses
-from inkube.apiserver.registry import conversions, listing
-from inkube.apiserver.registry.identity import Identity
+from inkube.apiserver.http.options import read_list_options
+from inkube.apiserver.registry import conversions
 from inkube.apiserver.registry.registry import Registry
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.watching.bursts import Bursts
-from inkube.apiserver.watching.frames import Framer, Told, chunked
+from inkube.apiserver.watching.frames import Framer, SharedFrames, chunked
 from inkube.apiserver.watching.watch import Watcher, too_old
 from inkube.schemas import status
 from inkube.storage import errors as storage_errors
@@ -40,9 +41,9 @@ BEFORE_END = 2.0  # a bookmark is sent so long before the timeout
 class Streams:
     """Every open watch of a server."""
 
-    def __init__(self, registry: Registry, identity: Identity) -> None:
+    def __init__(self, registry: Registry, stamps: Stamps) -> None:
         self._registry = registry
-        self._identity = identity
+        self._stamps = stamps
         self._bursts = Bursts()
         self._open: set[_Stream] = set()
         self._closed = False
@@ -55,14 +56,14 @@ class Streams:
     async def serve(self, exchange: Exchange) -> web.StreamResponse:
         """Answer a watch request; returns when the stream is over."""
         call = exchange.call
-        options = listing.read_options(exchange.query, call)
+        options = read_list_options(exchange.query, watching=call.verb == "watch")
         if exchange.form.media != negotiation.JSON:
             raise status.not_acceptable(
                 f"only the following media types are accepted: {negotiation.JSON}"
             )
         watcher = Watcher(self._registry, call, options)
         chunks = exchange.request.version >= HttpVersion11
-        framer = Framer(watcher, exchange.form, self._identity, chunks=chunks)
+        framer = Framer(watcher, exchange.form, self._stamps, chunks=chunks)
         response = responses.stream(call.warnings)
         if chunks:
             response.enable_chunked_encoding()
@@ -129,12 +130,8 @@ class _Stream:
 
     async def begin(self) -> None:
         """Subscribe. Raises StatusError as `Watcher.begin`."""
-        call, begin = self._watcher.call, self._watcher.begin
-        self._subscription, found = await conversions.settled(call.resource, begin)
-        await conversions.ready(call.resource, call.served, found)
+        self._subscription, found = await self._watcher.begin()
         self._initial = self._framer.added(found)
-        if call.resource.definition.by_webhook:
-            self._initial = list(self._initial)  # conversions are kept for a moment only
 
     async def fail(self, error: status.StatusError) -> None:
         """Tell why there is nothing to tell."""
@@ -191,11 +188,11 @@ class _Stream:
 
     async def _tell(self, changes: Sequence[Change]) -> None:
         call = self._watcher.call
-        await conversions.ready_changes(call.resource, call.served, changes)
-        await self._write(self._framer.changes(changes))
+        shown = await conversions.shown_changes(call.resource, call.served, changes)
+        await self._write(self._framer.changes(shown))
 
     async def _hold(self, subscription: Subscription) -> None:
-        """Wait for changes that a webhook has to convert before they can be written."""
+        """Wait for changes that have to be converted before they can be written."""
         held: list[Change] = []
 
         def hold(changes: Sequence[Change]) -> None:
@@ -210,7 +207,7 @@ class _Stream:
     async def _follow(self, subscription: Subscription) -> None:
         """Let changes come by themselves, until the reader is slow or all is over."""
         self._woken = self._loop.create_future()
-        if self._watcher.call.resource.definition.by_webhook:
+        if self._watcher.call.resource.converter is not None:
             await self._hold(subscription)
             return
         subscription.attach(self._gather)
@@ -226,7 +223,7 @@ class _Stream:
         if self._gathered_bytes > FULL:
             self._flush({})
 
-    def _flush(self, told: Told) -> None:
+    def _flush(self, told: SharedFrames) -> None:
         """Write what was gathered; before anything else is written, and before the end."""
         if not self._gathered:
             return

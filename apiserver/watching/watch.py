@@ -34,7 +34,7 @@ class Watcher:
         self._prefix = call.resource.key(call.namespace, listing.single_name(call, options))
         self.start = 0
 
-    def begin(self) -> tuple[Subscription, list[Entry]]:
+    async def begin(self) -> tuple[Subscription, list[Entry]]:
         """The subscription, and what is there already where that is wanted.
 
         Both are of one moment. Raises StatusError: 410 for a version too old, 504 for initial
@@ -44,17 +44,23 @@ class Watcher:
         version = options.resource_version
         fresh = version in ("", "0")
         found: list[Entry] = []
+        if fresh or options.initial_events:
+            await listing.settle(store, version, listing.known_version)
         if options.initial_events or (fresh and options.initial_events is None):
-            if not fresh:
-                listing.check_known(listing.known_version(version), store.revision)
-            found = listing.selected(self.call, store.list(self._prefix), self._matches)
+            found = store.list(self._prefix)
             self.start = store.revision
         else:
             self.start = store.revision if fresh else listing.known_version(version)
         try:
-            return store.subscribe(self._prefix, self.start), found
+            subscription = store.subscribe(self._prefix, self.start)
         except storage_errors.Compacted as error:
             raise too_old(self.start, error) from error
+        try:
+            shown = await self._registry.shown(self.call, found)
+            return subscription, listing.selected(self.call, shown, self._matches)
+        except BaseException:
+            subscription.close()
+            raise
 
     @property
     def tells_end(self) -> bool:
@@ -81,13 +87,13 @@ class Watcher:
 
     def _selects(self, entry: Entry) -> bool:
         matches = self._matches
-        return matches is None or matches(self.call.resource.view(entry, self.call.served))
+        return matches is None or matches(self.call.view(entry))
 
 
 def last_state(call: Call, change: Change) -> Object:
     """What a DELETED event shows: the state before, finalizers and all, under the new version."""
     entry = change.previous or change.entry
-    value = call.resource.view(entry, call.served)
+    value = call.view(entry)
     metadata = {**value["metadata"], "resourceVersion": str(change.revision)}
     return {**value, "metadata": metadata}
 

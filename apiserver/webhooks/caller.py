@@ -10,8 +10,9 @@ import math
 import ssl
 from typing import TYPE_CHECKING, Any
 
+from inkube.apiserver.registry import keys
+from inkube.schemas import caches
 from inkube.schemas.golang.gotext import quote
-from inkube.schemas.remembered import remembered
 from inkube.schemas.webhooks import replies
 from inkube.schemas.webhooks.replies import ReplyError
 from inkube.storage.store import BaseStore
@@ -83,7 +84,7 @@ class WebhookCaller:
 
     def _no_service(self, service: Object) -> str:
         name = quote(service["name"])
-        found = self._store.get(f"/registry/services/{service['namespace']}/{service['name']}")
+        found = self._store.get(keys.key("services", service["namespace"], service["name"]))
         if found is None:
             return f"service {name} not found"
         return (
@@ -92,7 +93,7 @@ class WebhookCaller:
         )
 
 
-@remembered(64)
+@caches.of_texts(64)
 def _context(bundle: str) -> ssl.SSLContext:
     """TLS that trusts a base64 bundle of PEM certificates, or the system's where it is empty."""
     authorities = base64.b64decode(bundle).decode("ascii") if bundle else None

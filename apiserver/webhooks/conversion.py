@@ -1,91 +1,76 @@
-"""Conversion by webhook: the strategy of CRDs whose `conversion.strategy` is Webhook.
+"""Conversion by webhook, for CRDs whose `conversion.strategy` is Webhook.
 
-A conversion is remembered for a moment by the whole state of the object, so that a batch is one
-request and many watchers share one; not for longer, so that a webhook that was mended is heard.
+A conversion is remembered for a moment by the whole state of the object, so that the steps of one
+write and many watchers share one request; not for longer, so that a webhook that was mended is
+heard.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
+from hashlib import blake2b
 from typing import Any
 
 import orjson
 
-from inkube.apiserver.registry.identity import Identity
-from inkube.apiserver.registry.resources import Resource
-from inkube.apiserver.registry.strategy import Strategy
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.webhooks.caller import WebhookCaller
 from inkube.schemas import status
 from inkube.schemas.webhooks import conversionreview
-from inkube.schemas.webhooks.conversionmemo import ConversionMemo, NeededError
 from inkube.schemas.webhooks.conversionreview import ConversionError
 from inkube.schemas.webhooks.replies import ReplyError
-from inkube.storage.entry import Entry
 
 Object = dict[str, Any]
 SECONDS = 30.0
 KEPT = 1.0  # seconds
+KEPT_BYTES = 16 * 1024 * 1024
 
 
-class WebhookStrategy(Strategy):
-    """Custom resources whose versions a webhook converts."""
+class WebhookConverter:
+    """See `registry.behaviours.Converter`."""
 
-    def __init__(self, webhook: Object, caller: WebhookCaller, identity: Identity) -> None:
+    def __init__(self, webhook: Object, caller: WebhookCaller, stamps: Stamps) -> None:
         self._webhook = webhook
         self._version = conversionreview.review_version(webhook["conversionReviewVersions"])
         self._caller = caller
-        self._identity = identity
-        self._memo = ConversionMemo()
+        self._stamps = stamps
+        self._made: dict[bytes, bytes] = {}
+        self._bytes = 0
         self._since = 0.0
 
-    def convert(self, obj: Object, api_version: str) -> Object:
-        """A copy in that version. Raises NeededError until it was fetched."""
-        if obj.get("apiVersion") == api_version:
-            made = obj
-        else:
-            made = self._memo.convert(_without_owners(obj), api_version)
-        copy: Object = orjson.loads(orjson.dumps(made))
-        owners = (obj.get("metadata") or {}).get("managedFields")
-        if owners is not None:
-            copy["metadata"]["managedFields"] = owners
-        return copy
+    async def convert(
+        self, objects: Sequence[Object], api_version: str, anew: bool = False
+    ) -> list[Object]:
+        """One request for those of the same version; none for those that are in it already."""
+        if anew or time.monotonic() - self._since > KEPT or self._bytes > KEPT_BYTES:
+            self._made, self._bytes, self._since = {}, 0, time.monotonic()
+        bare = [_without_owners(obj) for obj in objects]
+        made: list[bytes | None] = [self._known(obj, api_version) for obj in bare]
+        missing: dict[str, list[int]] = {}
+        for at, known in enumerate(made):
+            if known is None:
+                missing.setdefault(bare[at]["apiVersion"], []).append(at)
+        for batch in missing.values():
+            answers = await self._ask([bare[at] for at in batch], api_version)
+            for at, answer in zip(batch, answers, strict=True):
+                made[at] = self._remember(bare[at], api_version, answer)
+        return [
+            _with_owners(known, obj)
+            for known, obj in zip(made, objects, strict=True)
+            if known is not None
+        ]
 
-    def copy_as(self, obj: Object, api_version: str) -> Object:
-        return self.convert(obj, api_version)
+    def _known(self, obj: Object, api_version: str) -> bytes | None:
+        if obj["apiVersion"] == api_version:
+            return orjson.dumps(obj)
+        return self._made.get(_key(obj, api_version))
 
-    def renew(self, resource: Resource, entry: Entry) -> Object:
-        fresh = self.convert(entry.value, resource.storage.api_version)
-        resource.storage.schema.prune_and_default(fresh, None, lenient=True)
-        return fresh if orjson.dumps(fresh) != entry.data else entry.value
-
-    def begin(self, objects: int = 0) -> None:
-        """Forget what is old.
-
-        A list of several is asked for as a whole, as the reference does.
-        """
-        now = time.monotonic()
-        if objects > 1 or now - self._since > KEPT:
-            self._memo.clear()
-            self._since = now
-
-    def make_room(self, objects: int) -> None:
-        """Remember so many at least: never fewer than another request still needs."""
-        self._memo.limit = max(self._memo.limit, 2 * objects)
-
-    async def fetch(self, needed: Iterable[NeededError]) -> None:
-        """Have them converted, one request for those of the same versions.
-
-        Raises StatusError 500 without a reason.
-        """
-        batches: dict[tuple[str, str], list[NeededError]] = {}
-        for one in needed:
-            batches.setdefault((one.object["apiVersion"], one.api_version), []).append(one)
-        for (_, wanted), batch in batches.items():
-            converted = await self._ask([one.object for one in batch], wanted)
-            for one, made in zip(batch, converted, strict=True):
-                self._memo.put(one, made)
+    def _remember(self, obj: Object, api_version: str, answer: Object) -> bytes:
+        made = self._made[_key(obj, api_version)] = orjson.dumps(answer)
+        self._bytes += len(made)
+        return made
 
     async def _ask(self, objects: list[Object], wanted: str) -> list[Object]:
-        uid, version = self._identity.uid(), self._version
+        uid, version = self._stamps.uid(), self._version
         body = conversionreview.build(objects, wanted, uid=uid, version=version)
         client = self._webhook["clientConfig"]
         try:
@@ -111,3 +96,17 @@ def _without_owners(obj: Object) -> Object:
         return obj
     meta = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
     return {**obj, "metadata": meta}
+
+
+def _with_owners(made: bytes, obj: Object) -> Object:
+    """A copy with the managedFields of the object it was made from."""
+    copy: Object = orjson.loads(made)
+    owners = (obj.get("metadata") or {}).get("managedFields")
+    if owners is not None:
+        copy["metadata"]["managedFields"] = owners
+    return copy
+
+
+def _key(obj: Object, api_version: str) -> bytes:
+    text = orjson.dumps(obj, option=orjson.OPT_SORT_KEYS)
+    return blake2b(text, digest_size=16, key=api_version.encode()[:64]).digest()

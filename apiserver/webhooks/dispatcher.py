@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.registry import conversions, intake
+from inkube.apiserver.registry import intake
 from inkube.apiserver.registry.admission import Attributes
 from inkube.apiserver.webhooks.caller import WebhookCaller
 from inkube.apiserver.webhooks.views import Asking, internal
@@ -54,7 +54,7 @@ class Dispatcher:
         rounds = _Rounds()
         for again in (False, True):
             for hook in hooks:
-                seen = await _concerns(asking, hook)
+                seen = await asking.concerns(hook)
                 if seen is None or (again and hook not in rounds.due):
                     continue
                 if await self._ask_to_mutate(hook, asking, seen):
@@ -70,7 +70,7 @@ class Dispatcher:
         """Let validating webhooks refuse. Raises StatusError."""
         asking = self._asking(attributes)
         asked = [
-            (hook, seen) for hook in hooks if (seen := await _concerns(asking, hook)) is not None
+            (hook, seen) for hook in hooks if (seen := await asking.concerns(hook)) is not None
         ]
         outcomes = await asyncio.gather(
             *(self._ask_to_validate(hook, asking, seen) for hook, seen in asked),
@@ -92,7 +92,7 @@ class Dispatcher:
         if not operations or seen.object is None:
             return False
         patched = _patched(seen.object, operations)
-        return await conversions.settled(asking.call.resource, lambda: asking.change(seen, patched))
+        return await asking.change(seen, patched)
 
     async def _ask_to_validate(self, hook: Hook, asking: Asking, seen: Seen) -> None:
         try:
@@ -140,11 +140,6 @@ class _Rounds:
         self.called.clear()
 
 
-async def _concerns(asking: Asking, hook: Hook) -> Seen | None:
-    """What a webhook is to see, in the version it matches."""
-    return await conversions.settled(asking.call.resource, lambda: asking.concerns(hook))
-
-
 def _operations(hook: Hook, answer: Answer, seen: Seen) -> list[Any]:
     """What a mutating webhook wants done. Raises CallFailed; StatusError 500 on deletions."""
     if not answer.patch:
@@ -180,8 +175,8 @@ def _check_place(attributes: Attributes) -> None:
     """A webhook may move an object neither to another namespace nor to another kind."""
     assert attributes.object is not None, "asked by the caller"
     intake.check_namespace(attributes.call, attributes.object)
-    if not attributes.call.resource.builtin:
-        intake.check_type(attributes.call, attributes.object)
+    call = attributes.call
+    call.resource.voice.check_admitted_type(call.served, attributes.object)
 
 
 def _failed(hook: Hook, error: CallFailed) -> status.StatusError:

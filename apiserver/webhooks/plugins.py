@@ -7,6 +7,7 @@ behind it, is loaded when there is one to ask.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.resources import Resource
 from inkube.storage.store import Store
@@ -36,7 +37,7 @@ class Webhooks(Plugin):
     def __init__(self, store: Store, dispatcher: Callable[[], "Dispatcher"]) -> None:
         self._store = store
         self._dispatcher = dispatcher
-        self._prefix = f"/registry/{self.plural}/"
+        self._prefix = keys.prefix(self.plural)
         self._hooks: list[Hook] | None = None
         store.subscribe(self._prefix, deliver=self._changed)  # ends with the store
 

@@ -8,25 +8,22 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from inkube.apiserver.auth.authorizer import Authorizer
-from inkube.apiserver.http.options import DeleteOptions
+from inkube.apiserver.registry import conversions, keys, scales
 from inkube.apiserver.registry.admission import Attributes
-from inkube.apiserver.registry.calls import Call, User
-from inkube.apiserver.registry.resources import Served
-from inkube.schemas import status
-from inkube.schemas.builtin import decoding as builtin_decoding
+from inkube.apiserver.registry.calls import Call, DeleteOptions
+from inkube.apiserver.registry.served import Served
+from inkube.schemas import selectors, status
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import GVK, GVR
-from inkube.schemas.metadata import metadecoding
 from inkube.schemas.webhooks import conditions, matching, review
 from inkube.schemas.webhooks.matching import Hook
 from inkube.schemas.webhooks.review import Facts, Seen
 from inkube.storage.store import BaseStore
 
 if TYPE_CHECKING:
-    from inkube.apiserver.policies.authorizer import ResourceCheck, UserAuthorizer
+    from inkube.apiserver.auth.celauthorizer import ResourceCheck, UserAuthorizer
 
 Object = dict[str, Any]
-_SCALE = GVK("autoscaling", "v1", "Scale")
 _VERBS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
 
 
@@ -44,7 +41,7 @@ class Asking:
             attributes.operation, self.call.served.gvr, self.call.subresource, self.facts.namespace
         )
 
-    def concerns(self, hook: Hook) -> Seen | None:
+    async def concerns(self, hook: Hook) -> Seen | None:
         """What a webhook is shown, None where it is not asked. Raises StatusError 403, 404."""
         attributes = self.attributes
         if not matching.either_matches(hook.objects, attributes.object, attributes.old):
@@ -54,7 +51,7 @@ class Asking:
         resource = hook.match(self._request, others)
         if resource is None or not self._in_namespace(hook):
             return None
-        seen = self._seen(resource)
+        seen = await self._seen(resource)
         return seen if self._conditions_hold(hook, seen) else None
 
     def _in_namespace(self, hook: Hook) -> bool:
@@ -63,16 +60,16 @@ class Asking:
             return True
         obj = self.attributes.object
         if resource == "namespaces" and not self.call.subresource and obj is not None:
-            return matching.matches(hook.namespaces, matching.labels_of(obj))
-        entry = self._store.get(f"/registry/namespaces/{namespace}")
+            return selectors.matches(hook.namespaces, matching.labels_of(obj))
+        entry = self._store.get(keys.key("namespaces", "", namespace))
         if entry is None:
             raise status.not_found("", "namespaces", namespace)
-        return matching.matches(hook.namespaces, matching.labels_of(entry.value))
+        return selectors.matches(hook.namespaces, matching.labels_of(entry.value))
 
     def _conditions_hold(self, hook: Hook, seen: Seen) -> bool:
         if not hook.conditions:
             return True
-        from inkube.apiserver.policies.authorizer import UserAuthorizer
+        from inkube.apiserver.auth.celauthorizer import UserAuthorizer
 
         authorizer = UserAuthorizer(self._authorizer, self.call.user)
         variables = {
@@ -95,25 +92,23 @@ class Asking:
         check = authorizer.group(resource.group).resource(resource.resource)
         return check.subresource(facts.subresource).namespace(self.call.namespace).name(facts.name)
 
-    def _seen(self, resource: GVR) -> Seen:
+    async def _seen(self, resource: GVR) -> Seen:
         served = self.call.resource.versions[resource.version]
         own = self.facts.kind == self.call.served.gvk
         kind = served.gvk if own else self.facts.kind
         obj, old = self.attributes.object, self.attributes.old
-        return Seen(kind, resource, self._view(obj, served), self._view(old, served))
+        return Seen(kind, resource, await self._view(obj, served), await self._view(old, served))
 
-    def _view(self, obj: Object | None, served: Served) -> Object | None:
+    async def _view(self, obj: Object | None, served: Served) -> Object | None:
         if obj is None:
             return None
         if self._is_scale:
-            from inkube.apiserver.subresources import scale
-
-            return scale.to_scale(self.call, obj, lenient=True, owned=True)
+            return scales.to_scale(self.call, obj, lenient=True, owned=True)
         if served is self.call.served:
             return obj
-        return self.call.resource.strategy.from_storage(obj, served)
+        return await conversions.in_version(self.call.resource, obj, served)
 
-    def change(self, seen: Seen, patched: Object) -> bool:
+    async def change(self, seen: Seen, patched: Object) -> bool:
         """Take over what a patch made of what was seen; whether anything is different."""
         obj = self.attributes.object
         assert obj is not None, "only what there is can be patched"
@@ -124,7 +119,7 @@ class Asking:
         if _text(new) == _text(seen.object):
             return False
         if served is not self.call.served:
-            new = self.call.resource.strategy.from_storage(new, self.call.served)
+            new = await conversions.in_version(self.call.resource, new, self.call.served)
         obj.clear()
         obj.update(new)
         return True
@@ -141,18 +136,10 @@ def _decoded(call: Call, served: Served, patched: Object, kind: GVK) -> Object:
     """
     if not isinstance(patched.get("metadata"), dict):
         patched["metadata"] = {}
-    if not call.resource.builtin:
-        served.schema.prune_and_default(patched, None, lenient=True)
-        patched["metadata"] = metadecoding.decode(patched["metadata"], [], lenient=True)
-        return patched
-    foreign = kind != call.served.gvk
-    named = kind if foreign else served.gvk
-    patched["apiVersion"], patched["kind"] = named.api_version, named.kind
+    named = served.gvk if kind == call.served.gvk else kind
     try:
-        if foreign:
-            return builtin_decoding.decode(patched, kind).object
-        return call.resource.strategy.decode(served, patched, None)
-    except (DecodeError, builtin_decoding.DecodeError) as error:
+        return call.resource.behaviour.decode_admitted(served, patched, named)
+    except DecodeError as error:
         raise internal(str(error)) from error
 
 
@@ -165,24 +152,16 @@ def internal(why: str) -> status.StatusError:
 
 def _rescale(call: Call, obj: Object, patched: Object) -> bool:
     """Carry a patched Scale's replicas back into the object."""
-    paths = call.served.version.scale
-    assert paths is not None, "checked by the handler"
     replicas = (patched.get("spec") or {}).get("replicas") or 0
     if type(replicas) is not int:
         raise internal("json: cannot unmarshal value into Go struct field ScaleSpec.spec.replicas")
-    *parents, leaf = paths.spec_replicas.lstrip(".").split(".")
-    target = obj
-    for part in parents:
-        target = target.setdefault(part, {})
-    changed = target.get(leaf) != replicas
-    target[leaf] = replicas
-    return changed
+    return scales.set_replicas(call, obj, replicas)
 
 
 def _facts(attributes: Attributes) -> Facts:
     call = attributes.call
     namespace = call.namespace
-    if call.resource.builtin and call.resource.plural == "namespaces":
+    if call.resource.is_namespaces:
         namespace = call.name
     return Facts(
         kind=_kind(attributes),
@@ -191,7 +170,7 @@ def _facts(attributes: Attributes) -> Facts:
         name="" if call.in_collection else call.name,
         namespace=namespace,
         operation=attributes.operation,
-        user=_user(call.user),
+        user=call.user.info(),
         dry_run=attributes.dry_run,
         options=_options(attributes),
     )
@@ -201,17 +180,10 @@ def _kind(attributes: Attributes) -> GVK:
     """What the request carries: some subresources have a kind of their own."""
     call, obj = attributes.call, attributes.object
     if call.subresource == "scale":
-        return _SCALE
+        return scales.SCALE
     if not call.subresource or obj is None or obj.get("kind") == call.served.kind:
         return call.served.gvk
     return GVK.of(obj.get("apiVersion", ""), obj.get("kind", ""))
-
-
-def _user(user: User) -> Object:
-    """authentication/v1 UserInfo."""
-    found: Object = {"username": user.name, "uid": user.uid, "groups": list(user.groups)}
-    found["extra"] = {key: list(values) for key, values in user.extra}
-    return {key: value for key, value in found.items() if value}
 
 
 def _options(attributes: Attributes) -> Object:

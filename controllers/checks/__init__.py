@@ -1,7 +1,9 @@
 """Live checks: written once, run in dry-run admission and by the kind's controller.
 
-`declare` has the decorators, `errors` what checks may find, `run` how a set of them is run over one
-object, `status` and `controller` how the result reaches `status.fieldErrors`.
+In come a typed object and what its checks ask for by name (services, the client); out come field
+errors, as causes of a 422 or in `status.fieldErrors`. `declare` has the decorators, `errors` what
+checks may find, `run` how a set of them is run over one object, `status` and `controller` how the
+result reaches the object. Authors of kinds import the names below; `controllers.kinds` the rest.
 """
 
 from inkube.controllers.checks.declare import NEVER, Check, Retry, Rule, check, mutator, validator

@@ -98,7 +98,7 @@ class CheckReconciler(Generic[R]):
             return Result(self._env.recheck.unhealthy)
         try:
             found = errors or await self._checks.evaluate(run)
-            await self._env.turns.next()
+            await self._env.pacer.turn()
             if await self._write_findings(run, found):
                 return Result(self._env.recheck.unhealthy)
             members = await self._report.members(run, found)
@@ -136,7 +136,7 @@ class CheckReconciler(Generic[R]):
         before = (obj.get("status") or {}).get("fieldErrors") or []
         if [error.item() for error in verdict.errors] == before:
             return
-        await self._env.turns.next()
+        await self._env.pacer.turn()
         if verdict.is_healthy:
             await self._env.events.normal(obj, "ChecksPassed", "all live checks passed")
         else:

@@ -119,7 +119,7 @@ class CheckSet(Generic[R]):
         for earlier in before:
             if await earlier != []:
                 return None
-        await run.env.turns.next()
+        await run.env.pacer.turn()
         field = check.field_of(run.object)
         return [
             problem.at(field, shown(run.raw, problem.field or field), check.name)

@@ -1,4 +1,6 @@
 """The controllers every server runs: CRDs, namespaces, garbage, quotas, aggregation, expiry.
 
-Each `add`s itself to a manager with what it works on; the composition root calls it.
+In comes a manager, and what the composition root knows of all kinds (a `catalog`, the table of
+CRDs, schemas of what is served); each module `add`s a controller to it and nothing else leaves.
+Only `apiserver.server` calls them. They know neither checks nor kinds declared in Python.
 """

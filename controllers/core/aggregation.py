@@ -10,7 +10,7 @@ from typing import Any
 from inkube.controllers.client import Client, Object
 from inkube.controllers.informer import Change, Informer, Key
 from inkube.controllers.manager import Controller, Manager, Result, Watch
-from inkube.schemas.builtin.behaviours import checks
+from inkube.schemas import selectors
 from inkube.schemas.golang import gotext
 from inkube.schemas.meta import GVR
 
@@ -61,7 +61,7 @@ def gather(role: Object, others: Iterable[Object]) -> list[Any]:
     found: dict[str, Any] = {}
     for selector in role["aggregationRule"].get("clusterRoleSelectors") or ():
         for other in candidates:
-            if checks.selects(selector, other["metadata"].get("labels") or {}):
+            if selectors.selects(selector, other["metadata"].get("labels") or {}):
                 for rule in other.get("rules") or ():
                     found.setdefault(gotext.compact_json(rule), rule)
     return list(found.values())

@@ -1,5 +1,12 @@
 """provisioning.grafana.app: Repository and Connection, the first users of two-phase validation.
 
-`types` are the kinds, `*_rules` their static admission, `*_checks` their live checks; `world`,
-`git` and `github` the outside systems; `provisioning` is what the composition root plugs in.
+In come options, a client, a place for secrets and a clock; out come the kinds to register and the
+services their checks ask for. `provisioning.Provisioning` is all the composition root uses.
+
+types                    the kinds
+*_rules, *_checks        static admission, live checks; `rivals` who has a branch first
+repository, connection   each kind with all it does
+hosts                    what checks ask of any host, and what its refusals mean
+world, git, github       who answers: kinds anyone can edit, git servers, GitHub's API
+remotes                  which of them is asked; `ssrf` guards the way out
 """

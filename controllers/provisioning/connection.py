@@ -11,10 +11,11 @@ from inkube.controllers.kinds import KindModule
 from inkube.controllers.manager import Watch
 from inkube.controllers.provisioning import connection_checks as checks
 from inkube.controllers.provisioning import connection_rules as rules
+from inkube.controllers.provisioning.hosts import GITHUB
 from inkube.controllers.provisioning.indexes import connections_by_app
 from inkube.controllers.provisioning.repository import reason_of
 from inkube.controllers.provisioning.types import Connection, Repository
-from inkube.controllers.provisioning.world import GITHUB, GitHost, GitHubApp
+from inkube.controllers.provisioning.world import GitHost, GitHubApp
 from inkube.controllers.secure import SecureValues
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.status import StatusError

@@ -11,7 +11,7 @@ from inkube.controllers.checks import (
     mutator,
     validator,
 )
-from inkube.controllers.provisioning import jwt
+from inkube.controllers.provisioning import appkeys
 from inkube.controllers.provisioning.repository_rules import RESERVED
 from inkube.controllers.provisioning.types import Connection
 from inkube.controllers.secure import SecureValues
@@ -41,7 +41,7 @@ def validators(secure: SecureValues) -> Sequence[Rule[Connection]]:
         if value is None:
             return
         try:
-            jwt.read_key(jwt.pem_of(value))
+            appkeys.read_key(appkeys.pem_of(value))
         except ValueError as error:
             yield Invalid(str(error))
 

@@ -9,11 +9,12 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import urllib3
-from dulwich.client import HTTPUnauthorized, LocalGitClient, Urllib3HttpGitClient
+from dulwich.client import LocalGitClient, Urllib3HttpGitClient
 from dulwich.errors import GitProtocolError, HangupException, NotGitRepository
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
@@ -22,9 +23,13 @@ from urllib3.util.connection import create_connection
 from inkube.controllers.checks import Unavailable, Unreachable
 from inkube.controllers.environment import Memo
 from inkube.controllers.provisioning import urls
-from inkube.controllers.provisioning.hosts import NotAuthorized, RepositoryNotFound, Target
+from inkube.controllers.provisioning.hosts import (
+    NotAuthorized,
+    RepositoryNotFound,
+    Target,
+    refusal,
+)
 from inkube.controllers.provisioning.ssrf import Guard
-from inkube.controllers.provisioning.world import refusal
 
 T = TypeVar("T")
 
@@ -61,15 +66,26 @@ class Git:
         except TimeoutError as error:
             raise _too_late(host, self._timeout) from error
 
-    def client(self, url: str, target: Target) -> "_Client":
+    def client(self, url: str, target: Target) -> Urllib3HttpGitClient:
         """A dulwich client for one URL, with the target's credentials."""
-        return _Client(
-            url,
-            _pool(self._guard, self._timeout),
-            user=target.credentials.user or _TOKEN_USERS.get(target.type, "git"),
-            token=target.credentials.token,
-            deadline=time.monotonic() + self._timeout,
+        user, token = _login(target)
+        return Urllib3HttpGitClient(
+            url, pool_manager=self._pool(), username=user or None, password=token or None
         )
+
+    def may_push(self, url: str, target: Target) -> bool:
+        """Ask for `git push`; a refusal is an answer. Raises RepositoryNotFound, OutsideError."""
+        user, token = _login(target)
+        headers = urllib3.make_headers(basic_auth=f"{user}:{token}") if token else {}
+        question = f"{url.rstrip('/')}/info/refs?service=git-receive-pack"
+        try:
+            self._pool().request("GET", question, headers=headers, preload_content=False).close()
+        except NotAuthorized:
+            return False
+        return True
+
+    def _pool(self) -> "_Pool":
+        return _Pool(self._guard, self._timeout)
 
 
 class GitSession:
@@ -116,8 +132,6 @@ class GitSession:
                 found = self._git.client(url, self._target).get_refs(b"", ref_prefix=prefixes)
         except NotGitRepository as error:
             raise RepositoryNotFound from error
-        except HTTPUnauthorized as error:
-            raise NotAuthorized from error
         except (GitProtocolError, HangupException, ValueError, KeyError, AssertionError) as error:
             raise Unavailable(self._host, "did not speak the git protocol") from error
         except OSError as error:
@@ -130,52 +144,48 @@ class GitSession:
             return os.access(path, os.W_OK) or os.access(f"{path}.git", os.W_OK)
         for url in (self._target.url, f"{self._target.url}.git"):
             try:
-                return self._git.client(url, self._target).may_push()
+                return self._git.may_push(url, self._target)
             except RepositoryNotFound:
                 continue
         return False
 
 
-class _Client(Urllib3HttpGitClient):
-    """dulwich's client with a total time limit, a size limit and our own errors."""
+class _Pool(urllib3.PoolManager):
+    """Connections for one question, to permitted addresses only, with limits and our own errors.
 
-    def __init__(
-        self, url: str, pool: urllib3.PoolManager, *, user: str, token: str, deadline: float
-    ) -> None:
-        username, password = (user, token) if token else (None, None)
-        super().__init__(url, pool_manager=pool, username=username, password=password)
-        self._deadline = deadline
+    There are no retries here, the checks have their own. A redirect to another host takes no
+    credentials with it.
+    """
 
-    def may_push(self) -> bool:
-        """Ask for `git push`; a refusal is an answer. Raises RepositoryNotFound, OutsideError."""
-        try:
-            self._http_request(f"{self._base_url}info/refs?service=git-receive-pack")
-        except NotAuthorized:
-            return False
-        return True
+    def __init__(self, guard: Guard, timeout: float) -> None:
+        retries = urllib3.Retry(connect=0, read=0, status=0, other=0, redirect=3)
+        super().__init__(timeout=urllib3.Timeout(timeout), retries=retries, maxsize=1)
+        self.pool_classes_by_scheme = _guarded(guard)
+        self._deadline = time.monotonic() + timeout
 
-    def _http_request(self, url: str, *args: Any, **kwargs: Any) -> Any:
+    def request(self, method: str, url: str, *args: Any, **options: Any) -> Any:
+        """As urllib3 does it; any answer but 200 is raised as what it means."""
         host = urls.host_of(url)
         try:
-            response, read = super()._http_request(
-                url, *args, **{**kwargs, "raise_for_status": False}
-            )
-        except GitProtocolError as error:
-            raise _network_error(host, error.__cause__) from error
-        if response.status != 200:
+            response = super().request(method, url, *args, **options)
+        except urllib3.exceptions.HTTPError as error:
+            raise _network_error(host, error) from error
+        if response.status != HTTPStatus.OK:
             response.close()
             raise refusal(host, response.status)
-        return response, self._limited(host, read)
+        limited = self._limited(host, response.read)
+        response.read = limited  # type: ignore[method-assign]  # every reader goes through here
+        return response
 
     def _limited(self, host: str, read: Callable[..., bytes]) -> Callable[..., bytes]:
         received = 0
 
-        def limited(*args: Any) -> bytes:
+        def limited(*args: Any, **options: Any) -> bytes:
             nonlocal received
             try:
-                data = read(*args)
-            except (urllib3.exceptions.HTTPError, GitProtocolError) as error:
-                raise _network_error(host, error.__cause__ or error) from error
+                data = read(*args, **options)
+            except urllib3.exceptions.HTTPError as error:
+                raise _network_error(host, error) from error
             received += len(data)
             if received > LARGEST:
                 raise Unavailable(host, "answered more than a list of branches can be")
@@ -186,8 +196,11 @@ class _Client(Urllib3HttpGitClient):
         return limited
 
 
-def _pool(guard: Guard, timeout: float) -> urllib3.PoolManager:
-    """Connections to permitted addresses only; no retries here, the checks have their own."""
+def _guarded(guard: Guard) -> dict[str, type[HTTPConnectionPool]]:
+    """Pools by scheme whose connections ask the guard where to go.
+
+    `_new_conn` is the one place where urllib3 resolves a name; it has no public hook.
+    """
 
     class Plain(HTTPConnection):
         def _new_conn(self) -> Any:
@@ -203,10 +216,7 @@ def _pool(guard: Guard, timeout: float) -> urllib3.PoolManager:
     class EncryptedPool(HTTPSConnectionPool):
         ConnectionCls = Encrypted
 
-    retries = urllib3.Retry(connect=0, read=0, status=0, other=0, redirect=3)
-    pool = urllib3.PoolManager(timeout=urllib3.Timeout(timeout), retries=retries, maxsize=1)
-    pool.pool_classes_by_scheme = {"http": PlainPool, "https": EncryptedPool}
-    return pool
+    return {"http": PlainPool, "https": EncryptedPool}
 
 
 def _connect(connection: HTTPConnection, guard: Guard) -> Any:
@@ -221,7 +231,14 @@ def _connect(connection: HTTPConnection, guard: Guard) -> Any:
     raise _socket_error(host, failure) from failure
 
 
-def _network_error(host: str, error: BaseException | None) -> Exception:
+def _login(target: Target) -> tuple[str, str]:
+    """User name and token; "" and "" without a token."""
+    token = target.credentials.token
+    user = target.credentials.user or _TOKEN_USERS.get(target.type, "git")
+    return (user, token) if token else ("", "")
+
+
+def _network_error(host: str, error: BaseException) -> Exception:
     if isinstance(error, urllib3.exceptions.MaxRetryError):
         error = error.reason or error
     if isinstance(error, urllib3.exceptions.TimeoutError):

@@ -17,8 +17,9 @@ import aiohttp
 
 from inkube.controllers.checks import OutsideError, Unavailable, Unreachable
 from inkube.controllers.environment import Memo
-from inkube.controllers.provisioning import jwt, urls
+from inkube.controllers.provisioning import appkeys, urls
 from inkube.controllers.provisioning.hosts import (
+    GITHUB,
     App,
     AppNotFound,
     InstallationNotFound,
@@ -26,10 +27,10 @@ from inkube.controllers.provisioning.hosts import (
     NotAuthorized,
     RepositoryNotFound,
     Target,
+    refusal,
 )
 from inkube.controllers.provisioning.options import GITHUB_API
 from inkube.controllers.provisioning.ssrf import Guard, GuardedResolver, refuse_literal
-from inkube.controllers.provisioning.world import GITHUB, refusal
 from inkube.schemas.clock import Clock
 
 REMEMBERED = 1024
@@ -116,7 +117,7 @@ class GitHub:
 
     async def _new_token(self, base: str, app: App) -> InstallationToken:
         try:
-            signed = jwt.sign(app.app_id, app.private_key, self.now().timestamp())
+            signed = appkeys.sign(app.app_id, app.private_key, self.now().timestamp())
         except KeyRefused as error:
             raise NotAuthorized from error
         path = f"{base}/app/installations/{app.installation_id}/access_tokens"
@@ -281,7 +282,7 @@ class GitHubAppSession:
 
     async def _ask(self, path: str) -> Answer:
         now = self._github.now().timestamp()
-        signed = jwt.sign(self._app.app_id, self._app.private_key, now)
+        signed = appkeys.sign(self._app.app_id, self._app.private_key, now)
         return await self._github.ask("GET", f"{self._base}{path}", signed)
 
 

@@ -6,8 +6,12 @@ checks.OutsideError    no answer (unreachable, 429, 5xx, too late)
 """
 
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Protocol
 
+from inkube.controllers.checks import Unavailable
+
+GITHUB = "github.com"
 NEEDED = {"contents": "write", "metadata": "read", "pull_requests": "write", "webhooks": "write"}
 """Permissions of an app without which repositories cannot be synced."""
 
@@ -85,3 +89,18 @@ class AppSession(Protocol):
     async def installation_permissions(self) -> dict[str, str]:
         """Those of the installation. Raises InstallationNotFound, OutsideError."""
         ...
+
+
+def refusal(host: str, code: int) -> Exception:
+    """What an HTTP code of a git host or API means."""
+    if code == HTTPStatus.TOO_MANY_REQUESTS:
+        return Unavailable(host, "has reached its rate limit (429 Too Many Requests)")
+    if code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        return NotAuthorized()
+    if code in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
+        return RepositoryNotFound()
+    try:
+        phrase = f" {HTTPStatus(code).phrase}"
+    except ValueError:
+        phrase = ""
+    return Unavailable(host, f"answered {code}{phrase}")

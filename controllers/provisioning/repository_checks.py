@@ -19,7 +19,7 @@ from inkube.controllers.checks import (
 from inkube.controllers.client import Client
 from inkube.controllers.environment import Environment, Memo
 from inkube.controllers.informer import Key
-from inkube.controllers.provisioning import jwt
+from inkube.controllers.provisioning import appkeys
 from inkube.controllers.provisioning.hosts import (
     App,
     Credentials,
@@ -207,7 +207,7 @@ async def app_of(connection: Connection, client: Client, vault: SecureValues) ->
 def _pem(value: str) -> str:
     """A referenced Secret may hold the PEM as it is, which a created value may not."""
     try:
-        return jwt.pem_of(value)
+        return appkeys.pem_of(value)
     except ValueError:
         return value
 

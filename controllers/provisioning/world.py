@@ -5,15 +5,15 @@ They are read when a check asks, so an edit holds from the next check on.
 """
 
 import hashlib
-from http import HTTPStatus
 
 from pydantic import Field
 
-from inkube.controllers.checks import Unavailable, Unreachable
+from inkube.controllers.checks import Unreachable
 from inkube.controllers.client import Client
 from inkube.controllers.environment import Memo
-from inkube.controllers.provisioning import jwt, urls
+from inkube.controllers.provisioning import appkeys, urls
 from inkube.controllers.provisioning.hosts import (
+    GITHUB,
     NEEDED,
     App,
     AppNotFound,
@@ -22,6 +22,7 @@ from inkube.controllers.provisioning.hosts import (
     NotAuthorized,
     RepositoryNotFound,
     Target,
+    refusal,
 )
 from inkube.schemas import models
 from inkube.schemas.clock import Clock
@@ -29,7 +30,6 @@ from inkube.schemas.models import Model, Resource
 from inkube.schemas.status import StatusError
 
 GROUP = "world.inkube.dev"
-GITHUB = "github.com"
 
 
 class Token(Model):
@@ -146,21 +146,6 @@ class World:
             raise
 
 
-def refusal(host: str, code: int) -> Exception:
-    """What an HTTP code of a git host or API means."""
-    if code == HTTPStatus.TOO_MANY_REQUESTS:
-        return Unavailable(host, "has reached its rate limit (429 Too Many Requests)")
-    if code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        return NotAuthorized()
-    if code in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
-        return RepositoryNotFound()
-    try:
-        phrase = f" {HTTPStatus(code).phrase}"
-    except ValueError:
-        phrase = ""
-    return Unavailable(host, f"answered {code}{phrase}")
-
-
 class WorldSession:
     """A conversation with a scripted host about one repository."""
 
@@ -259,9 +244,9 @@ class WorldAppSession:
             await self._world.endure(self._host)
         if self._known is None:
             raise AppNotFound
-        token = jwt.sign(self._app.app_id, self._app.private_key, self._world.now())
+        token = appkeys.sign(self._app.app_id, self._app.private_key, self._world.now())
         public_key = self._known.spec.public_key
-        if public_key and not jwt.is_signed_by(token, public_key):
+        if public_key and not appkeys.is_signed_by(token, public_key):
             raise KeyRefused
         return self._known
 

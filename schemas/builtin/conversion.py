@@ -9,7 +9,8 @@ from typing import Any
 
 import orjson
 
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
+
 STORED = {"Event": "v1", "HorizontalPodAutoscaler": "autoscaling/v2"}
 """Which apiVersion objects of these kinds are stored in."""
 _EVENT_FIELDS = {

@@ -1,11 +1,12 @@
 """The definitions of built-in kinds, their schemas and columns made when first read."""
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
-from inkube.schemas.builtin import columns, resources, types
+from inkube.schemas import caches
+from inkube.schemas.builtin import columns, resources
 from inkube.schemas.definitions import Definition, Names, Origin, Scale, Version
+from inkube.schemas.gotypes import table
 from inkube.schemas.meta import GVK
 
 _DEPRECATED = {
@@ -62,7 +63,7 @@ class LazyVersion(Version):
         return made
 
 
-@cache
+@caches.of_values(1)
 def definitions() -> tuple[Definition, ...]:
     """Every built-in kind, groups in discovery's order."""
     return tuple(_definition(resource) for resource in resources.read())
@@ -97,7 +98,7 @@ def _version(resource: resources.Resource, name: str) -> LazyVersion:
     has = {sub.name for sub in resource.subresources}
     warning = _DEPRECATED.get(resource.plural, "") if not resource.group else ""
     makers: dict[str, Callable[[], Any]] = {
-        "schema": lambda: types.schema(gvk),
+        "schema": lambda: table.schema(gvk),
         "columns": lambda: columns.of(resource.group, resource.plural),
     }
     return LazyVersion(

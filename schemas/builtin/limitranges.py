@@ -5,11 +5,10 @@ plugin/pkg/admission/limitranger/admission.go.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from inkube.schemas import quantity
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _ANNOTATION = "kubernetes.io/limit-ranger"
 
 

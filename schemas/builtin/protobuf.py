@@ -12,18 +12,18 @@ import json
 import struct
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from inkube.schemas import meta
-from inkube.schemas.builtin import types, wire
+from inkube.schemas import caches, meta
+from inkube.schemas.builtin import wire
 from inkube.schemas.builtin.wire import WireError
+from inkube.schemas.gotypes import table
 from inkube.schemas.meta import GVK
+from inkube.schemas.objects import Object
 
 __all__ = ["PREFIX", "WireError", "can_decode", "decode", "open_envelope"]
 
-Object = dict[str, Any]
 PREFIX = b"k8s\0"
 MAX_DEPTH = 200  # Kubernetes' own types nest a few dozen deep
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
@@ -33,7 +33,7 @@ Rows = dict[int, tuple[str, str, str, bool]]
 """By field number: member, kind, type, repeated."""
 
 
-@cache
+@caches.of_values(1)
 def _messages() -> dict[str, Rows]:
     path = Path(__file__).with_name("messages.json.gz")
     found: dict[str, list[Any]] = json.loads(gzip.decompress(path.read_bytes()))
@@ -46,7 +46,7 @@ def _messages() -> dict[str, Rows]:
 def _name(gvk: GVK) -> str:
     if gvk.kind == "DeleteOptions":
         return _DELETE_OPTIONS
-    return types.table().of(gvk) or ""
+    return table.table().of(gvk) or ""
 
 
 def can_decode(gvk: GVK) -> bool:

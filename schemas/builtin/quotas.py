@@ -5,11 +5,10 @@ apiserver/pkg/quota/v1 and pkg/quota/v1/evaluator/core.
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 from inkube.schemas import quantity
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _COUNT = "count/"
 _CORE = frozenset({
     "configmaps", "persistentvolumeclaims", "pods", "replicationcontrollers", "resourcequotas",

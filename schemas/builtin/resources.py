@@ -5,10 +5,10 @@ that the index alone costs a server's start a millisecond.
 """
 
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from inkube.schemas import caches
 from inkube.schemas.definitions import ALL_VERBS
 
 _INDEX = Path(__file__).with_name("resources.txt")
@@ -39,14 +39,14 @@ class Resource(NamedTuple):
     subresources: tuple[Subresource, ...]
 
 
-@cache
+@caches.of_values(1)
 def read() -> tuple[Resource, ...]:
     """All built-in resources, groups in discovery's order, plurals sorted within a group."""
     lines = _INDEX.read_text(encoding="utf-8").splitlines()
     return tuple(_resource(line) for line in lines if line and not line.startswith("#"))
 
 
-@cache
+@caches.of_values(1)
 def by_name() -> dict[tuple[str, str], Resource]:
     """The same by (group, plural)."""
     return {(resource.group, resource.plural): resource for resource in read()}

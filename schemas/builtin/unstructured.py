@@ -7,21 +7,21 @@ no place. Follows apimachinery/pkg/runtime/converter.go.
 from collections.abc import Iterator
 from typing import Any
 
-from inkube.schemas.builtin import gotypes, types
-from inkube.schemas.builtin.gotypes import GoType
 from inkube.schemas.golang import gotext
+from inkube.schemas.gotypes import table, types
+from inkube.schemas.gotypes.types import GoType
 from inkube.schemas.meta import GVK
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _WORDS = {"struct": "struct from:", "list": "slice from", "map": "map from"}
 _NUMBERS = ("int32", "int64", "float64")
-_SIMPLE = (*_NUMBERS, "string", "bool")
+_SIMPLE = {name: name for name in ("int32", "int64", "string", "bool")} | {"float": "float64"}
 
 
 def trouble(obj: Object, gvk: GVK) -> str:
     """The first value of a wrong type; "" where the types are right or set by other means."""
-    name = types.table().of(gvk)
-    return "" if name is None else next(_value(gotypes.of(name), obj), "")
+    name = table.table().of(gvk)
+    return "" if name is None else next(_value(types.of(name), obj), "")
 
 
 def _value(go: GoType, given: Any) -> Iterator[str]:
@@ -34,8 +34,8 @@ def _value(go: GoType, given: Any) -> Iterator[str]:
             yield from _members(go, given)
         else:
             yield f"cannot restore {_WORDS[go.kind]} {found}"
-    elif go.name in _SIMPLE and go.kind != "intstr":
-        yield from _simple(go.name, given, found)
+    elif go.kind in _SIMPLE:
+        yield from _simple(_SIMPLE[go.kind], given, found)
 
 
 def _members(go: GoType, given: Any) -> Iterator[str]:

@@ -12,10 +12,9 @@ them CelErrors.
 
 from collections.abc import Mapping
 
-from inkube.schemas.cel.declarations.decls import Decl
-from inkube.schemas.cel.declarations.env import Environment
+from inkube.schemas.cel.declarations.environment import Environment
 from inkube.schemas.cel.declarations.functions import CelError, CostExceededError, EvalError
-from inkube.schemas.cel.declarations.types import DYN, Type
+from inkube.schemas.cel.declarations.types import DYN, Shape, Type
 from inkube.schemas.cel.language.source import CompileError, Issue
 from inkube.schemas.cel.running.libraries import FUNCTIONS
 from inkube.schemas.cel.running.program import CALL_LIMIT, Program, ProgramError, checked
@@ -27,7 +26,7 @@ __all__ = [
 
 
 def compile(  # noqa: A001  # read as cel.compile
-    text: str, variables: Mapping[str, Type | Decl] | None = None
+    text: str, variables: Mapping[str, Type | Shape] | None = None
 ) -> Program:
     """An expression over variables of the given types or shapes; `self` of any type by default.
 
@@ -36,7 +35,7 @@ def compile(  # noqa: A001  # read as cel.compile
     """
     declared = {"self": DYN} if variables is None else variables
     shapes = {
-        name: known if isinstance(known, Decl) else Decl.of(known)
+        name: known if isinstance(known, Shape) else Shape.of(known)
         for name, known in declared.items()
     }
     environment = Environment(FUNCTIONS, shapes)

@@ -1,4 +1,9 @@
-"""The kind CustomResourceDefinition: defaulting, validation, acceptance, and what it defines."""
+"""The kind CustomResourceDefinition: defaulting, validation, acceptance, and what it defines.
+
+In comes a body or a stored definition; out come the decoded one, field errors, a status, and the
+`definitions.Definition` by which the registry serves the new kind. Its strategy calls what is
+listed here, and so does `schemas.offline`.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -8,7 +13,7 @@ if TYPE_CHECKING:
     from inkube.schemas.crds.acceptance import next_status as next_status
     from inkube.schemas.crds.decoding import decode as decode
     from inkube.schemas.crds.definition import to_definition as to_definition
-    from inkube.schemas.crds.formats import warnings as warnings
+    from inkube.schemas.crds.formatwarnings import warnings as warnings
     from inkube.schemas.crds.strategy import FINALIZER as FINALIZER
     from inkube.schemas.crds.strategy import default as default
     from inkube.schemas.crds.strategy import finish_delete as finish_delete
@@ -54,6 +59,6 @@ _HOMES = {
     "validate_create": "validation",
     "validate_status_update": "validation",
     "validate_update": "validation",
-    "warnings": "formats",
+    "warnings": "formatwarnings",
 }
 __getattr__ = lazy.exports(__name__, _HOMES)

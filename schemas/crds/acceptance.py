@@ -12,8 +12,7 @@ from typing import Any
 
 from inkube.schemas.crds import approval, conditions
 from inkube.schemas.golang import gotext
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 
 @dataclass(slots=True)

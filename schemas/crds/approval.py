@@ -5,14 +5,13 @@ pkg/controller/apiapproval.
 """
 
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from inkube.schemas import fielderrors
-from inkube.schemas.crds import conditions, goparse
+from inkube.schemas.crds import conditions
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang import gotext
-
-Object = dict[str, Any]
+from inkube.schemas.golang import gotext, gourl
+from inkube.schemas.objects import Object
 
 ANNOTATION = "api-approved.kubernetes.io"
 _PROTECTED = ("k8s.io", "kubernetes.io")
@@ -49,10 +48,18 @@ def read(crd: Object) -> Approval:
         return Approval(State.MISSING, f"{needs}, {_POLICY}")
     if value.startswith("unapproved"):
         return Approval(State.BYPASSED, f"not approved: {gotext.quote(value)}")
-    if goparse.is_absolute_url(value):
+    if _is_absolute_url(value):
         return Approval(State.APPROVED, f"approved in {value}")
     detail = f'{needs} with either a URL or a reason starting with "unapproved", {_POLICY}'
     return Approval(State.INVALID, detail)
+
+
+def _is_absolute_url(text: str) -> bool:
+    try:
+        url = gourl.parse(text)
+    except ValueError:
+        return False
+    return bool(url.scheme and url.host)
 
 
 def validate(crd: Object, old: Object | None) -> list[FieldError]:

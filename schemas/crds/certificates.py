@@ -1,4 +1,4 @@
-"""Does a CA bundle hold a certificate? (apiserver/pkg/util/webhook: ValidateCABundle)"""
+"""Does a CA bundle hold a certificate? As apiserver/pkg/util/webhook, ValidateCABundle."""
 
 import base64
 import binascii

@@ -3,9 +3,7 @@
 Follows apiextensions-apiserver/pkg/apihelpers/helpers.go.
 """
 
-from typing import Any
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 NAMES_ACCEPTED = "NamesAccepted"
 ESTABLISHED = "Established"

@@ -6,13 +6,12 @@ apiserver/pkg/util/webhook/validation.go.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
-from inkube.schemas.crds import certificates, goparse, naming
+from inkube.schemas.crds import certificates, naming
 from inkube.schemas.fielderrors import FieldError, forbidden, invalid, required
+from inkube.schemas.golang import gourl
 from inkube.schemas.metadata import names
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 _REVIEWS = ("v1", "v1beta1")
 _FORM = "; desired format: https://host[/path]"
@@ -54,8 +53,8 @@ def client_errors(config: Object, path: str) -> Iterator[FieldError]:
 
 def _url(text: str, path: str) -> Iterator[FieldError]:
     try:
-        url = goparse.url(text)
-    except goparse.InvalidURL as why:
+        url = gourl.parse(text)
+    except ValueError as why:
         yield required(path, f"url must be a valid URL: {why}{_FORM}")
         return
     if url.scheme != "https":

@@ -4,17 +4,13 @@ Called by the registry before defaulting; the result has every member that the o
 this package read.
 """
 
-from typing import Any
+from inkube.schemas import bodies
+from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.gotypes import decoding, types
+from inkube.schemas.objects import Object
 
-from inkube.schemas import status
-from inkube.schemas.crds import godecode, kinds
-from inkube.schemas.golang import gotext
-
-Object = dict[str, Any]
-
-_CANNOT = (
-    'CustomResourceDefinition in version "v1" cannot be handled as a CustomResourceDefinition: '
-)
+_TYPE = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition"
+_KIND = "CustomResourceDefinition"
 
 
 def decode(body: Object) -> tuple[Object, list[str]]:
@@ -23,13 +19,10 @@ def decode(body: Object) -> tuple[Object, list[str]]:
     Unknown fields under `items` and `additionalProperties` are dropped without a word: their Go
     types decode themselves. Raises StatusError 400 when a value has another type than its field.
     """
-    unknown: list[str] = []
     try:
-        crd = kinds.CRD(body, "", unknown)
-    except godecode.Mismatch as mismatch:
-        raise status.bad_request(_CANNOT + mismatch.text()) from mismatch
-    except godecode.Malformed as malformed:
-        raise status.bad_request(_CANNOT + str(malformed)) from malformed
+        crd, unknown = decoding.decode(types.of(_TYPE), body, keep_empty=True)
+    except DecodeError as error:
+        raise bodies.cannot_handle("v1", _KIND, _KIND, error.text) from error
     except RecursionError as deep:
-        raise status.bad_request(_CANNOT + "json: exceeded max depth") from deep
-    return crd, [f"unknown field {gotext.quote(path)}" for path in unknown]
+        raise bodies.cannot_handle("v1", _KIND, _KIND, "json: exceeded max depth") from deep
+    return crd, bodies.unknown_fields(unknown)

@@ -4,20 +4,18 @@ Follows pkg/apiserver/schema/defaulting/validation.go (ValidateDefaults).
 """
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from inkube.schemas.caches import Memo
+from inkube.schemas.cel.rules.validation import run_on_default
 from inkube.schemas.crds.structural import EMBEDDED
 from inkube.schemas.fielderrors import FieldError, Type, invalid, unique_texts
 from inkube.schemas.golang.unmarshal import DecodeError
-from inkube.schemas.memo import Memo
+from inkube.schemas.objects import Object
 from inkube.schemas.structural import embedded
 from inkube.schemas.structural.compiled import CompiledSchema
-
-Object = dict[str, Any]
-RuleRun = Callable[[Object, Any, str], list[FieldError]]
-"""(schema, its default, the default's path) → what the schema's rules say of it."""
 
 _META_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 _VALIDATION = {"apiVersion": "validation/v1", "kind": "Validation"}
@@ -35,10 +33,10 @@ class _Place:
     inside_metadata: bool = False
 
 
-def validate(schema: Object, path: str, run_rules: RuleRun) -> list[FieldError]:
+def validate(schema: Object, path: str) -> list[FieldError]:
     """Everything wrong with the defaults of a structural schema."""
     root = schema if schema.get(EMBEDDED) else {**schema, EMBEDDED: True}
-    return list(_node(root, path, _Place(root), run_rules))
+    return list(_node(root, path, _Place(root)))
 
 
 def has_any(schema: Object) -> bool:
@@ -52,18 +50,18 @@ def has_any(schema: Object) -> bool:
     return any(isinstance(node, dict) and has_any(node) for node in below)
 
 
-def _node(node: Object, path: str, place: _Place, run_rules: RuleRun) -> Iterator[FieldError]:
+def _node(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
     """Additional properties are not visited: upstream forbids defaults there in other ways."""
     is_embedded = node.get(EMBEDDED, False)
     if is_embedded:
         place = _Place(node)
     if "default" in node and not _is_plain(node):
         check = _inside_metadata if place.inside_metadata else _value
-        yield from check(node, f"{path}.default", place, run_rules)
+        yield from check(node, f"{path}.default", place)
     items = node.get("items")
     if items is not None and not _BELOW_NOTHING(items):
         below = replace(place, way=(*place.way, 0))
-        yield from _node(items, f"{path}.items", below, run_rules)
+        yield from _node(items, f"{path}.items", below)
     for name, child in node.get("properties", {}).items():
         if _BELOW_NOTHING(child):
             continue
@@ -72,7 +70,7 @@ def _node(node: Object, path: str, place: _Place, run_rules: RuleRun) -> Iterato
             (*place.way, name),
             place.inside_metadata or (is_embedded and name in _META_FIELDS),
         )
-        yield from _node(child, f"{path}.properties[{name}]", below, run_rules)
+        yield from _node(child, f"{path}.properties[{name}]", below)
 
 
 _BELOW_NOTHING = frozenset(_BELOW).isdisjoint
@@ -84,21 +82,21 @@ def _is_plain(node: Object) -> bool:
     return wanted is type(node["default"]) and node.keys() <= _SAYS_NOTHING
 
 
-def _value(node: Object, path: str, place: _Place, run_rules: RuleRun) -> Iterator[FieldError]:
+def _value(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
     """Nodes whose default is fine are looked at once: other versions and kinds have them too."""
     key = _FINE.key(node)
     if _FINE.get(key):
         return
-    errors = list(_value_errors(node, path, run_rules))
+    errors = list(_value_errors(node, path))
     if not errors:
         _FINE.put(key, True)
     yield from errors
 
 
-_FINE: Final[Memo[bool]] = Memo(2048)
+_FINE: Final[Memo[bool]] = Memo(__name__, "_FINE", 2048)
 
 
-def _value_errors(node: Object, path: str, run_rules: RuleRun) -> Iterator[FieldError]:
+def _value_errors(node: Object, path: str) -> Iterator[FieldError]:
     value = node["default"]
     schema = CompiledSchema(node, resource_root=False)
     if isinstance(value, dict | list) and _pruned(node, value) != value:
@@ -107,7 +105,7 @@ def _value_errors(node: Object, path: str, run_rules: RuleRun) -> Iterator[Field
     if found:
         yield from (_moved(error, path) for error in found)
     else:
-        yield from _keywords(schema, value, path, run_rules)
+        yield from _keywords(schema, value, path)
 
 
 def _pruned(node: Object, value: Any) -> Any:
@@ -118,19 +116,15 @@ def _pruned(node: Object, value: Any) -> Any:
     return obj["value"]
 
 
-def _keywords(
-    schema: CompiledSchema, value: Any, path: str, run_rules: RuleRun
-) -> Iterator[FieldError]:
+def _keywords(schema: CompiledSchema, value: Any, path: str) -> Iterator[FieldError]:
     found = schema.schema_errors(value)
     if found:
         yield from (_moved(error, path) for error in found)
     else:
-        yield from run_rules(dict(schema.schema), value, path)
+        yield from run_on_default(dict(schema.schema), value, path)
 
 
-def _inside_metadata(
-    node: Object, path: str, place: _Place, run_rules: RuleRun
-) -> Iterator[FieldError]:
+def _inside_metadata(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
     """A default of a resource's metadata is looked at in a resource that has nothing else."""
     value: Any = copy.deepcopy(node["default"])
     for step in reversed(place.way):
@@ -144,7 +138,7 @@ def _inside_metadata(
         yield invalid(path, node["default"], f"must result in valid metadata: {joined}")
         return
     schema = CompiledSchema(node, resource_root=False)
-    yield from _keywords(schema, node["default"], path, run_rules)
+    yield from _keywords(schema, node["default"], path)
 
 
 def _in_resource(schema: CompiledSchema, value: Any) -> list[FieldError]:

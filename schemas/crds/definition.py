@@ -1,12 +1,9 @@
 """From a CustomResourceDefinition to the definition the registry serves."""
 
-from typing import Any
-
 from inkube.schemas import versions
 from inkube.schemas.crds import conditions
 from inkube.schemas.definitions import Column, Definition, Names, Origin, Scale, Version
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 
 def to_definition(crd: Object) -> Definition:
@@ -21,7 +18,6 @@ def to_definition(crd: Object) -> Definition:
         versions=tuple(_version(version, spec) for version in spec["versions"]),
         namespaced=spec["scope"] == "Namespaced",
         origin=Origin.CUSTOM,
-        by_webhook=(spec.get("conversion") or {}).get("strategy") == "Webhook",
         webhook=(spec.get("conversion") or {}).get("webhook"),
         terminating=conditions.is_true(status, conditions.TERMINATING),
     )

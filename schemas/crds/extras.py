@@ -5,12 +5,10 @@ validateDeprecationWarning).
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from inkube.schemas.crds import fieldpaths
 from inkube.schemas.fielderrors import FieldError, duplicate, invalid, required, too_many
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
+from inkube.schemas.structural import schemapaths
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = (
@@ -80,8 +78,8 @@ def validate_selectable(
             yield required(at)
             continue
         try:
-            found, leaf = fieldpaths.resolve(json_path, schema, arrays=False)
-        except fieldpaths.InvalidPath as why:
+            found, leaf = schemapaths.resolve(json_path, schema, arrays=False)
+        except schemapaths.InvalidPath as why:
             yield invalid(at, json_path, f"is an invalid path: {why}")
             continue
         if found.partition(".")[0] == "metadata":

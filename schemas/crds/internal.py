@@ -7,9 +7,8 @@ pkg/apis/apiextensions/v1/conversion.go.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 _SHARED = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
 

@@ -4,12 +4,10 @@ Follows validation.go (ValidateCustomResourceDefinitionOpenAPISchema, validateMa
 """
 
 from collections.abc import Iterator
-from typing import Any
 
-from inkube.schemas.crds import gojson
+from inkube.schemas.crds import printing
 from inkube.schemas.fielderrors import FieldError, forbidden, invalid, not_supported, required
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 LIST_TYPE = "x-kubernetes-list-type"
 MAP_KEYS = "x-kubernetes-list-map-keys"
@@ -75,7 +73,7 @@ def _map(node: Object, path: str) -> Iterator[FieldError]:
         return
     if isinstance(items, list):
         detail = f"must only have a single schema if {LIST_TYPE} is map"
-        yield invalid(f"{path}.items", gojson.items(items), detail)
+        yield invalid(f"{path}.items", printing.items(items), detail)
         return
     kind = items.get("type", "")
     if kind != "object":

@@ -4,12 +4,10 @@ Follows validation.go (ValidateCustomResourceDefinition, ValidateCustomResourceD
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from inkube.schemas.fielderrors import FieldError, invalid, not_supported, required
 from inkube.schemas.metadata import names
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 
 def validate_name(name: str, spec: Object, *, prefix: bool = False) -> list[str]:

@@ -6,12 +6,10 @@ The walk visits every node, those under allOf, anyOf, oneOf and not as well. Fol
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from inkube.schemas.crds import listtypes, rules, structural
 from inkube.schemas.fielderrors import FieldError, forbidden, invalid, not_supported
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _META_FIELDS = frozenset({"metadata", "kind", "apiVersion"})

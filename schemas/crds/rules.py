@@ -4,12 +4,10 @@ Follows validation.go (ValidateCustomResourceDefinitionOpenAPISchema).
 """
 
 from collections.abc import Iterator
-from typing import Any
 
-from inkube.schemas.crds import fieldpaths
 from inkube.schemas.fielderrors import FieldError, invalid, not_supported, required
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
+from inkube.schemas.structural import schemapaths
 
 KEY = "x-kubernetes-validations"
 _REASONS = (
@@ -53,8 +51,8 @@ def _field_path(field_path: str, node: Object, path: str) -> Iterator[FieldError
     if _has_line_breaks(field_path):
         yield invalid(path, field_path, _ONE_LINE)
     try:
-        fieldpaths.resolve(field_path, node)
-    except fieldpaths.InvalidPath:
+        schemapaths.resolve(field_path, node)
+    except schemapaths.InvalidPath:
         yield invalid(path, field_path, "must be a valid path")
 
 

@@ -4,14 +4,13 @@ Follows validation.go (validateCustomResourceDefinitionValidation).
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
-from inkube.schemas.crds import defaultvalues, gojson, openapi, structural
-from inkube.schemas.crds.rulechecks import Context, RuleCheck
+from inkube.schemas.caches import Memo
+from inkube.schemas.cel.rules.validation import validate_rules
+from inkube.schemas.crds import defaultvalues, openapi, printing, structural
 from inkube.schemas.fielderrors import FieldError, forbidden, invalid
-from inkube.schemas.memo import Memo
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 _AT_ROOT = (
     "Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum",
@@ -23,7 +22,7 @@ _IF_STATUS = "at the root of the schema if the status subresource is enabled"
 
 
 def validate(
-    schema: Object | None, path: str, *, has_status: bool, unchanged: bool, rules: RuleCheck
+    schema: Object | None, path: str, *, has_status: bool, unchanged: bool
 ) -> Iterator[FieldError]:
     """Everything wrong with a schema; `path` is its own."""
     if schema is None:
@@ -31,45 +30,45 @@ def validate(
     key = _CLEAN.key(schema, has_status, unchanged)
     if _CLEAN.get(key):
         return
-    errors = list(_errors(schema, path, has_status=has_status, unchanged=unchanged, rules=rules))
+    errors = list(_errors(schema, path, has_status=has_status, unchanged=unchanged))
     if not errors:
         _CLEAN.put(key, True)
     yield from errors
 
 
-_CLEAN: Final[Memo[bool]] = Memo(2048)
+_CLEAN: Final[Memo[bool]] = Memo(__name__, "_CLEAN", 2048)
 """Schemas without fault. They come again with every update of their definition, with the create
 that follows a dry run, and with every server of the process."""
 
 
 def _errors(
-    schema: Object, path: str, *, has_status: bool, unchanged: bool, rules: RuleCheck
+    schema: Object, path: str, *, has_status: bool, unchanged: bool
 ) -> Iterator[FieldError]:
     found = list(_root(schema, path, has_status=has_status))
     unconvertible: list[FieldError] = []
     broken: list[FieldError] = []
     try:
         broken = structural.validate(schema, path)
-        broken = broken or defaultvalues.validate(schema, path, rules.run)
+        broken = broken or defaultvalues.validate(schema, path)
     except structural.Unconvertible as why:
         unconvertible = [invalid(path, "", str(why))]
     keywords = openapi.validate(schema, path)
     found += broken + keywords
     yield from found or unconvertible
     if not broken and not unconvertible:
-        yield from rules.compile(schema, path, Context(keywords, unchanged))
+        yield from validate_rules(schema, path, keywords, unchanged=unchanged)
 
 
 def _root(schema: Object, path: str, *, has_status: bool) -> Iterator[FieldError]:
     """What may not stand at the root; the first offence only, where status is cut out of it."""
-    for name in gojson.schema_fields(schema) if has_status else ():
+    for name in printing.schema_fields(schema) if has_status else ():
         if name == "Type" and schema["type"] != "object":
             detail = f'only "object" is allowed as the type {_IF_STATUS}'
             yield invalid(f"{path}.type", schema["type"], detail)
             break
         if name not in _AT_ROOT:
             detail = f"only [{' '.join(_AT_ROOT)}] fields are allowed {_IF_STATUS}"
-            yield invalid(path, gojson.schema(schema), detail)
+            yield invalid(path, printing.schema(schema), detail)
             break
     if schema.get("nullable"):
         yield forbidden(f"{path}.nullable", "nullable cannot be true at the root")

@@ -6,11 +6,9 @@ registry/customresourcedefinition/{strategy,etcd}.go and controller/finalizer.
 """
 
 import copy
-from typing import Any
 
 from inkube.schemas.crds import conditions
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 _WEBHOOK_PORT = 443

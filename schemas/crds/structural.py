@@ -7,10 +7,9 @@ pkg/apiserver/schema/{convert,validation}.go. Schemas are decoded JSON (see `kin
 from collections.abc import Iterator
 from typing import Any
 
-from inkube.schemas.crds import patterns
 from inkube.schemas.fielderrors import FieldError, forbidden, invalid, required
-
-Object = dict[str, Any]
+from inkube.schemas.golang import regexp
+from inkube.schemas.objects import Object
 
 _ROOT, _ITEM, _FIELD = (
     "must not be empty at the root",
@@ -172,7 +171,7 @@ def _value_validation(node: Object, path: str, spared: list[Any]) -> Iterator[Fi
     if "not" in node:
         yield from _nested(node["not"], f"{path}.not", [])
     if "pattern" in node:
-        why = patterns.error(node["pattern"])
+        why = regexp.error(node["pattern"])
         if why:
             detail = f"must be a valid regular expression, but isn't: {why}"
             yield invalid(f"{path}.pattern", node["pattern"], detail)

@@ -6,7 +6,6 @@ pkg/apis/apiextensions/validation/validation.go and pkg/registry/customresourced
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from inkube.schemas.crds import (
     approval,
@@ -15,26 +14,24 @@ from inkube.schemas.crds import (
     conversion,
     defaultvalues,
     extras,
-    gojson,
     internal,
     naming,
+    printing,
     schemachecks,
 )
-from inkube.schemas.crds.rulechecks import RuleCheck, cel_rules
 from inkube.schemas.fielderrors import FieldError, invalid, required
 from inkube.schemas.metadata import names, objectmeta
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 
 def validate_create(crd: Object) -> list[FieldError]:
     """Everything wrong with a new CRD, its metadata included."""
-    return [*_metadata(crd), *_validate(crd, None, cel_rules())]
+    return [*_metadata(crd), *_validate(crd, None)]
 
 
 def validate_update(crd: Object, old: Object) -> list[FieldError]:
     """Everything wrong with a CRD that is to replace `old`, beside what its metadata may not do."""
-    return list(_validate(crd, old, cel_rules()))
+    return list(_validate(crd, old))
 
 
 def validate_status_update(crd: Object, old: Object) -> list[FieldError]:
@@ -49,16 +46,16 @@ def _metadata(crd: Object) -> list[FieldError]:
     return objectmeta.validate(crd["metadata"], namespaced=False, name_check=check)
 
 
-def _validate(crd: Object, old: Object | None, rules: RuleCheck) -> Iterator[FieldError]:
+def _validate(crd: Object, old: Object | None) -> Iterator[FieldError]:
     spec = internal.of(crd["spec"])
     yield from _group_and_scope(spec.spec)
     yield from _schemas_present(spec)
     if spec.spec.get("preserveUnknownFields"):
         yield from _preserving(spec)
-    yield from _versions(spec, _unchanged(crd, old), rules)
+    yield from _versions(spec, _unchanged(crd, old))
     yield from naming.validate_required(spec.spec["names"], "spec.names")
     yield from naming.validate(spec.spec["names"], "spec.names")
-    yield from _shared(spec, _unchanged(crd, old), rules)
+    yield from _shared(spec, _unchanged(crd, old))
     if "conversion" in spec.spec:
         yield from conversion.validate(
             spec.spec["conversion"], "spec.conversion", check_bundle=_checks_bundle(old)
@@ -107,7 +104,7 @@ def _preserving(spec: internal.Spec) -> Iterator[FieldError]:
         yield invalid("spec.conversion.strategy", strategy, detail)
 
 
-def _versions(spec: internal.Spec, unchanged: set[str], rules: RuleCheck) -> Iterator[FieldError]:
+def _versions(spec: internal.Spec, unchanged: set[str]) -> Iterator[FieldError]:
     for index, version in enumerate(spec.versions):
         path, name = f"spec.versions[{index}]", version["name"]
         if problems := names.dns1035_label(name):
@@ -118,7 +115,6 @@ def _versions(spec: internal.Spec, unchanged: set[str], rules: RuleCheck) -> Ite
             f"{path}.schema.openAPIV3Schema",
             has_status=_has_status(spec.shared) or _has_status(version),
             unchanged=name in unchanged,
-            rules=rules,
         )
         yield from _extras(
             version, path, _MISSING_SCHEMA.format("version.schema.openAPIV3Schema", " not")
@@ -126,10 +122,10 @@ def _versions(spec: internal.Spec, unchanged: set[str], rules: RuleCheck) -> Ite
     seen = [version["name"] for version in spec.versions]
     if len(set(seen)) < len(seen):
         detail = "must contain unique version names"
-        yield invalid("spec.versions", gojson.versions(spec.versions), detail)
+        yield invalid("spec.versions", printing.versions(spec.versions), detail)
     if sum(version["storage"] for version in spec.versions) != 1:
         detail = "must have exactly one version marked as storage version"
-        yield invalid("spec.versions", gojson.versions(spec.versions), detail)
+        yield invalid("spec.versions", printing.versions(spec.versions), detail)
     if spec.version and (problems := names.dns1035_label(spec.version)):
         yield invalid("spec.version", spec.version, ",".join(problems))
 
@@ -137,13 +133,12 @@ def _versions(spec: internal.Spec, unchanged: set[str], rules: RuleCheck) -> Ite
 _MISSING_SCHEMA = "may only be set when `{}` is{} included"
 
 
-def _shared(spec: internal.Spec, unchanged: set[str], rules: RuleCheck) -> Iterator[FieldError]:
+def _shared(spec: internal.Spec, unchanged: set[str]) -> Iterator[FieldError]:
     yield from schemachecks.validate(
         _schema_of(spec.shared),
         "spec.validation.openAPIV3Schema",
         has_status=any(map(_has_status, (spec.shared, *spec.versions))),
         unchanged=spec.version in unchanged,
-        rules=rules,
     )
     yield from _extras(spec.shared, "spec", _MISSING_SCHEMA.format("validations.schema", ""))
 

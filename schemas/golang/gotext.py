@@ -60,7 +60,7 @@ def compact_json(value: Any) -> str:
 
 
 def json_kind(value: Any) -> str:
-    """The word `encoding/json` has for a value it cannot unmarshal: object, array, number, …"""
+    """The word `encoding/json` has for a value it cannot unmarshal, such as object or array."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int | float):

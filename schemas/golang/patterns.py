@@ -12,8 +12,8 @@ from re import _constants as ops  # type: ignore[attr-defined]  # no public home
 from re import _parser  # type: ignore[attr-defined]  # no public home
 from typing import Any
 
+from inkube.schemas import caches
 from inkube.schemas.golang import regexp
-from inkube.schemas.remembered import remembered
 
 Matcher = Callable[[str], bool]
 PatternError = regexp.RegexError
@@ -33,7 +33,7 @@ def matcher(pattern: str) -> Matcher:
     return regexp.compile(pattern).matches
 
 
-@remembered(4096)
+@caches.of_texts(4096)
 def short_matcher(pattern: str) -> tuple[Callable[[str], object], int] | None:
     """A faster search and the longest text it may be asked about; None where there is none."""
     if _ODD.search(pattern) or len(pattern) > _LONGEST:

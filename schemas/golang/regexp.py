@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import re2
 
-from inkube.schemas.remembered import remembered
+from inkube.schemas import caches
 
 _OPTIONS: Final = re2.Options()
 _OPTIONS.log_errors = False
@@ -83,10 +83,19 @@ def _next_character(data: bytes, position: int) -> int:
     return position
 
 
-@remembered(4096)
+@caches.of_texts(4096)
 def compile(text: str) -> Pattern:  # noqa: A001 - read as regexp.compile
     """The pattern, cached. Raises RegexError."""
     return Pattern(text)
+
+
+def error(text: str) -> str | None:
+    """Why the pattern does not compile, or None."""
+    try:
+        compile(text)
+    except RegexError as why:
+        return str(why)
+    return None
 
 
 def _compiled(text: str) -> Any:

@@ -1,31 +1,57 @@
 """Times as Go's time.Parse(time.RFC3339) reads them, with its errors.
 
-Moments outside the years 1 to 9999 in UTC are refused, where Go goes on to write years of five
-digits that nobody can read back.
+A moment is a number of nanoseconds since 1970 in UTC, or Python's for objects: those lie within
+the years 1 to 9999, where Go goes on to write years of five digits that nobody can read back.
+Upstream: time/format.go, time/format_rfc3339.go.
 """
 
 import re
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
 
 from inkube.schemas import meta
 from inkube.schemas.golang import gotext
 from inkube.schemas.golang.unmarshal import DecodeError
 
-_LAYOUT = "2006-01-02T15:04:05Z07:00"
-_FIELDS = (
+_SECOND: Final = 10**9
+_DAY_SECONDS: Final = 86_400
+_LAYOUT: Final = "2006-01-02T15:04:05Z07:00"
+_EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_FIELDS: Final = (
     ("2006", r"\d{4}"), ("-", "-"), ("01", r"\d{2}"), ("-", "-"), ("02", r"\d{2}"), ("T", "T"),
-    ("15", r"\d{2}"), (":", ":"), ("04", r"\d{2}"), (":", ":"), ("05", r"\d{2}(?:[.,]\d+)?"),
+    ("15", r"\d{1,2}"), (":", ":"), ("04", r"\d{2}"), (":", ":"), ("05", r"\d{2}(?:[.,]\d+)?"),
     ("Z07:00", r"Z|[+-]\d{2}:\d{2}"),
 )  # fmt: skip
-_PATTERNS = tuple((name, re.compile(pattern, re.ASCII)) for name, pattern in _FIELDS)
-_WHOLE = re.compile("".join(f"({pattern})" for _, pattern in _FIELDS) + r"\Z", re.ASCII)
-_RANGES = (("month", 1, 12), ("day", 1, 31), ("hour", 0, 23), ("minute", 0, 59), ("second", 0, 59))
+_PATTERNS: Final = tuple((name, re.compile(pattern, re.ASCII)) for name, pattern in _FIELDS)
+_RFC3339: Final = re.compile("".join(f"({pattern})" for _, pattern in _FIELDS) + r"\Z", re.ASCII)
+_RANGES: Final = (
+    ("month", 1, 12), ("day", 1, 31), ("hour", 0, 23), ("minute", 0, 59), ("second", 0, 59),
+)  # fmt: skip
 
 
 def parse(text: str) -> datetime:
     """The moment, in UTC. Raises DecodeError with Go's text."""
-    found = _WHOLE.match(text)
-    if not found:
+    try:
+        return _EPOCH + timedelta(microseconds=nanoseconds(text) // 1000)
+    except OverflowError as error:
+        raise DecodeError(str(_out_of_range(text, "year"))) from error
+    except ValueError as error:
+        raise DecodeError(str(error)) from error
+
+
+def rfc3339(text: str) -> str:
+    """The same moment as metav1.Time writes it: UTC, whole seconds."""
+    return meta.format_time(parse(text))
+
+
+def nanoseconds(text: str) -> int:
+    """`time.Parse(time.RFC3339, …)`: hours of one digit and a decimal comma pass, as in Go.
+
+    Raises ValueError with Go's text.
+    """
+    found = _RFC3339.match(text)
+    if found is None:
         raise _mismatch(text)
     year, month, day, hour, minute = (int(found[group]) for group in (1, 3, 5, 7, 9))
     second = int(found[11][:2])
@@ -34,44 +60,54 @@ def parse(text: str) -> datetime:
     ):
         if not least <= number <= most:
             raise _out_of_range(text, name)
-    fraction = float(f"0.{found[11][3:] or 0}")
     try:
-        moment = datetime(year, month, day, hour, minute, second, tzinfo=_zone(found[12]))
+        days = _ordinal(year, month, day) - _EPOCH_DAY
     except ValueError:
         raise _out_of_range(text, "day") from None
-    try:
-        moment = moment.astimezone(UTC)
-    except OverflowError:
-        raise _out_of_range(text, "year") from None
-    return moment + timedelta(microseconds=int(fraction * 1_000_000))
+    seconds = days * _DAY_SECONDS + hour * 3600 + minute * 60 + second - _offset(text, found[12])
+    return seconds * _SECOND + int(found[11][3:12].ljust(9, "0"))
 
 
-def rfc3339(text: str) -> str:
-    """The same moment as metav1.Time writes it: UTC, whole seconds."""
-    return meta.format_time(parse(text))
+def write(ns: int) -> str:
+    """`t.UTC().Format(time.RFC3339Nano)` of a moment within the years 1 to 9999."""
+    seconds, rest = divmod(ns, _SECOND)
+    days, clock = divmod(seconds, _DAY_SECONDS)
+    hour, minute, second = clock // 3600, clock // 60 % 60, clock % 60
+    fraction = f".{rest:09d}".rstrip("0").rstrip(".")
+    day = date.fromordinal(_EPOCH_DAY + days).isoformat()
+    return f"{day}T{hour:02d}:{minute:02d}:{second:02d}{fraction}Z"
 
 
-def _zone(text: str) -> timezone:
-    if text == "Z":
-        return UTC
-    minutes = int(text[1:3]) * 60 + int(text[4:])
-    return timezone(timedelta(minutes=-minutes if text[0] == "-" else minutes))
-
-
-def _mismatch(text: str) -> DecodeError:
+def _mismatch(text: str) -> ValueError:
     rest = text
     for name, pattern in _PATTERNS:
         found = pattern.match(rest)
         if not found:
-            return _error(text, f" as {gotext.quote(_LAYOUT)}: cannot parse "
-                          f"{gotext.quote(rest)} as {gotext.quote(name)}")  # fmt: skip
+            return _unparsed(text, f" as {gotext.quote(_LAYOUT)}: cannot parse "
+                             f"{gotext.quote(rest)} as {gotext.quote(name)}")  # fmt: skip
         rest = rest[found.end() :]
-    return _error(text, f": extra text: {gotext.quote(rest)}")
+    return _unparsed(text, f": extra text: {gotext.quote(rest)}")
 
 
-def _out_of_range(text: str, name: str) -> DecodeError:
-    return _error(text, f": {name} out of range")
+def _out_of_range(text: str, name: str) -> ValueError:
+    return _unparsed(text, f": {name} out of range")
 
 
-def _error(text: str, why: str) -> DecodeError:
-    return DecodeError(f"parsing time {gotext.quote(text)}{why}")
+def _unparsed(text: str, why: str) -> ValueError:
+    return ValueError(f"parsing time {gotext.quote(text)}{why}")
+
+
+def _ordinal(year: int, month: int, day: int) -> int:
+    if year == 0:  # before Python's calendar; a leap year of 366 days, like year 4
+        return date(4, month, day).toordinal() - date(4, 1, 1).toordinal() - 365
+    return date(year, month, day).toordinal()
+
+
+def _offset(text: str, zone: str) -> int:
+    """Seconds east of UTC."""
+    if zone == "Z":
+        return 0
+    hours, minutes = int(zone[1:3]), int(zone[4:])
+    if hours > 24 or minutes > 60:
+        raise _out_of_range(text, f"time zone offset {'hour' if hours > 24 else 'minute'}")
+    return (hours * 3600 + minutes * 60) * (-1 if zone[0] == "-" else 1)

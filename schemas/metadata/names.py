@@ -5,7 +5,8 @@ Follows apimachinery/pkg/util/validation, pkg/api/validate/content and pkg/api/v
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
+
+from inkube.schemas import caches
 
 Check = Callable[[str, bool], list[str]]
 """(name, whether it is only a prefix) → what is wrong."""
@@ -110,12 +111,12 @@ def is_label_pair(key: str, value: str) -> bool:
     return short and _is_label_pair(key, value)
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@caches.of_values(_REMEMBERED)
 def _is_label(text: str) -> bool:
     return not dns1123_label(text)
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@caches.of_values(_REMEMBERED)
 def _is_label_pair(key: str, value: str) -> bool:
     return not label_key(key) and not label_value(value)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from inkube.schemas.fielderrors import (
     FieldError,
-    GoType,
+    Verbatim,
     forbidden,
     invalid,
     required,
@@ -161,7 +161,7 @@ def _owner_errors(owners: Sequence[Meta], path: str) -> Iterator[FieldError]:
                     'Only one reference can have Controller set to true. Found "true" in '
                     f"references for {controller} and {current}"
                 )
-                yield invalid(path, GoType(shown), text)
+                yield invalid(path, Verbatim(shown), text)
             controller = controller or current
 
 
@@ -175,7 +175,7 @@ def _one_owner(owner: Meta, path: str) -> Iterator[FieldError]:
             yield invalid(f"{path}.{name}", "", "must not be empty")
     if (group, version, kind) == ("", "v1", "Event"):
         text = f"{group}/{version}, Kind={kind} is disallowed from being an owner"
-        yield invalid(path, GoType(_owner_json(owner)), text)
+        yield invalid(path, Verbatim(_owner_json(owner)), text)
 
 
 _OWNER_MEMBERS = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")

@@ -5,8 +5,8 @@ Follows apiextensions-apiserver/pkg/controller/openapi/builder (builder.go) and 
 
 from typing import Any
 
-from inkube.schemas.builtin import types
 from inkube.schemas.definitions import Definition, Origin
+from inkube.schemas.gotypes import table
 
 Schema = dict[str, Any]
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
@@ -31,7 +31,7 @@ _NOT_IN_V2 = frozenset({"oneOf", "anyOf", "allOf", "not", "nullable", "default"}
 def name_of(definition: Definition, version: str) -> str:
     """The name of a kind's schema: `com.example.v1.Widget` for the group example.com."""
     if definition.origin is Origin.BUILTIN:
-        known = types.table().of(definition.gvk(version))
+        known = table.table().of(definition.gvk(version))
         if known:
             return known
     labels = ".".join(reversed(definition.group.split("."))) if definition.group else "core"
@@ -81,7 +81,7 @@ def gvk_of(definition: Definition, version: str) -> Schema:
 
 
 def _type_meta() -> Schema:
-    texts = types.descriptions()[_SOURCE_OF_TEXTS]
+    texts = table.descriptions()[_SOURCE_OF_TEXTS]
     return {
         "apiVersion": {"description": texts["apiVersion"], "type": "string"},
         "kind": {"description": texts["kind"], "type": "string"},

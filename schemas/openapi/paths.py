@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
-from inkube.schemas.builtin import resources, types
+from inkube.schemas.builtin import resources
 from inkube.schemas.definitions import Definition, Origin
+from inkube.schemas.gotypes import table
 from inkube.schemas.meta import GVK
+from inkube.schemas.objects import Object
 from inkube.schemas.openapi.notation import META, gvk_of, name_of, reference
 
-Object = dict[str, Any]
 SCALE = "io.k8s.api.autoscaling.v1.Scale"
 _JSON = "application/json"
 _MEDIA = (_JSON, "application/yaml")
@@ -141,7 +141,7 @@ def _subresources(
     for sub in known.subresources if known else ():
         group = sub.group if sub.version else definition.group
         gvk = {"group": group, "kind": sub.kind, "version": sub.version or version}
-        schema = types.table().of(GVK(gvk["group"], gvk["version"], sub.kind)) or ""
+        schema = table.table().of(GVK(gvk["group"], gvk["version"], sub.kind)) or ""
         yield sub.name, (schema, gvk), list(sub.verbs)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import orjson
 
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
+
 MEDIA_TYPES = (
     "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
     "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",

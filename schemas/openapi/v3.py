@@ -5,15 +5,14 @@ paths. Follows apiextensions-apiserver/pkg/controller/openapi/builder and kube-o
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
-from inkube.schemas.builtin import types
 from inkube.schemas.definitions import Definition, Origin
+from inkube.schemas.gotypes import table
+from inkube.schemas.objects import Object
 from inkube.schemas.openapi import notation
 from inkube.schemas.openapi import paths as openapipaths
 from inkube.schemas.openapi.notation import META
 
-Object = dict[str, Any]
 _ALWAYS = (f"{META}.DeleteOptions", f"{META}.Status", f"{META}.ListMeta", f"{META}.ObjectMeta")
 
 
@@ -44,7 +43,7 @@ def components(definitions: Sequence[Definition], version: str) -> Object:
             own[name] = notation.custom(definition, version)
         own[f"{name}List"] = notation.list_of(definition, version)
         wanted.update(_others(definition, version))
-    found = types.components(n for n in sorted(wanted) if n in types.table().types)
+    found = table.components(n for n in sorted(wanted) if n in table.table().types)
     groups = {(d.group, version) for d in definitions}
     _mark(found, groups)
     found[f"{META}.Patch"] = notation.PATCH
@@ -57,14 +56,14 @@ def _others(definition: Definition, version: str) -> Iterable[str]:
     if served is not None and served.scale:
         yield openapipaths.SCALE
     for _, gvk in openapipaths.subresource_kinds(definition, version):
-        name = types.table().of(gvk)
+        name = table.table().of(gvk)
         if name:
             yield name
 
 
 def _mark(found: Object, groups: Iterable[tuple[str, str]]) -> None:
     """Say which types are kinds; every group has DeleteOptions of its own."""
-    for key, name in types.table().kinds.items():
+    for key, name in table.table().kinds.items():
         if name in found:
             group, version, kind = key.split("/")
             mark = {"group": group, "kind": kind, "version": version}

@@ -8,18 +8,18 @@ validation and preconditions come after, in the registry.
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import orjson
 
 from inkube.schemas import status
 from inkube.schemas.golang import gotext
 from inkube.schemas.meta import split_api_version
+from inkube.schemas.objects import Object
 from inkube.schemas.ownership import fieldsets, managedfields, typedvalidation
 from inkube.schemas.ownership.fieldsets import FieldSet
 from inkube.schemas.ownership.listitems import UntypableError
 from inkube.schemas.ownership.managedfields import APPLY, Managed, Writer
-from inkube.schemas.ownership.typed import TypedSchema, Versions
+from inkube.schemas.ownership.typed import Steps, TypedSchema, Versions, finished, relabelled
 from inkube.schemas.ownership.typedvalidation import Problem
 from inkube.schemas.ownership.updater import (
     Configuration,
@@ -28,8 +28,6 @@ from inkube.schemas.ownership.updater import (
     Manager,
     Updater,
 )
-
-Object = dict[str, Any]
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 BEFORE_FIRST_APPLY = "before-first-apply"
@@ -46,6 +44,21 @@ def apply(
     force: bool = False,
     versions: Versions | None = None,
 ) -> Object:
+    """`steps` where conversions need no waiting."""
+    convert = versions.convert if versions else relabelled
+    work = steps(live, patch, typed=typed, writer=writer, force=force, versions=versions)
+    return finished(work, convert)
+
+
+def steps(
+    live: Object | None,
+    patch: Object,
+    *,
+    typed: TypedSchema,
+    writer: Writer,
+    force: bool = False,
+    versions: Versions | None = None,
+) -> Steps[Object]:
     """The object after `patch` is applied, with its managedFields; `live` is None on create.
 
     Both objects are in the version written in and are not changed; the result is independent of
@@ -59,8 +72,8 @@ def apply(
     managed = managedfields.decode(old, trusted=True)
     request = _Apply(before, patch, typed, writer, versions)
     if not managed.owners and live is not None:
-        request.adopt(managed)
-    merged = request.run(managed, force=force)
+        yield from request.adopt(managed)
+    merged = yield from request.run(managed, force=force)
     result: Object = orjson.loads(orjson.dumps(before if merged is None else merged))
     if writer.manager == KUBECTL:
         _sync_last_applied(result, patch)
@@ -106,34 +119,38 @@ class _Apply:
         except UntypableError as error:
             raise _untypable("patch", self.patch, self.typed.problems(self.patch)) from error
 
-    def adopt(self, managed: Managed) -> None:
+    def adopt(self, managed: Managed) -> Steps[None]:
         """Give what nobody owns yet to a manager of its own, before the first apply."""
         writer = self.writer._replace(manager=BEFORE_FIRST_APPLY)
-        objects = (_empty(self.live), self.live)
         with self._typed():
-            managedfields.update(
-                managed, objects, typed=self.typed, writer=writer, versions=self.versions
+            yield from managedfields.update(
+                managed,
+                _empty(self.live),
+                self.live,
+                typed=self.typed,
+                writer=writer,
+                versions=self.versions,
             )
 
-    def run(self, managed: Managed, *, force: bool) -> Object | None:
+    def run(self, managed: Managed, *, force: bool) -> Steps[Object | None]:
         """Apply and work the result into `managed`; None when the object stays as it is."""
         try:
-            merged = self._once(managed, force=force)
+            merged = yield from self._once(managed, force=force)
         except ConflictsError as error:
             found = error.conflicts
             if self.writer.manager == KUBECTL:
                 found = self._unforgiven(found)
             if found:
                 raise _conflict(found) from None
-            merged = self._once(managed, force=True)
+            merged = yield from self._once(managed, force=True)
         if merged is not None:
             managed.times[self.manager] = self.writer.time
         return merged
 
-    def _once(self, managed: Managed, *, force: bool) -> Object | None:
+    def _once(self, managed: Managed, *, force: bool) -> Steps[Object | None]:
         updater = Updater(self.typed, self.writer.api_version, self.writer.ignored, self.versions)
         with self._typed():
-            merged, owners = updater.applied(
+            merged, owners = yield from updater.applied(
                 self.live, self.config, managed.owners, manager=self.manager, force=force
             )
         own = owners.get(self.manager)

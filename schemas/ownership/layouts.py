@@ -6,8 +6,9 @@ order, as `fieldsets.ordered` gives them. Follows structured-merge-diff typed/co
 value is compared with nothing.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from inkube.schemas import caches
 from inkube.schemas.ownership import listitems, pathelements
 from inkube.schemas.ownership.fieldsets import EMPTY, MEMBER, FieldSet
 from inkube.schemas.ownership.listitems import UntypableError
@@ -43,7 +44,7 @@ def node(kind: Type, value: Any) -> FieldSet:
 
 def _of_map(kind: MapType, value: dict[str, Any]) -> FieldSet:
     names = tuple(value)
-    layout = _known.get((kind, names)) or _layout(kind, names)
+    layout = _KNOWN.get((kind, names)) or _layout(kind, names)
     found = layout.leaves
     for name, element, below in layout.deeper:
         child = value[name]
@@ -68,7 +69,9 @@ def _place(pair: tuple[str, Any]) -> tuple[Any, ...]:
     return pathelements.order(pair[0])
 
 
-_known: dict[tuple[MapType, tuple[str, ...]], Layout] = {}
+_KNOWN: Final[caches.Table[tuple[MapType, tuple[str, ...]], Layout]] = caches.Table(
+    __name__, "_KNOWN", LAYOUTS
+)
 
 
 def _layout(kind: MapType, names: tuple[str, ...]) -> Layout:
@@ -83,7 +86,5 @@ def _layout(kind: MapType, names: tuple[str, ...]) -> Layout:
     deeper = [(n, "f:" + n, t) for n, t in types.items() if t.map or t.list]
     layout = Layout(leaves, tuple(deeper))
     if sum(map(len, leaves)) <= CHARACTERS:
-        if len(_known) >= LAYOUTS:
-            _known.clear()
-        _known[kind, names] = layout
+        _KNOWN.keep((kind, names), layout)
     return layout

@@ -1,6 +1,6 @@
 """metadata.managedFields: reading and writing its entries, and tracking ordinary writes.
 
-`track_update` runs on every create, update and patch before admission; server-side apply is in
+`track` runs on every create, update and patch before admission; server-side apply is in
 `apply`. Follows apimachinery pkg/util/managedfields: fieldmanager.go, internal/managedfields.go,
 structuredmerge.go, managedfieldsupdater.go, skipnonapplied.go, stripmeta.go, capmanagers.go.
 """
@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 from inkube.schemas.golang import gotext
 from inkube.schemas.meta import format_time
+from inkube.schemas.objects import Object
 from inkube.schemas.ownership import comparison, fieldsets
 from inkube.schemas.ownership.fieldsets import EMPTY, MEMBER, FieldSet
 from inkube.schemas.ownership.listitems import UntypableError
-from inkube.schemas.ownership.typed import TypedSchema, Versions
+from inkube.schemas.ownership.typed import Steps, TypedSchema, Versions, finished, relabelled
 from inkube.schemas.ownership.updater import Manager, Owned, Owners, Updater
 
-Object = dict[str, Any]
 Entry = dict[str, Any]
 
 APPLY = "Apply"
@@ -187,6 +187,19 @@ def track_update(
     writer: Writer,
     versions: Versions | None = None,
 ) -> None:
+    """`track` where conversions need no waiting."""
+    convert = versions.convert if versions else relabelled
+    finished(track(live, new, typed=typed, writer=writer, versions=versions), convert)
+
+
+def track(
+    live: Object | None,
+    new: Object,
+    *,
+    typed: TypedSchema,
+    writer: Writer,
+    versions: Versions | None = None,
+) -> Steps[None]:
     """Set `new["metadata"]["managedFields"]` for an ordinary write by `writer`.
 
     `live` is the object as it was, None on create; `new` the one that shall be stored, both in the
@@ -204,7 +217,7 @@ def track_update(
     if managed.owners or live is None:
         before = bare(live) if live else {**typed.empty, "apiVersion": writer.api_version}
         try:
-            update(managed, (before, new), typed=typed, writer=writer, versions=versions)
+            yield from update(managed, before, new, typed=typed, writer=writer, versions=versions)
         except UntypableError:
             if _breaks(typed, managed, before, new):
                 return
@@ -267,15 +280,16 @@ def bare(obj: Object) -> Object:
 
 def update(
     managed: Managed,
-    objects: tuple[Object, Object],
+    live: Object,
+    new: Object,
     *,
     typed: TypedSchema,
     writer: Writer,
     versions: Versions | None = None,
-) -> None:
-    """Work a write from `objects[0]` to `objects[1]` into the owners. Raises UntypableError."""
+) -> Steps[None]:
+    """Work a write from `live` to `new` into the owners. Raises UntypableError."""
     updater = Updater(typed, writer.api_version, writer.ignored, versions)
-    owners, taken = updater.updated(*objects, managed.owners)
+    owners, taken = yield from updater.updated(live, new, managed.owners)
     managed.owners = owners
     taken = fieldsets.difference(taken, STRIPPED)
     if taken:

@@ -12,8 +12,8 @@ structured-merge-diff fieldpath/serialize-pe.go, element.go and value/value.go.
 import json
 from typing import Any
 
+from inkube.schemas import caches
 from inkube.schemas.golang import gotext
-from inkube.schemas.remembered import remembered
 
 _CACHED = 65_536  # texts of keys and set members
 _EXPONENT_FROM = 1e21  # from here on Go's JSON writes floats with an exponent
@@ -23,7 +23,7 @@ class UnknownElementError(ValueError):
     """An element of a kind this version does not know; upstream drops it silently."""
 
 
-@remembered(_CACHED, typed=True)
+@caches.of_texts(_CACHED, typed=True)
 def key(names: tuple[str, ...], *values: Any) -> str:
     """`k:{…}` of scalar key values; `names` are sorted and pair up with `values`."""
     pairs = (f"{_json(n)}:{_json(v)}" for n, v in zip(names, values, strict=True))
@@ -39,13 +39,13 @@ def key_of(pairs: dict[str, Any]) -> str:
     return key(names, *values)
 
 
-@remembered(_CACHED, typed=True)
+@caches.of_texts(_CACHED, typed=True)
 def value(member: Any) -> str:
     """`v:…` of a scalar member of a set."""
     return "v:" + _json(member)
 
 
-@remembered(_CACHED)
+@caches.of_texts(_CACHED)
 def parse(text: str) -> str:
     """The canonical form of an element a client wrote.
 
@@ -82,7 +82,7 @@ def show(text: str) -> str:
     return f"[{rest}]"
 
 
-@remembered(_CACHED)
+@caches.of_texts(_CACHED)
 def order(text: str) -> tuple[Any, ...]:
     """Sort key: fields by name, then keyed elements, members, positions by their values."""
     kind, rest = text[0], text[2:]

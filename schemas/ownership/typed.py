@@ -4,17 +4,16 @@
 of all served versions with a way to convert objects between them.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Generator, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
+from inkube.schemas.objects import Object
 from inkube.schemas.ownership import comparison, layouts, mergetypes, typedmerge, typedvalidation
 from inkube.schemas.ownership.comparison import Comparison
 from inkube.schemas.ownership.fieldsets import FieldSet
 from inkube.schemas.ownership.typedvalidation import Problem
-
-Object = dict[str, Any]
 
 _SETTLED = 1024  # sets known to fit the schema; entries of a kind's objects are much alike
 
@@ -89,7 +88,31 @@ class TypedSchema:
         return reconciliation.fields
 
 
+T = TypeVar("T")
 Convert = Callable[[Object, str], Object]
+
+
+class Wanted(NamedTuple):
+    """An object that the work under way needs in another version; it must not be changed."""
+
+    object: Object
+    api_version: str
+
+
+Steps = Generator[Wanted, Object, T]
+"""Work that asks for conversions on its way, and goes on with each as its driver sends it. Who can
+convert at once calls `finished`, who has to wait for conversions sends them in when they came."""
+
+
+def finished(steps: Steps[T], convert: Convert) -> T:
+    """The outcome of work whose conversions need no waiting."""
+    try:
+        wanted = next(steps)
+        while True:
+            wanted = steps.send(convert(*wanted))
+    except StopIteration as done:
+        outcome: T = done.value
+        return outcome
 
 
 def relabelled(obj: Object, api_version: str) -> Object:

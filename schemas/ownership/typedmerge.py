@@ -222,19 +222,23 @@ class Reconciliation:
         return comparison.owned(self.kind, self.live)
 
     def visit(self, kind: Type, node: FieldSet, path: fieldsets.Path) -> None:
+        """Look at a node of the set beside its type; `path` leads there."""
+        shape = kind.map or (kind.list if kind.scalar is None else None)
+        if shape is None:
+            return
         leaf = bool(path) and not node
-        if kind.map is not None:
-            self._map(kind.map, node, path, leaf)
-        elif kind.scalar is None and kind.list is not None:
-            self._list(kind.list, node, path, leaf)
-
-    def _map(self, kind: MapType, node: FieldSet, path: fieldsets.Path, leaf: bool) -> None:
-        if kind.atomic:
+        if shape.atomic:
             if not leaf:
                 self._collapse(path)
             return
         if leaf:
             self._expand(path)
+        if isinstance(shape, MapType):
+            self._map(shape, node, path)
+        else:
+            self._list(shape, node, path)
+
+    def _map(self, kind: MapType, node: FieldSet, path: fieldsets.Path) -> None:
         for element, below in node.items():
             if element == MEMBER:
                 continue
@@ -249,13 +253,7 @@ class Reconciliation:
             else:
                 self.visit(child, below, (*path, element))
 
-    def _list(self, kind: ListType, node: FieldSet, path: fieldsets.Path, leaf: bool) -> None:
-        if kind.atomic:
-            if not leaf:
-                self._collapse(path)
-            return
-        if leaf:
-            self._expand(path)
+    def _list(self, kind: ListType, node: FieldSet, path: fieldsets.Path) -> None:
         for element, below in node.items():
             if element != MEMBER:
                 self.visit(kind.element, below, (*path, element))

@@ -6,14 +6,13 @@ server-side apply, both of structured-merge-diff merge/update.go. Sets here are 
 """
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from inkube.schemas.objects import Object
 from inkube.schemas.ownership import comparison, fieldsets
 from inkube.schemas.ownership.comparison import UNCHANGED, Comparison
 from inkube.schemas.ownership.fieldsets import EMPTY, FieldSet
-from inkube.schemas.ownership.typed import TypedSchema, Versions
-
-Object = dict[str, Any]
+from inkube.schemas.ownership.typed import Steps, TypedSchema, Versions, Wanted
 
 
 class Manager(NamedTuple):
@@ -74,11 +73,11 @@ class Updater(NamedTuple):
     ignored: FieldSet
     versions: Versions | None = None
 
-    def updated(self, live: Object, new: Object, owners: Owners) -> tuple[Owners, FieldSet]:
+    def updated(self, live: Object, new: Object, owners: Owners) -> Steps[tuple[Owners, FieldSet]]:
         """The owners after a write that changed `live` into `new`, and the fields it took."""
-        others = self._reconciled(live, owners)
+        others = yield from self._reconciled(live, owners)
         change = self.typed.compare(live, new).without(self.ignored)
-        others = self._yielded((live, new), change, others)
+        others = yield from self._yielded(live, new, change, others)
         taken = fieldsets.union(change.modified, change.added)
         if self.ignored:
             taken = fieldsets.recursive_difference(taken, self.ignored)
@@ -86,12 +85,12 @@ class Updater(NamedTuple):
 
     def applied(
         self, live: Object, config: Configuration, owners: Owners, *, manager: Manager, force: bool
-    ) -> tuple[Object | None, Owners]:
+    ) -> Steps[tuple[Object | None, Owners]]:
         """The object after an apply, None when it is the live one, and its owners.
 
         Raises ConflictsError, and UntypableError when something does not fit its type.
         """
-        owners = self._reconciled(live, owners)
+        owners = yield from self._reconciled(live, owners)
         merged = self.typed.merge(live, config.value)
         fields = config.fields
         last = owners.get(manager)
@@ -102,30 +101,30 @@ class Updater(NamedTuple):
                 last = last._replace(fields=kept)
         owners[manager] = Owned(fields, self.api_version, applied=True)
         if last is not None:
-            merged = self._pruned(merged, owners, last, fields)
+            merged = yield from self._pruned(merged, owners, last, fields)
         change = self.typed.compare(live, merged).without(self.ignored)
         others = {other: owned for other, owned in owners.items() if other != manager}
         if not force and change is not UNCHANGED:
-            self._refuse_conflicts((live, merged), change, others)
-        result = self._yielded((live, merged), change, others)
+            yield from self._refuse_conflicts(live, merged, change, others)
+        result = yield from self._yielded(live, merged, change, others)
         if fields:
             result[manager] = owners[manager]
         unchanged = merged is live or comparison.same(live, merged)
         return (None if unchanged else merged), result
 
-    def _reconciled(self, live: Object, owners: Owners) -> Owners:
+    def _reconciled(self, live: Object, owners: Owners) -> Steps[Owners]:
         """Every set in line with its schema; entries of unserved versions left out."""
         result: Owners = {}
         for manager, owned in owners.items():
             try:
-                typed, seen = self._at(live, owned.api_version)
+                typed, seen = yield from self._at(live, owned.api_version)
             except Unserved:
                 continue
             fields = typed.reconciled(owned.fields, seen)
             result[manager] = owned if fields is owned.fields else owned._replace(fields=fields)
         return result
 
-    def _at(self, obj: Object, api_version: str) -> tuple[TypedSchema, Object]:
+    def _at(self, obj: Object, api_version: str) -> Steps[tuple[TypedSchema, Object]]:
         """The object in some version, and that version's types. Raises Unserved."""
         if self.versions is None:
             return self.typed, obj
@@ -135,25 +134,25 @@ class Updater(NamedTuple):
             raise Unserved
         if obj.get("apiVersion") == api_version:
             return typed, obj
-        return typed, self.versions.convert(obj, api_version)
+        return typed, (yield Wanted(obj, api_version))
 
     def _changes(
-        self, objects: tuple[Object, Object], change: Comparison, owners: Owners
-    ) -> dict[str, Comparison]:
+        self, live: Object, new: Object, change: Comparison, owners: Owners
+    ) -> Steps[dict[str, Comparison]]:
         """The change as each version that owners wrote in sees it."""
         seen = {self.api_version: change}
         for owned in owners.values():
             if owned.api_version not in seen:
-                typed, old = self._at(objects[0], owned.api_version)
-                _, new = self._at(objects[1], owned.api_version)
+                typed, old = yield from self._at(live, owned.api_version)
+                _, new = yield from self._at(new, owned.api_version)
                 found = typed.compare(old, new) if typed is not self.typed else change
                 seen[owned.api_version] = found
         return seen
 
     def _refuse_conflicts(
-        self, objects: tuple[Object, Object], change: Comparison, others: Owners
-    ) -> None:
-        changes = self._changes(objects, change, others)
+        self, live: Object, new: Object, change: Comparison, others: Owners
+    ) -> Steps[None]:
+        changes = yield from self._changes(live, new, change, others)
         found = []
         for manager, owned in others.items():
             there = changes[owned.api_version]
@@ -165,12 +164,12 @@ class Updater(NamedTuple):
             raise ConflictsError(found)
 
     def _yielded(
-        self, objects: tuple[Object, Object], change: Comparison, others: Owners
-    ) -> Owners:
+        self, live: Object, new: Object, change: Comparison, others: Owners
+    ) -> Steps[Owners]:
         """The others without what the write changed or removed; the empty ones are gone."""
         if change is UNCHANGED:
             return {manager: owned for manager, owned in others.items() if owned.fields}
-        changes = self._changes(objects, change, others)
+        changes = yield from self._changes(live, new, change, others)
         result: Owners = {}
         for manager, owned in others.items():
             there = changes[owned.api_version]
@@ -182,26 +181,28 @@ class Updater(NamedTuple):
                 result[manager] = owned if fields == owned.fields else owned._replace(fields=fields)
         return result
 
-    def _pruned(self, merged: Object, owners: Owners, last: Owned, fields: FieldSet) -> Object:
+    def _pruned(
+        self, merged: Object, owners: Owners, last: Owned, fields: FieldSet
+    ) -> Steps[Object]:
         """`merged` without what the manager applied last time, not now, and nobody else owns."""
         if not last.fields:
             return merged
         if last.api_version == self.api_version and not fieldsets.difference(last.fields, fields):
             return merged  # all of it is applied again, so nothing can go
         try:
-            typed, before = self._at(merged, last.api_version)
+            typed, before = yield from self._at(merged, last.api_version)
         except Unserved:
             return merged
         claimed = typed.with_parents(last.fields)
         pruned = typed.remove(before, claimed)
         held = typed.with_parents(typed.owned(before))
-        pruned = self._with_owned(_Seen(before, held, last.api_version), pruned, owners)
+        pruned = yield from self._with_owned(_Seen(before, held, last.api_version), pruned, owners)
         kept = typed.with_parents(typed.owned(pruned))
         gone = fieldsets.intersection(fieldsets.difference(held, kept), claimed)
-        _, result = self._at(typed.remove(before, gone), self.api_version)
+        _, result = yield from self._at(typed.remove(before, gone), self.api_version)
         return result
 
-    def _with_owned(self, merged: "_Seen", pruned: Object, owners: Owners) -> Object:
+    def _with_owned(self, merged: "_Seen", pruned: Object, owners: Owners) -> Steps[Object]:
         """`pruned` with everything back that any manager owns, in the version of `merged`."""
         claims: dict[str, FieldSet] = {merged.api_version: EMPTY}
         for owned in owners.values():
@@ -209,16 +210,16 @@ class Updater(NamedTuple):
             claims[owned.api_version] = fieldsets.union(fields, owned.fields)
         for version, fields in claims.items():
             try:
-                typed, whole = self._at(merged.value, version)
+                typed, whole = yield from self._at(merged.value, version)
             except Unserved:
                 continue
-            _, rest = self._at(pruned, version)
+            _, rest = yield from self._at(pruned, version)
             same = whole is merged.value
             held = merged.held if same else typed.with_parents(typed.owned(whole))
             kept = typed.with_parents(typed.owned(rest))
             kept = fieldsets.union(kept, typed.with_parents(fields))
             pruned = typed.remove(whole, fieldsets.difference(held, kept))
-        _, result = self._at(pruned, merged.api_version)
+        _, result = yield from self._at(pruned, merged.api_version)
         return result
 
 

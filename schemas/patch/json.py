@@ -14,8 +14,8 @@ import orjson
 
 from inkube.schemas import status
 from inkube.schemas.golang import gotext
+from inkube.schemas.objects import Object, same
 
-Object = dict[str, Any]
 MAX_OPERATIONS = 10_000
 """`maxJSONPatchOperations` of the reference."""
 MAX_COPIED = 3 * 1024 * 1024
@@ -158,7 +158,7 @@ def _copy(document: Object, path: str, operation: Object) -> int:
 def _test(document: Object, path: str, operation: Object) -> int:
     place = _reach(document, path, f"test operation does not apply: is missing path: {path}")
     found = _value(place, f"error in test for path: '{path}'")
-    if not _same(found, operation.get("value")):
+    if not same(found, operation.get("value")):
         raise JSONPatchFailure(f"testing value {path} failed: test failed")
     return 0
 
@@ -254,14 +254,3 @@ def _standard(op: str, place: _Place, value: Any) -> None:
     path = jsonpointer.JsonPointer.from_parts([key]).path
     operation = {"op": op, "path": path, "value": value}
     jsonpatch.apply_patch(container, [operation], in_place=True)
-
-
-def _same(left: Any, right: Any) -> bool:
-    """Equality of JSON texts: 1, 1.0 and true are three things."""
-    if type(left) is not type(right):
-        return False
-    if isinstance(left, dict):
-        return left.keys() == right.keys() and all(_same(left[key], right[key]) for key in left)
-    if isinstance(left, list):
-        return len(left) == len(right) and all(map(_same, left, right))
-    return bool(left == right)

@@ -6,8 +6,7 @@ import orjson
 
 from inkube.schemas import status
 from inkube.schemas.golang import gotext
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 
 def merge(obj: Object, patch: Any) -> Object:

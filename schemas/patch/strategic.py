@@ -12,9 +12,9 @@ import orjson
 
 from inkube.schemas import status
 from inkube.schemas.golang import gotext
+from inkube.schemas.objects import Object
 from inkube.schemas.patch import ordering
 
-Object = dict[str, Any]
 Schema = dict[str, Any]
 _MARK = "$patch"
 _RETAIN = "$retainKeys"

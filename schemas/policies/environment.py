@@ -5,18 +5,17 @@ from dataclasses import replace
 from typing import Final
 
 from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.decls import Decl, Field, Fields
-from inkube.schemas.cel.declarations.env import Environment, functions
-from inkube.schemas.cel.declarations.formats import FORMATS
+from inkube.schemas.cel.declarations.environment import Environment, functions
 from inkube.schemas.cel.declarations.functions import Overload
-from inkube.schemas.cel.declarations.types import Kind, Type
+from inkube.schemas.cel.declarations.string_formats import FORMATS
+from inkube.schemas.cel.declarations.types import Field, Fields, Kind, Shape, Type
 from inkube.schemas.cel.library.authorizer import AUTHORIZER, RESOURCE_CHECK
 from inkube.schemas.cel.running.libraries import FUNCTIONS
 
-_STRING: Final = Decl.of(types.STRING)
-_STRINGS: Final = Decl.of(types.LIST_STRING)
-_TEXTS: Final = Decl.of(types.map_of(types.STRING, types.STRING))
-_DYN: Final = Decl.of(types.DYN)
+_STRING: Final = Shape.of(types.STRING)
+_STRINGS: Final = Shape.of(types.LIST_STRING)
+_TEXTS: Final = Shape.of(types.map_of(types.STRING, types.STRING))
+_DYN: Final = Shape.of(types.DYN)
 _CONTAINERS: Final = (Kind.LIST, Kind.MAP)
 _SCALARS: Final = (
     types.BOOL, types.BYTES, types.DOUBLE, types.DURATION, types.INT, types.NULL, types.STRING,
@@ -24,25 +23,25 @@ _SCALARS: Final = (
 )  # fmt: skip
 
 
-def record(name: str, members: Mapping[str, Decl]) -> Decl:
+def record(name: str, members: Mapping[str, Shape]) -> Shape:
     """An object type of that name."""
     fields = Fields({member: Field(member, shape) for member, shape in members.items()})
-    return Decl(types.object_of(name, fields))
+    return Shape(types.object_of(name, fields))
 
 
-def _moment() -> Decl:
+def _moment() -> Shape:
     known = FORMATS["date-time"]
-    return Decl(known.type, convert=known.convert)
+    return Shape(known.type, convert=known.convert)
 
 
-def _request() -> Decl:
+def _request() -> Shape:
     kind = record(
         "kubernetes.GroupVersionKind", dict.fromkeys(("group", "version", "kind"), _STRING)
     )
     resource = record(
         "kubernetes.GroupVersionResource", dict.fromkeys(("group", "version", "resource"), _STRING)
     )
-    extra = Decl.of(types.map_of(types.STRING, types.LIST_STRING))
+    extra = Shape.of(types.map_of(types.STRING, types.LIST_STRING))
     user = {"username": _STRING, "uid": _STRING, "groups": _STRINGS, "extra": extra}
     texts = ("subResource", "requestSubResource", "name", "namespace", "operation")
     return record(
@@ -54,21 +53,21 @@ def _request() -> Decl:
             "requestResource": resource,
             **dict.fromkeys(texts, _STRING),
             "userInfo": record("kubernetes.UserInfo", user),
-            "dryRun": Decl.of(types.BOOL),
+            "dryRun": Shape.of(types.BOOL),
             "options": _DYN,
         },
     )
 
 
-def _namespace() -> Decl:
+def _namespace() -> Shape:
     metadata = {
         **dict.fromkeys(("name", "generateName", "namespace", "UID", "resourceVersion"), _STRING),
         "labels": _TEXTS,
         "annotations": _TEXTS,
         "creationTimestamp": _moment(),
         "deletionTimestamp": _moment(),
-        "deletionGracePeriodSeconds": Decl.of(types.INT),
-        "generation": Decl.of(types.INT),
+        "deletionGracePeriodSeconds": Shape.of(types.INT),
+        "generation": Shape.of(types.INT),
         "finalizers": _STRINGS,
     }
     return record(
@@ -105,25 +104,25 @@ class Scope:
     """
 
     def __init__(
-        self, *, target: Decl = _DYN, params: Decl | None = None, mutates: bool = False
+        self, *, target: Shape = _DYN, params: Shape | None = None, mutates: bool = False
     ) -> None:
         self._mutates = mutates
         self._base = {"object": target, "oldObject": target}
         if params is not None:
             self._base["params"] = params
         self._base |= {"request": REQUEST, "namespaceObject": NAMESPACE}
-        self._variables: dict[str, Decl] = {}
+        self._variables: dict[str, Shape] = {}
 
     def declare(self, name: str, type: Type) -> None:
         """Let later expressions use a variable of that type."""
-        self._variables[name] = Decl.of(_known(type))
+        self._variables[name] = Shape.of(_known(type))
 
     def environment(self, *, authorizer: bool = True, variables: bool = True) -> Environment:
         """What an expression sees; a message sees no authorizer, a condition no variables."""
         names = dict(self._base)
         if authorizer:
-            names["authorizer"] = Decl.of(AUTHORIZER)
-            names["authorizer.requestResource"] = Decl.of(RESOURCE_CHECK)
+            names["authorizer"] = Shape.of(AUTHORIZER)
+            names["authorizer.requestResource"] = Shape.of(RESOURCE_CHECK)
         if variables:
             names["variables"] = record("kubernetes.variables", self._variables)
         environment = Environment(FUNCTIONS, names)
@@ -136,7 +135,7 @@ class Scope:
         )
 
 
-def any_params() -> Decl:
+def any_params() -> Shape:
     """The shape of a parameter nothing is known of."""
     return _DYN
 

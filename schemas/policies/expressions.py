@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.env import Environment
+from inkube.schemas.cel.declarations.environment import Environment
 from inkube.schemas.cel.declarations.functions import CelError, EvalError
 from inkube.schemas.cel.declarations.types import Type
 from inkube.schemas.cel.language.source import CompileError

@@ -4,11 +4,11 @@ Follows apiserver/pkg/admission/plugin/policy/matching/matching.go.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
-from inkube.schemas.builtin.behaviours.checks import selects
-
-Object = dict[str, Any]
+from inkube.schemas import selectors
+from inkube.schemas.meta import GVR
+from inkube.schemas.objects import Object
+from inkube.schemas.policies import rules as admission_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,11 @@ def matched_version(constraints: Object | None, target: Target) -> str | None:
 def _selected(constraints: Object, target: Target) -> bool:
     selector = constraints.get("namespaceSelector")
     labels = target.namespace_labels
-    if selector and labels is not None and not selects(selector, labels):
+    if selector and labels is not None and not selectors.selects(selector, labels):
         return False
     wanted = constraints.get("objectSelector")
     return not wanted or any(
-        selects(wanted, obj["metadata"].get("labels") or {}) for obj in target.objects
+        selectors.selects(wanted, obj["metadata"].get("labels") or {}) for obj in target.objects
     )
 
 
@@ -62,28 +62,8 @@ def _by_rules(rules: list[Object], constraints: Object, target: Target) -> str |
 
 
 def _fits(rule: Object, version: str, target: Target) -> bool:
-    names = rule.get("resourceNames")
-    return (
-        _has(rule.get("operations"), target.operation)
-        and _has(rule.get("apiGroups"), target.group)
-        and _has(rule.get("apiVersions"), version)
-        and _in_scope(rule.get("scope") or "*", target)
-        and any(_covers(resource, target) for resource in rule.get("resources") or [])
-        and (not names or target.name in names)
-    )
-
-
-def _has(values: list[str] | None, wanted: str) -> bool:
-    return values is not None and ("*" in values or wanted in values)
-
-
-def _in_scope(scope: str, target: Target) -> bool:
-    return scope == "*" or (scope == "Namespaced") == target.namespaced
-
-
-def _covers(pattern: str, target: Target) -> bool:
-    """`pods` is not `pods/status`; `*/status` and `pods/*` are patterns."""
-    resource, _, subresource = pattern.partition("/")
-    return resource in ("*", target.resource) and (
-        subresource == target.subresource or (subresource == "*")
-    )
+    resource = GVR(target.group, version, target.resource)
+    listed = rule.get("resourceNames")
+    return admission_rules.names(
+        rule, target.operation, resource, target.subresource, namespaced=target.namespaced
+    ) and (not listed or target.name in listed)

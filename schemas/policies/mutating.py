@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.functions import CelError
+from inkube.schemas.objects import Object
 from inkube.schemas.ownership.listitems import UntypableError
 from inkube.schemas.ownership.mergetypes import Type
 from inkube.schemas.ownership.typed import TypedSchema
@@ -13,7 +14,6 @@ from inkube.schemas.patch.json import JSONPatchFailure, apply_json_patch
 from inkube.schemas.policies.expressions import Budget, Expression, compiled
 from inkube.schemas.policies.validating import CompiledPolicy, Variables
 
-Object = dict[str, Any]
 OBJECT: Final = (types.object_of("Object"),)
 PATCHES: Final = (types.list_of(types.object_of("JSONPatch")),)
 KINDS: Final = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}

@@ -4,16 +4,14 @@ Follows apiserver/pkg/admission/plugin/policy/validating/typechecking.go.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.decls import Decl
-from inkube.schemas.cel.declarations.schema_decls import declare
+from inkube.schemas.cel.declarations.schema_shapes import declare
+from inkube.schemas.cel.declarations.types import Shape
 from inkube.schemas.cel.language.source import CompileError
 from inkube.schemas.cel.running.program import checked
+from inkube.schemas.objects import Object
 from inkube.schemas.policies.environment import Scope, any_params
-
-Object = dict[str, Any]
 
 
 def doubts(
@@ -36,11 +34,11 @@ def doubts(
     return found
 
 
-def _shape(schema: Object, name: str) -> Decl:
+def _shape(schema: Object, name: str) -> Shape:
     return declare(schema, name=f"kubernetes.{name}") or any_params()
 
 
-def _scope(variables: Iterable[Object], target: Decl, params: Decl | None) -> Scope:
+def _scope(variables: Iterable[Object], target: Shape, params: Shape | None) -> Scope:
     """Variables that do not compile are of any type: the policy could not have been stored."""
     scope = Scope(target=target, params=params)
     for variable in variables:

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from inkube.schemas.cel.declarations.functions import CelError, EvalError
+from inkube.schemas.objects import Object
 from inkube.schemas.policies.environment import Scope, any_params
 from inkube.schemas.policies.expressions import (
     ANNOTATION,
@@ -18,7 +19,6 @@ from inkube.schemas.policies.expressions import (
     compiled,
 )
 
-Object = dict[str, Any]
 Values = Mapping[str, Any]
 _LONGEST = 5 * 1024
 _CONDITION_BUDGET = 2_500_000

@@ -4,10 +4,9 @@ The branch that passed most checks is taken to be the one that was meant; `match
 as kube-openapi's Result.MatchCount does (pkg/validation/validate/{schema,schema_props}.go).
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
@@ -16,10 +15,16 @@ from inkube.schemas.structural.fieldpaths import Path
 from inkube.schemas.structural.findings import Sink, Step, placeless
 from inkube.schemas.structural.nodes import Node
 
-if TYPE_CHECKING:
-    from inkube.schemas.structural.checks import Compiler, Dispatch
+Dispatch = Mapping[type, Step | None]
+Branch = tuple[Node, Dispatch]
 
-Branch = tuple[Node, "Dispatch"]
+
+class Compiler(Protocol):
+    """What knows the steps of every node (`compiler.Compiler`)."""
+
+    def dispatch(self, node: Node | None) -> Dispatch:
+        """The steps of a node, by the type of the value."""
+        ...
 
 
 def steps(compiler: Compiler, node: Node) -> list[Step]:

@@ -10,15 +10,14 @@ from typing import Any
 
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import metadecoding
+from inkube.schemas.objects import Object
 from inkube.schemas.structural import embedded, filling, listtypes
-from inkube.schemas.structural.checks import Compiler
+from inkube.schemas.structural.compiler import Compiler
 from inkube.schemas.structural.correlation import Correlation
 from inkube.schemas.structural.fieldpaths import NO_FIELD
 from inkube.schemas.structural.findings import Sink
 from inkube.schemas.structural.nodes import Node, Schema
 from inkube.schemas.structural.ratcheting import RatchetCompiler, RatchetSink
-
-Object = dict[str, Any]
 
 
 class CompiledSchema:

@@ -6,7 +6,7 @@ of sets and atomic lists have no counterpart. Follows apiserver/pkg/cel/common/e
 
 from typing import Any
 
-from inkube.schemas.structural.enums import deep_equal
+from inkube.schemas.objects import same
 from inkube.schemas.structural.nodes import Node
 
 
@@ -79,11 +79,11 @@ class Correlation:
             return len(value) == len(old) and self._same_items()
         if type(value) is dict:
             return len(value) == len(old) and all(map(self._same_child, value))
-        return deep_equal(value, old)
+        return same(value, old)
 
     def _same_items(self) -> bool:
         if self.node.list_type != "map" and None in map(self.child, range(len(self.value))):
-            return deep_equal(self.value, self.old)
+            return same(self.value, self.old)
         return all(map(self._same_child, range(len(self.value))))
 
     def _same_child(self, segment: str | int) -> bool:

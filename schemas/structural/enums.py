@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from inkube.schemas.golang import gotext
+from inkube.schemas.objects import same
 
 
 def is_choice(value: Any, choices: Sequence[Any]) -> bool:
@@ -28,23 +29,9 @@ def _equals(value: Any, choice: Any) -> bool:
         return False
     kind, wanted = type(value), type(choice)
     if kind is wanted:
-        return deep_equal(value, choice)
+        return same(value, choice)
     if wanted is str and kind is int:
         return bool(choice == (chr(value) if 0 <= value < 0xD800 else "�"))
     if wanted is int and kind is float:
         return bool(int(value) == choice)
     return wanted is float and kind is int and float(value) == choice
-
-
-def deep_equal(one: Any, other: Any) -> bool:
-    """reflect.DeepEqual on JSON: 1, 1.0 and true are three things."""
-    kind = type(one)
-    if kind is not type(other):
-        return False
-    if kind is dict:
-        return len(one) == len(other) and all(
-            name in other and deep_equal(item, other[name]) for name, item in one.items()
-        )
-    if kind is list:
-        return len(one) == len(other) and all(map(deep_equal, one, other))
-    return bool(one == other)

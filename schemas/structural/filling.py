@@ -8,11 +8,10 @@ apiextensions-apiserver/pkg/apiserver/schema/{pruning,defaulting}.
 
 from typing import Any
 
+from inkube.schemas.objects import Object
 from inkube.schemas.structural import fieldpaths
 from inkube.schemas.structural.fieldpaths import Path
 from inkube.schemas.structural.nodes import META_FIELDS, NOTHING, Node
-
-Object = dict[str, Any]
 
 
 def settle(node: Node, obj: Object, unknown: list[str] | None, *, root: bool = False) -> None:

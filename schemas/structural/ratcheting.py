@@ -7,7 +7,7 @@ apiextensions-apiserver/pkg/apiserver/validation/ratcheting.go.
 
 from typing import Any
 
-from inkube.schemas.structural import checks, fieldpaths
+from inkube.schemas.structural import compiler, fieldpaths
 from inkube.schemas.structural.correlation import Correlation
 from inkube.schemas.structural.fieldpaths import Path
 from inkube.schemas.structural.findings import Sink, Step
@@ -40,10 +40,10 @@ class RatchetSink(Sink):
             del self[start:]
 
 
-class RatchetCompiler(checks.Compiler):
+class RatchetCompiler(compiler.Compiler):
     """Compiles steps that give every child the chance to be forgiven."""
 
-    def follow_items(self, dispatch: checks.Dispatch) -> Step:
+    def follow_items(self, dispatch: compiler.Dispatch) -> Step:
         """The step that checks every item of a list."""
 
         def check_items(value: Any, path: Path, errors: Sink) -> None:
@@ -52,7 +52,7 @@ class RatchetCompiler(checks.Compiler):
 
         return check_items
 
-    def follow_fields(self, dispatches: checks.Dispatches) -> Step:
+    def follow_fields(self, dispatches: compiler.Dispatches) -> Step:
         """The step that checks every field of an object."""
 
         def check_fields(value: Any, path: Path, errors: Sink) -> None:
@@ -62,7 +62,7 @@ class RatchetCompiler(checks.Compiler):
         return check_fields
 
 
-def _check_child(dispatch: checks.Dispatch, value: Any, path: Path, errors: Sink) -> None:
+def _check_child(dispatch: compiler.Dispatch, value: Any, path: Path, errors: Sink) -> None:
     step = dispatch[type(value)]
     if step is None:
         return

@@ -9,8 +9,8 @@ from typing import Any
 from inkube.schemas.definitions import Scale
 from inkube.schemas.fielderrors import FieldError, invalid
 from inkube.schemas.golang import gotext
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _MOST = 2**31 - 1
 _GO_TYPES: dict[type, str] = {int: "int64", str: "string"}
 _ABSENT = object()

@@ -5,5 +5,6 @@
     review      the AdmissionReview and its answer
     replies     the HTTP answer before it is a review
 
-Follows apiserver/pkg/admission/plugin/webhook.
+In come configurations, requests and answers as JSON, out come reviews to send, changed objects or
+a StatusError. `apiserver.webhooks` does the calls. Follows apiserver/pkg/admission/plugin/webhook.
 """

@@ -6,23 +6,22 @@ Follows plugin/webhook/matchconditions/matcher.go.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from inkube.schemas import cel, fielderrors
+from inkube.schemas import caches, cel, fielderrors
 from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.decls import Decl
+from inkube.schemas.cel.declarations.types import Shape
 from inkube.schemas.cel.library.authorizer import AUTHORIZER, RESOURCE_CHECK
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.policies.environment import NAMESPACE, REQUEST
-from inkube.schemas.remembered import remembered
 
 MAX_CONDITIONS: Final = 64
-_VARIABLES: Final[dict[str, Decl]] = {
-    "object": Decl.of(types.DYN),
-    "oldObject": Decl.of(types.DYN),
+_VARIABLES: Final[dict[str, Shape]] = {
+    "object": Shape.of(types.DYN),
+    "oldObject": Shape.of(types.DYN),
     "request": REQUEST,
     "namespaceObject": NAMESPACE,
-    "authorizer": Decl.of(AUTHORIZER),
-    "authorizer.requestResource": Decl.of(RESOURCE_CHECK),
+    "authorizer": Shape.of(AUTHORIZER),
+    "authorizer.requestResource": Shape.of(RESOURCE_CHECK),
 }
 
 
@@ -30,7 +29,7 @@ class ConditionError(Exception):
     """Conditions that could not be decided; the text names every one."""
 
 
-@remembered(1024)
+@caches.of_texts(1024)
 def _program(expression: str) -> cel.Program:
     return cel.compile(expression, _VARIABLES)
 

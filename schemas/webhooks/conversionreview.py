@@ -12,8 +12,8 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang.gotext import quote
 from inkube.schemas.golang.unmarshal import cannot_unmarshal
 from inkube.schemas.metadata import objectmeta
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 GROUP, KIND = "apiextensions.k8s.io", "ConversionReview"
 _SPOKEN = ("v1", "v1beta1")
 _SAME = (("name", "name"), ("namespace", "namespace"), ("uid", "UID"))

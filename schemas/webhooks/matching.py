@@ -3,18 +3,17 @@
 Follows plugin/webhook/predicates and generic/webhook.go (ShouldCallHook).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
+from inkube.schemas import selectors
 from inkube.schemas.meta import GVR
+from inkube.schemas.objects import Object
+from inkube.schemas.policies import rules
 from inkube.schemas.selectors import Requirement
 
-Object = dict[str, Any]
-Labels = Mapping[str, str]
 _NAMESPACES = GVR("", "v1", "namespaces")
-_OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +52,12 @@ class Hook:
     @cached_property
     def namespaces(self) -> tuple[Requirement, ...]:
         """namespaceSelector; empty for all."""
-        return requirements(self.spec.get("namespaceSelector"))
+        return selectors.requirements(self.spec.get("namespaceSelector"))
 
     @cached_property
     def objects(self) -> tuple[Requirement, ...]:
         """objectSelector; empty for all."""
-        return requirements(self.spec.get("objectSelector"))
+        return selectors.requirements(self.spec.get("objectSelector"))
 
     def match(self, request: Request, equivalents: Iterable[GVR]) -> GVR | None:
         """The resource under which the rules name the request; None: they do not.
@@ -76,62 +75,22 @@ class Hook:
 
 
 def _names(rule: Object, request: Request, resource: GVR) -> bool:
-    """Whether a rule names a request seen as being for `resource`."""
-    return (
-        _scope(rule.get("scope"), request.namespace, resource)
-        and _holds(rule.get("operations"), request.operation)
-        and _holds(rule.get("apiGroups"), resource.group)
-        and _holds(rule.get("apiVersions"), resource.version)
-        and any(
-            _resource(text, resource.resource, request.subresource)
-            for text in rule.get("resources") or ()
-        )
+    """Whether a rule names a request seen as being for `resource`; a Namespace is cluster-scoped
+    although its requests carry a namespace."""
+    return rules.names(
+        rule,
+        request.operation,
+        resource,
+        request.subresource,
+        namespaced=bool(request.namespace) and resource != _NAMESPACES,
     )
-
-
-def _holds(listed: Sequence[str] | None, value: str) -> bool:
-    return listed is not None and (value in listed or "*" in listed)
-
-
-def _scope(scope: str | None, namespace: str, resource: GVR) -> bool:
-    """A Namespace is cluster-scoped although its requests carry a namespace."""
-    if not scope or scope == "*":
-        return True
-    inside = bool(namespace) and resource != _NAMESPACES
-    return inside if scope == "Namespaced" else not inside
-
-
-def _resource(text: str, plural: str, subresource: str) -> bool:
-    """`things` leaves subresources out, `things/*` has the resource itself in it."""
-    name, _, sub = text.partition("/")
-    return name in ("*", plural) and sub in ("*", subresource)
-
-
-def requirements(selector: Object | None) -> tuple[Requirement, ...]:
-    """A metav1.LabelSelector as conditions; none of them matches everything."""
-    if not selector:
-        return ()
-    equal = [
-        Requirement(key, "=", (value,))
-        for key, value in (selector.get("matchLabels") or {}).items()
-    ]
-    expressions = [
-        Requirement(term["key"], _OPERATORS[term["operator"]], tuple(term.get("values") or ()))
-        for term in selector.get("matchExpressions") or ()
-    ]
-    return (*equal, *expressions)
-
-
-def matches(conditions: tuple[Requirement, ...], labels: Labels) -> bool:
-    """Whether labels fulfil all conditions."""
-    return all(condition.matches(dict(labels)) for condition in conditions)
 
 
 def either_matches(conditions: tuple[Requirement, ...], *objects: Object | None) -> bool:
     """Whether the labels of any of the objects do (the old or the new one)."""
     if not conditions:
         return True
-    return any(obj is not None and matches(conditions, labels_of(obj)) for obj in objects)
+    return any(obj is not None and selectors.matches(conditions, labels_of(obj)) for obj in objects)
 
 
 def labels_of(obj: Object) -> dict[str, str]:

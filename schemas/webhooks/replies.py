@@ -9,9 +9,9 @@ import orjson
 
 from inkube.schemas.golang import gojson, gotext
 from inkube.schemas.golang.unmarshal import cannot_unmarshal
+from inkube.schemas.objects import Object
 from inkube.schemas.webhooks.review import GROUP, KIND
 
-Object = dict[str, Any]
 Kind = tuple[str, str]
 ADMISSION: Kind = (GROUP, KIND)
 _SCHEME = 'in scheme "k8s.io/apiserver/pkg/util/webhook/client.go:71"'

@@ -14,8 +14,8 @@ from inkube.schemas import status
 from inkube.schemas.golang import gotext
 from inkube.schemas.golang.unmarshal import cannot_unmarshal
 from inkube.schemas.meta import GVK, GVR
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 GROUP: Final = "admission.k8s.io"
 KIND: Final = "AdmissionReview"
 _RESPONSE: Final = "AdmissionResponse.response"

@@ -1,103 +1,160 @@
-"""Test runs of a user's project, every warning an error; and whichever kubectl is installed."""
+"""One server in memory for every module of a room that asks it, and short ways to do so."""
 
+import io
 import json
-import os
-import shutil
-import subprocess
-from importlib import metadata
-from pathlib import Path
+import logging
+from dataclasses import dataclass
+from typing import Any
 
+import aiohttp
+import boats
 import pytest
+import pytest_asyncio
+from yarl import URL
 
-import inkube
-from inkube.apiserver.testing.kube import Plan, running
-from inkube.apiserver.testing.thread import LoopThread
+from inkube import APIServer
 
-PRELUDE = """
-import pytest
-CM = "v1/configmaps"
-def config_map(name, **data):
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
-"""
-INI = """
-[pytest]
-filterwarnings = error
-addopts = --strict-markers -p no:schemathesis
-asyncio_default_fixture_loop_scope = function
-"""
-ARGUMENTS = ["-p", "no:cacheprovider"]
-if not metadata.entry_points(group="pytest11", name="inkube"):
-    ARGUMENTS += ["-p", "inkube.apiserver.pytest_plugin"]
-
-
-@pytest.fixture
-def run(pytester, monkeypatch):
-    """Run a test file of a user, in a process of its own; the outcome is returned."""
-    home = str(Path(inkube.__path__[0]).absolute().parent)
-    monkeypatch.setenv("PYTHONPATH", home, prepend=":")
-    pytester.makeini(INI)
-
-    def run(source, *arguments):
-        pytester.makepyfile(PRELUDE + source)
-        return pytester.runpytest_subprocess(*ARGUMENTS, *arguments)
-
-    return run
-
-
-class Kubectl:
-    """One kubectl with a home of its own; every call is a process."""
-
-    def __init__(self, path, folder, config):
-        self._path, self._folder = path, folder
-        self._env = {"PATH": os.environ["PATH"], "HOME": str(folder), "KUBECONFIG": str(config)}
-
-    def __call__(self, *arguments, document=None, code=0, **env):
-        """Run it and answer stdout, or stderr too when it is to fail; `document` is stdin."""
-        done = subprocess.run(
-            [self._path, *arguments],
-            env=self._env | env,
-            cwd=self._folder,
-            input=None if document is None else json.dumps(document),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == code, done.stdout + done.stderr
-        return done.stdout + (done.stderr if code else "")
+BOATS = "/apis/example.com/v1/namespaces/default/boats"
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+BOAT_CRD = boats.definition(
+    {
+        "type": "object",
+        "properties": {
+            "spec": {
+                "type": "object",
+                "x-kubernetes-validations": [{"rule": "!has(self.size) || self.size < 1000"}],
+                "properties": {
+                    "replicas": {"type": "integer", "default": 1, "maximum": 100},
+                    "size": {"type": "number"},
+                    "name": {"type": "string", "pattern": "^[a-z]*$"},
+                    "any": {
+                        "type": "object",
+                        "x-kubernetes-preserve-unknown-fields": True,
+                    },
+                    "crew": {
+                        "type": "array",
+                        "x-kubernetes-list-type": "map",
+                        "x-kubernetes-list-map-keys": ["name"],
+                        "items": {
+                            "type": "object",
+                            "required": ["name"],
+                            "properties": {
+                                "name": {"type": "string"},
+                                "port": {"x-kubernetes-int-or-string": True},
+                            },
+                        },
+                    },
+                },
+            },
+            "status": {
+                "type": "object",
+                "properties": {
+                    "replicas": {"type": "integer"},
+                    "selector": {"type": "string"},
+                },
+            },
+        },
+    },
+    names={"singular": "boat", "listKind": "BoatList"},
+    subresources={
+        "status": {},
+        "scale": {
+            "specReplicasPath": ".spec.replicas",
+            "statusReplicasPath": ".status.replicas",
+            "labelSelectorPath": ".status.selector",
+        },
+    },
+)
 
 
-def _find_kubectl(version):
-    """`kubectl.VERSION`, on PATH or beside the kubectl there; None where there is none."""
-    name = f"kubectl.{version}"
-    plain = shutil.which("kubectl")
-    beside = str(Path(plain).resolve().parent) if plain else None
-    return shutil.which(name) or (beside and shutil.which(name, path=beside))
+@dataclass(frozen=True)
+class Answer:
+    """A response, read to its end."""
+
+    code: int
+    headers: Any
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def warnings(self) -> list[str]:
+        return self.headers.getall("Warning", [])
+
+
+class Web:
+    """A client that sends what it is told, byte for byte."""
+
+    def __init__(self, server: APIServer, session: aiohttp.ClientSession) -> None:
+        self.server = server
+        self._session = session
+
+    async def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+        """`Content_Type="…"` is a header; a body that is no bytes is sent as JSON."""
+        url = URL(self.server.url + path, encoded=True)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        if "Content-Type" not in named and data is not None:
+            named["Content-Type"] = "application/json"
+        stream = None if data is None else io.BytesIO(data)
+        async with self._session.request(
+            method, url, data=stream, headers=named, skip_auto_headers=["Content-Type"]
+        ) as answer:
+            return Answer(answer.status, answer.headers, await answer.read())
+
+    async def patch(self, path: str, body: Any, kind: str = "merge") -> Answer:
+        """PATCH by the short name of the patch type."""
+        media = f"application/{kind}-patch+{'yaml' if kind == 'apply' else 'json'}"
+        return await self.ask("PATCH", path, body, Content_Type=media)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def server():
+    """A server with the kind Boat."""
+    async with APIServer() as server:
+        await server.client.create(BOAT_CRD)
+        await server.settled()
+        yield server
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def web(server):
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(20)) as session:
+        yield Web(server, session)
+
+
+@pytest.fixture(autouse=True)
+def _no_unhandled_errors(caplog):
+    """Fail the test during which the server met an error nobody expected."""
+    yield
+    errors = [r for r in caplog.get_records("call") if r.levelno >= logging.ERROR]
+    assert not errors, "\n".join(logging.Formatter().format(record) for record in errors)
 
 
 @pytest.fixture(scope="session")
-def server_thread():
-    with LoopThread() as thread:
-        yield thread
+def boat_crd():
+    return BOAT_CRD
 
 
 @pytest.fixture
-def served(server_thread):
-    """A server; the plugin's fixtures are there only where inkube is installed."""
-    with running(server_thread, Plan()) as kube:
-        yield kube
+def boat():
+    """`boat("a", size=3)`: a body."""
+
+    def make(name: str, **spec: Any) -> dict[str, Any]:
+        head = {"apiVersion": "example.com/v1", "kind": "Boat"}
+        return {**head, "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+
+    return make
 
 
 @pytest.fixture
-def find_kubectl(served, tmp_path):
-    """Gives the first kubectl of these versions that is installed, or skips the test."""
-    config = tmp_path / "kubeconfig"
-    config.write_text(served.kubeconfig())
+def config_map():
+    """`config_map("a", key="value")`: a body."""
 
-    def find(*versions):
-        path = next(filter(None, map(_find_kubectl, versions)), None)
-        if path is None:
-            pytest.skip(f"no kubectl {' or '.join(versions)} is installed")
-        return Kubectl(path, tmp_path, config)
+    def make(name: str, **data: str) -> dict[str, Any]:
+        head = {"apiVersion": "v1", "kind": "ConfigMap"}
+        return {**head, "metadata": {"name": name, "namespace": "default"}, "data": data}
 
-    return find
+    return make

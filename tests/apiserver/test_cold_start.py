@@ -26,8 +26,8 @@ async def main():
 asyncio.run(main())
 """
 OUTSIDE = (
-    "cryptography", "dulwich", "jsonpatch", "prometheus_client", "pydantic", "re2", "sqlalchemy",
-    "yaml", "zoneinfo",
+    "cryptography", "dulwich", "jsonpatch", "jwt", "prometheus_client", "pydantic", "re2",
+    "sqlalchemy", "yaml", "zoneinfo",
 )  # fmt: skip
 LATER = (
     "inkube.apiserver.auth.rbac",

@@ -84,7 +84,7 @@ async def test_stopping_ends_open_watches_cleanly():
             url = f"{server.url}/api/v1/configmaps?watch=1"
             watch = await http.get(url)
         async with asyncio.timeout(5):
-            await watch.content.read()
+            assert b"Status" not in await watch.content.read()
 
 
 async def test_objects_and_versions_survive_a_restart(tmp_path):

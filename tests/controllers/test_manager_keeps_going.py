@@ -18,8 +18,8 @@ def thing(name, **data):
 
 
 @pytest.fixture
-async def manager(new_client, clock):
-    async with Manager(new_client(), clock) as made:
+async def manager(client, clock):
+    async with Manager(client, clock) as made:
         yield made
 
 
@@ -32,19 +32,10 @@ async def settled(manager):
         await manager.settled()
 
 
-async def turns(is_so):
-    """Let the loop run until it is so, for at most so many turns."""
-    for _ in range(1000):
-        if is_so():
-            return
-        await asyncio.sleep(0)
-    pytest.fail("did not happen")
-
-
 async def test_settled_waits_for_what_reconciles_write_in_turn(manager):
     async def count_up(key):
         obj = await manager.client.get(THINGS, key.name, key.namespace)
-        count = int(obj["data"].get("count", "0"))
+        count = int(obj.get("data", {}).get("count", "0"))
         if count < 5:
             patch = {"data": {"count": str(count + 1)}}
             await manager.client.patch(THINGS, key.name, key.namespace, patch=patch)
@@ -55,7 +46,7 @@ async def test_settled_waits_for_what_reconciles_write_in_turn(manager):
     assert (await manager.client.get(THINGS, "a", "ns"))["data"]["count"] == "5"
 
 
-async def test_a_reconcile_that_raises_is_logged_and_tried_again(manager, clock, caplog):
+async def test_a_reconcile_that_raises_is_logged_and_tried_again(manager, clock, caplog, until):
     tried = []
 
     async def fails_once(key):
@@ -69,13 +60,13 @@ async def test_a_reconcile_that_raises_is_logged_and_tried_again(manager, clock,
         await settled(manager)
     assert "first try" in caplog.text
     clock.advance(2)
-    await turns(lambda: len(tried) == 2)
+    await until(lambda: len(tried) == 2)
     await manager.client.create(thing("b"))
     await settled(manager)
     assert [key.name for key in tried] == ["a", "a", "b"]
 
 
-async def test_a_requeue_comes_with_the_clock_and_does_not_delay_settled(manager, clock):
+async def test_a_requeue_comes_with_the_clock_and_does_not_delay_settled(manager, clock, until):
     seen = []
 
     async def again(key):
@@ -87,7 +78,7 @@ async def test_a_requeue_comes_with_the_clock_and_does_not_delay_settled(manager
     await settled(manager)
     assert len(seen) == 1
     clock.advance(60)
-    await turns(lambda: len(seen) == 2)
+    await until(lambda: len(seen) == 2)
     assert seen[1] == Key("ns", "a")
 
 

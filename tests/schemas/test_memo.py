@@ -2,7 +2,7 @@
 
 import pytest
 
-from inkube.schemas.memo import Memo
+from inkube.schemas.caches import Memo
 
 
 def test_equal_values_have_one_key():
@@ -24,7 +24,7 @@ def test_what_may_be_judged_differently_has_another_key(one, two):
 
 
 def test_the_oldest_are_forgotten():
-    memo = Memo[int](2)
+    memo = Memo[int](__name__, "memo", 2)
     for number in range(3):
         memo.put(Memo.key(number), number)
     assert [memo.get(Memo.key(number)) for number in range(3)] == [None, 1, 2]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from inkube.schemas.remembered import remembered
+from inkube.schemas import caches
 
 
 @pytest.fixture
@@ -12,7 +12,7 @@ def calls():
 
 @pytest.fixture
 def double(calls):
-    @remembered(100, characters=1_000)
+    @caches.of_texts(100, characters=1_000)
     def double(text):
         calls.append(text)
         return text * 2
@@ -33,7 +33,7 @@ def test_texts_beyond_the_bound_make_it_forget_the_others(double, calls):
 
 
 def test_a_failure_is_not_remembered(calls):
-    @remembered(100)
+    @caches.of_texts(100)
     def fail(text):
         calls.append(text)
         raise ValueError(text)
@@ -45,7 +45,7 @@ def test_a_failure_is_not_remembered(calls):
 
 
 def test_what_is_typed_tells_numbers_from_booleans():
-    @remembered(100, typed=True)
+    @caches.of_texts(100, typed=True)
     def show(value):
         return str(value)
 

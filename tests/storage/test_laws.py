@@ -3,6 +3,7 @@
 A short version of what `python tests/support/faults.py KIND ROUNDS` does for hours.
 """
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ async def _hold(place: str, nodes: int, causes: list[str], cluster: Any = None) 
     async with faults.processes(place, nodes) as fleet:
         breaker = faults.Breaker(fleet, place, cluster)
         for name in causes:
-            played = await fleet.play(lambda name=name: breaker.cause(name))
+            played = await fleet.play(partial(breaker.cause, name))
             assert await fleet.faults_of(played) == []
             assert any(each.outcome == "done" for each in played.history)
 

@@ -28,7 +28,7 @@ class GatedLog(MemoryLog):
         super().__init__()
         self.gate = asyncio.Event()
         self.groups: list[int] = []
-        self.failure: Exception | None = None
+        self.error: Exception | None = None
         self._held: Sequence[Record] = ()
 
     async def append(self, records: Sequence[Record]) -> None:
@@ -39,8 +39,8 @@ class GatedLog(MemoryLog):
         self._held = ()
         yield self
         await self.gate.wait()
-        if self.failure is not None:
-            raise self.failure
+        if self.error is not None:
+            raise self.error
         if self._held:
             self.groups.append(len(self._held))
             await super().append(self._held)
@@ -134,11 +134,11 @@ async def test_a_write_cancelled_before_its_turn_is_not_done(log: GatedLog, code
 async def test_a_failed_commit_fails_its_writes_and_leaves_no_trace(log: GatedLog, codec: Any):
     log.gate.set()
     async with Store(log, codec) as store:
-        log.failure = errors.Unavailable("the disk is full")
+        log.error = errors.Unavailable("the disk is full")
         with pytest.raises(errors.Unavailable):
             await store.create("/r/a", {})
         assert store.get("/r/a") is None
-        log.failure = None
+        log.error = None
         entry = await store.create("/r/a", {})
     assert entry.revision == FIRST_REVISION + 1
 

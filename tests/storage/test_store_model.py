@@ -242,7 +242,7 @@ def test_a_store_behaves_as_its_model(
     Machine.make_log = staticmethod(make_log)
     Machine.make_place = staticmethod(make_place)
     Machine.codec = codec
-    run_state_machine_as_test(  # type: ignore[no-untyped-call] # hypothesis leaves it untyped
+    run_state_machine_as_test(
         Machine,
         settings=settings(
             max_examples=examples,

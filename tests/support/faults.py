@@ -92,7 +92,8 @@ class Node:
         try:
             line = json.dumps({"id": number, "ask": what, **details})
             self.process.stdin.write(line.encode() + b"\n")
-            return await answer
+            told: dict[str, Any] = await answer
+            return told
         except ConnectionError as error:
             raise Gone from error
         finally:

@@ -1,8 +1,8 @@
 """What built-in kinds do that their data cannot say; `of` finds the behaviour of a resource."""
 
-from functools import cache
 from importlib import import_module
 
+from inkube.schemas import caches
 from inkube.schemas.builtin import resources
 from inkube.schemas.builtin.behaviours.base import Behaviour
 
@@ -87,7 +87,7 @@ _GROUPS: dict[str, _Family] = {
 }
 
 
-@cache
+@caches.of_values(256)
 def of(group: str, plural: str) -> Behaviour:
     """The behaviour of a built-in resource. Raises KeyError for an unknown one."""
     resource = resources.by_name()[group, plural]

@@ -3,14 +3,12 @@
 Follows pkg/apis/autoscaling/v2/defaults.go, pkg/apis/autoscaling/validation, pkg/apis/policy.
 """
 
-from typing import Any
-
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks
 from inkube.schemas.builtin.behaviours.base import Behaviour
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _CPU: Object = {
     "type": "Resource",
     "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}},

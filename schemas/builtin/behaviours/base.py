@@ -8,16 +8,14 @@ nothing stands there that Go would leave out; a later hook keeps it so.
 
 from typing import Any, Literal
 
-import orjson
-
+from inkube.schemas import objects
 from inkube.schemas.builtin import decoding
 from inkube.schemas.builtin.behaviours import metadata
 from inkube.schemas.builtin.resources import Resource
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.meta import GVK
 from inkube.schemas.metadata import names, objectmeta
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 
 class Behaviour:
@@ -31,7 +29,7 @@ class Behaviour:
     """Whether PUT may leave out the resourceVersion."""
     returns_deleted = False
     """Whether DELETE answers the object instead of a Status."""
-    goes_its_own_way = False
+    deletes_itself = False
     """Whether `prepare_delete` does something; preconditions read differently then."""
     dependents: Literal["delete", "orphan", "ignore"] = "delete"
     """What becomes of dependents when a DELETE does not say; `ignore`: it cannot be asked for."""
@@ -152,6 +150,4 @@ def same(left: Any, right: Any) -> bool:
         and not isinstance(right, int | str)
     ):
         return True
-    return left == right and orjson.dumps(left, option=orjson.OPT_SORT_KEYS) == orjson.dumps(
-        right, option=orjson.OPT_SORT_KEYS
-    )
+    return objects.same(left, right)

@@ -10,8 +10,8 @@ from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin.behaviours import naming
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 NOT_NEGATIVE = "must be greater than or equal to 0"
 IMMUTABLE = "field is immutable"
 IN_PORT_RANGE = "must be between 1 and 65535, inclusive"
@@ -112,24 +112,6 @@ def _requirement(expression: Object, path: str) -> list[FieldError]:
     for index, value in enumerate(values):
         errors += named(value, f"{path}.values[{index}]", names.label_value)
     return errors
-
-
-def selects(selector: Object, labels: dict[str, str]) -> bool:
-    """Whether a metav1.LabelSelector matches the labels."""
-    wanted = selector.get("matchLabels") or {}
-    if any(labels.get(key) != value for key, value in wanted.items()):
-        return False
-    return all(_fits(e, labels) for e in selector.get("matchExpressions") or [])
-
-
-def _fits(expression: Object, labels: dict[str, str]) -> bool:
-    key, values = expression.get("key", ""), expression.get("values") or []
-    operator = expression.get("operator")
-    if operator == "In":
-        return labels.get(key) in values and key in labels
-    if operator == "NotIn":
-        return labels.get(key) not in values or key not in labels
-    return (key in labels) == (operator == "Exists")
 
 
 def quantity_not_negative(text: str, path: str) -> list[FieldError]:

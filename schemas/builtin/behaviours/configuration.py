@@ -4,15 +4,14 @@ Follows pkg/apis/core/validation ValidateConfigMap, ValidateSecret and pkg/regis
 """
 
 import base64
-from typing import Any
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks, naming
 from inkube.schemas.builtin.behaviours.base import Behaviour
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gojson, unmarshal
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 MAX_SIZE = 1024 * 1024
 """Bytes of all values of a Secret or ConfigMap together."""
 _WHEN_SET = "field is immutable when `immutable` is set"

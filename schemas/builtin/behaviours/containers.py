@@ -5,8 +5,8 @@ from typing import Any
 from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin.behaviours import checks, limits, naming
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 _MESSAGES = ("FallbackToLogsOnError", "File")

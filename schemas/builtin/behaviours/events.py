@@ -3,15 +3,13 @@
 Follows pkg/apis/core/validation/events.go.
 """
 
-from typing import Any
-
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks, metadata, naming
 from inkube.schemas.builtin.behaviours.base import Behaviour
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _LIMIT = 128
 _NOTE_LIMIT = 1024
 _MISMATCH = "does not match event.namespace"

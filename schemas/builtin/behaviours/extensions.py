@@ -4,14 +4,11 @@ What is wrong with a policy's expressions is not said here. Follows
 pkg/apis/admissionregistration/v1/defaults.go.
 """
 
-from typing import Any
-
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks, naming
 from inkube.schemas.builtin.behaviours.base import Behaviour
 from inkube.schemas.fielderrors import FieldError
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 
 def fill_matching(target: Object) -> None:

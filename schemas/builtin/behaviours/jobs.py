@@ -4,14 +4,13 @@ Follows pkg/apis/batch/v1/defaults.go, pkg/apis/batch/validation and pkg/registr
 """
 
 import re
-from typing import Any
 
-from inkube.schemas import fielderrors
+from inkube.schemas import fielderrors, selectors
 from inkube.schemas.builtin.behaviours import checks, poddefaults, podvalidation
 from inkube.schemas.builtin.behaviours.base import Behaviour, same
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _UID_LABEL = "batch.kubernetes.io/controller-uid"
 _COUNTS = (
     "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit",
@@ -73,7 +72,7 @@ class Jobs(Behaviour):
             return errors
         errors += checks.label_selector(spec["selector"], "spec.selector")
         labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
-        if not checks.selects(spec["selector"], labels):
+        if not selectors.selects(spec["selector"], labels):
             why = "`selector` does not match template `labels`"
             errors.append(fielderrors.invalid("spec.template.metadata.labels", labels, why))
         return errors

@@ -3,14 +3,12 @@
 Follows pkg/apis/coordination/validation and pkg/apis/scheduling/validation.
 """
 
-from typing import Any
-
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks
 from inkube.schemas.builtin.behaviours.base import Behaviour
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _MAX_PRIORITY = 1_000_000_000
 SYSTEM_PRIORITIES = {
     "system-cluster-critical": 2_000_000_000,

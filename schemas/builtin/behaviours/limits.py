@@ -4,15 +4,13 @@ Follows pkg/apis/core/validation ValidateResourceQuota, ValidateLimitRange and
 pkg/apis/core/v1/defaults.go SetDefaults_LimitRangeItem.
 """
 
-from typing import Any
-
 from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin.behaviours import checks
 from inkube.schemas.builtin.behaviours.base import Behaviour
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _COUNTED = frozenset({
     "pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps",
     "persistentvolumeclaims", "services.nodeports", "services.loadbalancers",

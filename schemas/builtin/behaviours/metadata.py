@@ -4,14 +4,12 @@
 pkg/apis/core/validation ValidateObjectMeta.
 """
 
-from typing import Any
-
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import naming
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names, objectmeta
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _RBAC = "rbac.authorization.k8s.io"
 _ADMISSION = "admissionregistration.k8s.io"
 _AGAIN: dict[tuple[str, str], tuple[int, int]] = {

@@ -3,14 +3,12 @@
 Follows pkg/registry/core/namespace/strategy.go and ValidateNamespace of core validation.
 """
 
-from typing import Any
-
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import metadata
 from inkube.schemas.builtin.behaviours.base import Behaviour, keep
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 NAME_LABEL = "kubernetes.io/metadata.name"
 FINALIZER = "kubernetes"
 UNDELETABLE = frozenset({"default", "kube-system", "kube-public"})
@@ -21,7 +19,7 @@ class Namespaces(Behaviour):
     """`spec.finalizers` changes through /finalize only, the status through /status."""
 
     name_check = "label"
-    goes_its_own_way = True
+    deletes_itself = True
     returns_deleted = True
 
     def default(self, obj: Object) -> None:

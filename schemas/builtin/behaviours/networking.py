@@ -3,15 +3,13 @@
 Follows pkg/apis/networking/v1/defaults.go and pkg/apis/networking/validation.
 """
 
-from typing import Any
-
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks, naming
 from inkube.schemas.builtin.behaviours.base import Behaviour
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 
 

@@ -3,9 +3,8 @@
 Follows pkg/apis/core/v1/defaults.go and zz_generated.defaults.go.
 """
 
-from typing import Any
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _FILE_MODE = 0o644
 _POD: Object = {
     "dnsPolicy": "ClusterFirst",

@@ -4,17 +4,15 @@ The admission plugins Priority and DefaultTolerationSeconds, which every cluster
 the preparation. Follows pkg/registry/core/pod/strategy.go and core validation ValidatePodUpdate.
 """
 
-from typing import Any
-
 import orjson
 
 from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin.behaviours import leases, poddefaults, podvalidation
 from inkube.schemas.builtin.behaviours.base import Behaviour, same
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
 from inkube.schemas.quantity import Quantity
 
-Object = dict[str, Any]
 _TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _FIXED = (
     "pod updates may not change fields other than `spec.containers[*].image`,"

@@ -1,15 +1,14 @@
 """What is wrong with pod specs and templates. Follows core validation ValidatePodSpec."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from inkube.schemas import fielderrors
+from inkube.schemas import fielderrors, selectors
 from inkube.schemas.builtin.behaviours import checks, containers, metadata, naming, volumes
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
 from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _RESTART = ("Always", "OnFailure", "Never")
 _DNS = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -150,7 +149,7 @@ def selector_and_template(
         why = f"empty selector is invalid for {kind}"
         errors.append(fielderrors.invalid(place, selector, why))
     labels = ((given or {}).get("metadata") or {}).get("labels") or {}
-    if selector and not checks.selects(selector, labels):
+    if selector and not selectors.selects(selector, labels):
         why = "`selector` does not match template `labels`"
         value = labels or None
         errors.append(fielderrors.invalid(f"{path}.template.metadata.labels", value, why))

@@ -5,21 +5,21 @@ Follows pkg/apis/admissionregistration/validation/validation.go.
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks, extensions
 from inkube.schemas.builtin.behaviours.webhookconfigs import rule_errors
 from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.env import Environment
+from inkube.schemas.cel.declarations.environment import Environment
 from inkube.schemas.cel.declarations.types import Type
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
 from inkube.schemas.policies import expressions
 from inkube.schemas.policies.environment import Scope, any_params
 from inkube.schemas.policies.expressions import ExpressionError
 
-Object = dict[str, Any]
 _REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _ACTIONS: Final = ("Audit", "Deny", "Warn")
 _NOTHING: Final = "validations or auditAnnotations must contain at least one item"

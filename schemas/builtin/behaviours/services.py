@@ -13,8 +13,8 @@ from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks, metadata, naming
 from inkube.schemas.builtin.behaviours.base import Behaviour, keep
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _NETWORK = int(ipaddress.IPv4Address("10.96.0.0"))
 _ADDRESSES = 2**16
 _FIRST_NODE_PORT, _NODE_PORTS = 30_000, 2_768

@@ -3,15 +3,13 @@
 Follows core validation ValidatePersistentVolume(Claim) and pkg/apis/storage.
 """
 
-from typing import Any
-
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks, poddefaults
 from inkube.schemas.builtin.behaviours.base import Behaviour, same
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _VOLUME_MODES = ("Block", "Filesystem")
 _CLAIM_FIXED = (

@@ -1,12 +1,10 @@
 """What is wrong with a pod's volumes. Follows core validation ValidateVolumes."""
 
-from typing import Any
-
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks, naming
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _REQUIRED: dict[str, tuple[str, ...]] = {
     "awsElasticBlockStore": ("volumeID",),
     "azureDisk": ("diskName", "diskURI"),

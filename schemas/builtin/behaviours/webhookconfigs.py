@@ -3,8 +3,6 @@
 Follows pkg/apis/admissionregistration/validation/validation.go.
 """
 
-from typing import Any
-
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks
 from inkube.schemas.builtin.behaviours.base import Behaviour
@@ -12,8 +10,8 @@ from inkube.schemas.builtin.behaviours.extensions import fill_matching
 from inkube.schemas.crds import conversion
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 REVIEWS = ("v1", "v1beta1")
 _EFFECTS = ("None", "NoneOnDryRun")
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")

@@ -3,14 +3,12 @@
 Follows pkg/apis/apps/v1/defaults.go, pkg/apis/apps/validation and pkg/registry/apps.
 """
 
-from typing import Any
-
-from inkube.schemas import fielderrors
+from inkube.schemas import fielderrors, selectors
 from inkube.schemas.builtin.behaviours import checks, poddefaults, podvalidation
 from inkube.schemas.builtin.behaviours.base import Behaviour, same
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _QUARTER = "25%"
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
@@ -159,7 +157,7 @@ class ReplicationControllers(Behaviour):
         if template is None:
             return [*errors, fielderrors.required("spec.template")]
         labels = (template.get("metadata") or {}).get("labels") or {}
-        if not checks.selects({"matchLabels": spec.get("selector") or {}}, labels):
+        if not selectors.selects({"matchLabels": spec.get("selector") or {}}, labels):
             why = "`selector` does not match template `labels`"
             errors.append(fielderrors.invalid("spec.template.metadata.labels", labels, why))
         claims = [

@@ -1,15 +1,14 @@
 """Pieces of cells: ages, maps, containers, selectors."""
 
 from datetime import datetime
-from typing import Any
 
 from inkube.schemas import durations
+from inkube.schemas.objects import Object
+from inkube.schemas.selectors import format_selector
 
-Object = dict[str, Any]
 NONE = "<none>"
 UNSET = "<unset>"
 UNKNOWN = "<unknown>"
-_OPERATORS = {"In": "in", "NotIn": "notin"}
 
 
 def age(obj: Object, now: datetime) -> str:
@@ -30,17 +29,7 @@ def pairs(labels: dict[str, str] | None) -> str:
 
 def selector(given: Object | None) -> str:
     """A LabelSelector in one line (metav1.FormatLabelSelector)."""
-    if not given:
-        return NONE
-    terms = [(key, f"{key}={value}") for key, value in (given.get("matchLabels") or {}).items()]
-    for expression in given.get("matchExpressions") or []:
-        key, operator = expression.get("key", ""), expression.get("operator", "")
-        values = ",".join(sorted(expression.get("values") or []))
-        if operator in _OPERATORS:
-            terms.append((key, f"{key} {_OPERATORS[operator]} ({values})"))
-        else:
-            terms.append((key, key if operator == "Exists" else f"!{key}"))
-    return ",".join(text for _, text in sorted(terms)) or NONE
+    return format_selector(given or {}) or NONE
 
 
 def containers(template: Object | None) -> list[str]:

@@ -5,8 +5,8 @@ from typing import Any
 
 from inkube.schemas import durations
 from inkube.schemas.builtin.columns.common import NONE, UNSET, age, containers, pairs, since
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _MODES = {
     "ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX",
     "ReadWriteOncePod": "RWOP",

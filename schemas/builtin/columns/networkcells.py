@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import Any
 
 from inkube.schemas.builtin.columns.common import NONE, UNKNOWN, UNSET, age, pairs, selector
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _SHOWN_ENDPOINTS = 3
 
 

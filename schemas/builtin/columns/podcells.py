@@ -7,8 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from inkube.schemas.builtin.columns.common import NONE, age, since
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 
 def cells(obj: Object, now: datetime) -> list[Any]:

@@ -9,8 +9,8 @@ from typing import Any
 
 from inkube.schemas.builtin.columns import corecells, networkcells, podcells, workloadcells
 from inkube.schemas.builtin.columns.tables import TABLES
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _Cells = Callable[[Object, datetime], list[Any]]
 _BY_PLURAL: dict[str, _Cells] = {
     "apiservices": corecells.api_service,

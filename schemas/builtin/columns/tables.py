@@ -4,8 +4,7 @@ A line reads `name|Second|Third:type|Wide*`: `*` is shown with `-o wide` only, t
 where none is said. Follows pkg/printers/internalversion/printers.go AddHandlers.
 """
 
-from functools import cache
-
+from inkube.schemas import caches
 from inkube.schemas.definitions import Column
 
 NAME_DESCRIPTION = (
@@ -120,7 +119,7 @@ TABLES: dict[tuple[str, str], str] = {
 }
 
 
-@cache
+@caches.of_values(256)
 def of(group: str, plural: str) -> tuple[Column, ...]:
     """The kind's printer columns, its name among them."""
     line = TABLES.get((group, plural), DEFAULT)

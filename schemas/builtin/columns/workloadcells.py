@@ -15,8 +15,7 @@ from inkube.schemas.builtin.columns.common import (
     since,
 )
 from inkube.schemas.golang import rfc3339
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 
 def _parts(obj: Object) -> tuple[Object, Object]:

@@ -6,23 +6,13 @@ stops at the first error; error texts are cel-go's.
 
 from inkube.schemas.cel.checking import validators
 from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.decls import Decl
-from inkube.schemas.cel.declarations.env import Environment, named_type
+from inkube.schemas.cel.declarations.environment import Environment, named_type
 from inkube.schemas.cel.declarations.functions import Overload
-from inkube.schemas.cel.declarations.types import BOOL, DYN, ERROR, INT, Kind, Type
+from inkube.schemas.cel.declarations.types import BOOL, DYN, ERROR, INT, Kind, Shape, Type
 from inkube.schemas.cel.declarations.unify import Bindings, most_general
 from inkube.schemas.cel.declarations.values import type_of
-from inkube.schemas.cel.language.ast import (
-    Call,
-    Const,
-    Fold,
-    Ident,
-    ListNode,
-    MapNode,
-    Node,
-    Select,
-    StructNode,
-)
+from inkube.schemas.cel.language import ast
+from inkube.schemas.cel.language.ast import Node
 from inkube.schemas.cel.language.source import CompileError, Issue, Source
 
 _LOGICAL = frozenset({"_&&_", "_||_"})
@@ -48,10 +38,10 @@ def check(source: Source, root: Node, environment: Environment) -> Type:
 def qualified_name(node: Node) -> str | None:
     """`a.b.c` for a chain of plain selections from a name, else None."""
     fields: list[str] = []
-    while isinstance(node, Select) and not node.test_only and not node.optional:
+    while isinstance(node, ast.Select) and not node.test_only and not node.optional:
         fields.append(node.field)
         node = node.operand
-    if not isinstance(node, Ident):
+    if not isinstance(node, ast.Ident):
         return None
     return ".".join([node.name, *reversed(fields)])
 
@@ -78,21 +68,21 @@ class _Checker:
 
     def _type_of(self, node: Node) -> Type:
         match node:
-            case Const():
+            case ast.Const():
                 return type_of(node.value)
-            case Ident():
+            case ast.Ident():
                 return self._ident(node)
-            case Select():
+            case ast.Select():
                 return self._select(node)
-            case Call():
+            case ast.Call():
                 return self._call(node)
-            case ListNode():
+            case ast.ListNode():
                 return self._list(node)
-            case MapNode():
+            case ast.MapNode():
                 return self._map(node)
-            case Fold():
+            case ast.Fold():
                 return self._fold(node)
-            case StructNode():
+            case ast.StructNode():
                 return self._struct(node)
         raise AssertionError(type(node).__name__)
 
@@ -115,7 +105,7 @@ class _Checker:
         shape = self._environment.variables.get(name.removeprefix("."))
         return None if shape is None else shape.type
 
-    def _ident(self, node: Ident) -> Type:
+    def _ident(self, node: ast.Ident) -> Type:
         found = self._lookup(node.name)
         if found is not None:
             return found
@@ -124,10 +114,10 @@ class _Checker:
             return types.type_of(node.type_value)
         return self._undeclared(node, node.name.removeprefix("."))
 
-    def _select(self, node: Select) -> Type:
+    def _select(self, node: ast.Select) -> Type:
         name = qualified_name(node)
         if name is not None and self._is_declared(name):
-            node.absolute = Ident(node.pos, name)
+            node.absolute = ast.Ident(node.pos, name)
             return self.check(node.absolute)
         found = self._field(node)
         if node.test_only:
@@ -137,7 +127,7 @@ class _Checker:
     def _is_declared(self, name: str) -> bool:
         return self._lookup(name) is not None or named_type(name.removeprefix(".")) is not None
 
-    def _field(self, node: Select) -> Type:
+    def _field(self, node: ast.Select) -> Type:
         operand = self._bindings.resolve(self.check(node.operand))
         was_optional = types.is_optional(operand)
         target = operand.params[0] if was_optional else operand
@@ -146,7 +136,7 @@ class _Checker:
             return found if types.is_optional(found) else types.optional_of(found)
         return found
 
-    def _field_of(self, node: Select, target: Type) -> Type:
+    def _field_of(self, node: ast.Select, target: Type) -> Type:
         match target.kind:
             case Kind.MAP:
                 return target.params[1]
@@ -160,7 +150,7 @@ class _Checker:
                 self._report(node, f"type '{target}' does not support field selection")
         return DYN
 
-    def _object_field(self, node: Select, target: Type) -> Type:
+    def _object_field(self, node: ast.Select, target: Type) -> Type:
         if target.fields is None and self._environment.is_open(target.name):
             return DYN
         if target.fields is None:
@@ -170,7 +160,7 @@ class _Checker:
             return self._report(node, f"undefined field '{node.field}'")
         return entry.shape.type
 
-    def _call(self, node: Call) -> Type:
+    def _call(self, node: ast.Call) -> Type:
         for arg in node.args:
             self.check(arg)
         if node.target is None:
@@ -185,7 +175,7 @@ class _Checker:
         self.check(node.target)
         return self._resolve_or_report(node, node.function, is_member=True)
 
-    def _resolve_or_report(self, node: Call, name: str, is_member: bool) -> Type:
+    def _resolve_or_report(self, node: ast.Call, name: str, is_member: bool) -> Type:
         overloads = self._environment.functions.get(name)
         if overloads is None:
             return self._undeclared(node, name)
@@ -198,14 +188,16 @@ class _Checker:
         shown = _arguments(operands, is_member)
         return self._report(node, f"found no matching overload for '{name}' applied to '{shown}'")
 
-    def _logical(self, node: Call) -> Type:
+    def _logical(self, node: ast.Call) -> Type:
         result = BOOL
         for arg in node.args:
             if not self._bindings.assign((arg.type,), (BOOL,)):
                 result = self._mismatch(arg, BOOL, arg.type)
         return result
 
-    def _resolve(self, node: Call, overloads: tuple[Overload, ...], is_member: bool) -> Type | None:
+    def _resolve(
+        self, node: ast.Call, overloads: tuple[Overload, ...], is_member: bool
+    ) -> Type | None:
         operands = tuple(arg.type for arg in node.operands)
         matching: list[Overload] = []
         result: Type | None = None
@@ -239,7 +231,7 @@ class _Checker:
 
         return tuple(map(renewed, signature))
 
-    def _list(self, node: ListNode) -> Type:
+    def _list(self, node: ast.ListNode) -> Type:
         element: Type | None = None
         for position, item in enumerate(node.elements):
             found = self.check(item)
@@ -248,7 +240,7 @@ class _Checker:
             element = self._joined(item, element, found)
         return types.list_of(element or self._bindings.fresh())
 
-    def _map(self, node: MapNode) -> Type:
+    def _map(self, node: ast.MapNode) -> Type:
         key: Type | None = None
         value: Type | None = None
         for entry in node.entries:
@@ -275,7 +267,7 @@ class _Checker:
             return most_general(previous, current)
         return DYN
 
-    def _fold(self, node: Fold) -> Type:
+    def _fold(self, node: ast.Fold) -> Type:
         range_type = self._bindings.resolve(self.check(node.range))
         accumulator = self.check(node.init)
         self._scopes.append({node.accumulator: accumulator})
@@ -289,7 +281,7 @@ class _Checker:
         self._scopes.pop()
         return self._bindings.resolve(found)
 
-    def _loop_types(self, node: Fold, range_type: Type) -> tuple[Type, Type]:
+    def _loop_types(self, node: ast.Fold, range_type: Type) -> tuple[Type, Type]:
         has_two = len(node.variables) == 2
         match range_type.kind:
             case Kind.LIST:
@@ -312,7 +304,7 @@ class _Checker:
         if not self._bindings.assign((expected,), (found,)):
             self._mismatch(node, expected, found)
 
-    def _struct(self, node: StructNode) -> Type:
+    def _struct(self, node: ast.StructNode) -> Type:
         name = node.name.removeprefix(".")
         shape = self._environment.constructed.get(name)
         if shape is None and not self._environment.is_open(name):
@@ -322,11 +314,10 @@ class _Checker:
         for field, value in node.fields:
             found = self.check(value)
             if shape is not None:
-                self._made_field(value, field, (shape, found))
+                self._made_field(value, field, shape, found)
         return types.object_of(name) if shape is None else shape.type
 
-    def _made_field(self, node: Node, field: str, known: tuple[Decl, Type]) -> None:
-        shape, found = known
+    def _made_field(self, node: Node, field: str, shape: Shape, found: Type) -> None:
         entry = shape.fields.find(field)
         if entry is None:
             self._report(node, f"undefined field '{field}'")

@@ -8,8 +8,7 @@ tell, or none. Kubernetes looks every path up in `self` without regard to its fi
 
 from dataclasses import dataclass, replace
 
-from inkube.schemas.cel.declarations.decls import Decl
-from inkube.schemas.cel.declarations.env import Environment
+from inkube.schemas.cel.declarations.environment import Environment
 from inkube.schemas.cel.declarations.estimates import (
     ONE,
     UNKNOWN,
@@ -19,17 +18,9 @@ from inkube.schemas.cel.declarations.estimates import (
     Range,
 )
 from inkube.schemas.cel.declarations.functions import Overload
-from inkube.schemas.cel.declarations.types import Kind, Type, is_optional
-from inkube.schemas.cel.language.ast import (
-    Call,
-    Const,
-    Fold,
-    Ident,
-    ListNode,
-    MapNode,
-    Node,
-    Select,
-)
+from inkube.schemas.cel.declarations.types import Kind, Shape, Type, is_optional
+from inkube.schemas.cel.language import ast
+from inkube.schemas.cel.language.ast import Node
 
 _LIST = Range(10, 10)
 _MAP = Range(30, 30)
@@ -75,26 +66,26 @@ def estimate(root: Node, environment: Environment) -> Range:
 
 
 class _Estimator:
-    def __init__(self, root: Decl | None) -> None:
+    def __init__(self, root: Shape | None) -> None:
         self._root = root
         self._locals: dict[str, _Known] = {}
 
     def visit(self, node: Node) -> _Known:
         match node:
-            case Const():
+            case ast.Const():
                 size = len(node.value) if isinstance(node.value, str | bytes) else 1
                 return _Known(ZERO, Range(size, size))
-            case Ident():
+            case ast.Ident():
                 return self._ident(node)
-            case Select():
+            case ast.Select():
                 return self._select(node)
-            case ListNode():
+            case ast.ListNode():
                 return self._list(node)
-            case MapNode():
+            case ast.MapNode():
                 return self._map(node)
-            case Call():
+            case ast.Call():
                 return self._call(node)
-            case Fold():
+            case ast.Fold():
                 return self._fold(node)
         return _Known(ZERO)
 
@@ -126,14 +117,14 @@ class _Estimator:
             size = ONE
         return replace(known, size=size)
 
-    def _ident(self, node: Ident) -> _Known:
+    def _ident(self, node: ast.Ident) -> _Known:
         known = self._locals.get(node.name)
         if known is None:
             return self._sized(_Known(ONE, path=(node.name,)), node.type)
         found = self._sized(_Known(ONE, path=known.path, entry=known.entry), node.type)
         return replace(found, size=known.size) if found.size is None else found
 
-    def _select(self, node: Select) -> _Known:
+    def _select(self, node: ast.Select) -> _Known:
         if node.absolute is not None:
             return self._ident(node.absolute)
         operand = self.visit(node.operand)
@@ -146,7 +137,7 @@ class _Estimator:
             cost += ONE
         return self._sized(_Known(cost, path=(*operand.path, node.field)), node.type)
 
-    def _list(self, node: ListNode) -> _Known:
+    def _list(self, node: ast.ListNode) -> _Known:
         cost, value = _LIST, None
         for item in node.elements:
             known = self.visit(item)
@@ -155,7 +146,7 @@ class _Estimator:
         count = len(node.elements)
         return _Known(cost, Range(count, count), entry=_Entry(ONE, value or ZERO))
 
-    def _map(self, node: MapNode) -> _Known:
+    def _map(self, node: ast.MapNode) -> _Known:
         cost, key, value = _MAP, None, None
         for entry in node.entries:
             left, right = self.visit(entry.key), self.visit(entry.value)
@@ -165,7 +156,7 @@ class _Estimator:
         count = len(node.entries)
         return _Known(cost, Range(count, count), entry=_Entry(key or ZERO, value or ZERO))
 
-    def _call(self, node: Call) -> _Known:
+    def _call(self, node: ast.Call) -> _Known:
         operands = [self.visit(arg) for arg in node.operands]
         total = sum((known.cost for known in operands), ZERO)
         if node.function in ("_&&_", "_||_"):
@@ -181,7 +172,7 @@ class _Estimator:
         return self._sized(known, node.type)
 
     def _cheapest_to_dearest(
-        self, node: Call, operands: list[_Known]
+        self, node: ast.Call, operands: list[_Known]
     ) -> tuple[Range, Range | None]:
         """A range that covers all overloads."""
         arguments = tuple(map(self._argument, node.operands, operands))
@@ -195,14 +186,14 @@ class _Estimator:
                 size = other.result_size if size is None else size.union(other.result_size)
         return cost, size
 
-    def _conditional(self, node: Call, operands: list[_Known]) -> _Known:
+    def _conditional(self, node: ast.Call, operands: list[_Known]) -> _Known:
         condition, yes, no = operands
         entry = yes.entry.union(no.entry) if yes.entry else None
         cost = condition.cost + yes.cost.union(no.cost)
         return _Known(cost, yes.bound.union(no.bound), entry=entry)
 
     def _argument(self, node: Node, known: _Known) -> Argument:
-        constant = node.value if isinstance(node, Const) else None
+        constant = node.value if isinstance(node, ast.Const) else None
         element = self._element(node.type, known.path)
         return Argument(node.type, known.bound, element, constant)
 
@@ -213,7 +204,7 @@ class _Estimator:
         below = (*path, _ITEMS) if path else ()
         return Argument(inner, self._declared(below) or UNKNOWN, self._element(inner, below))
 
-    def _fold(self, node: Fold) -> _Known:
+    def _fold(self, node: ast.Fold) -> _Known:
         source, initial = self.visit(node.range), self.visit(node.init)
         outer = self._locals
         self._locals = {**outer, node.accumulator: replace(initial, path=initial.path)}
@@ -227,7 +218,7 @@ class _Estimator:
         self._locals = outer
         turns = source.bound * (condition.cost + step.cost)
         cost = source.cost + initial.cost + result.cost + turns
-        if isinstance(node.init, ListNode | MapNode):
+        if isinstance(node.init, ast.ListNode | ast.MapNode):
             return _Known(cost, source.bound, entry=step.entry)
         return _Known(cost, ONE)
 
@@ -236,7 +227,7 @@ def _is_scalar(kind: Type) -> bool:
     return kind.kind in _SCALARS or (is_optional(kind) and _is_scalar(kind.params[0]))
 
 
-def _indexed(node: Call, known: _Known, container: _Known) -> _Known:
+def _indexed(node: ast.Call, known: _Known, container: _Known) -> _Known:
     for overload in node.overloads:
         if overload.id in ("index_list", "index_map"):
             step = _ITEMS if overload.id == "index_list" else _VALUES
@@ -245,14 +236,14 @@ def _indexed(node: Call, known: _Known, container: _Known) -> _Known:
     return known
 
 
-def _joined_entries(node: Call, operands: list[_Known]) -> _Entry | None:
+def _joined_entries(node: ast.Call, operands: list[_Known]) -> _Entry | None:
     """Lists keep what is known of their items when they are joined."""
     if node.function != "_+_" or operands[0].entry is None:
         return None
     return operands[0].entry.union(operands[1].entry)
 
 
-def _loop_variables(node: Fold, source: _Known) -> dict[str, _Known]:
+def _loop_variables(node: ast.Fold, source: _Known) -> dict[str, _Known]:
     is_list = node.range.type.kind is Kind.LIST
     key = source.entry.key if source.entry else None
     value = source.entry.value if source.entry else None

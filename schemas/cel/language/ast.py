@@ -73,7 +73,7 @@ class ListNode(Node):
 
 
 @dataclass(slots=True, eq=False)
-class Entry:
+class MapEntry:
     """One `key: value` of a map literal."""
 
     pos: int
@@ -86,7 +86,7 @@ class Entry:
 class MapNode(Node):
     """`{a: b, ?c: d}`."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[MapEntry, ...]
 
 
 @dataclass(slots=True, eq=False)

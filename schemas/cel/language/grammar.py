@@ -226,8 +226,10 @@ class Graph:
     def _free(self, source: State, target: State) -> None:
         self.free.setdefault(source, []).append(target)
 
-    def _link(self, before: State, element: Element) -> None:
-        element.start, element.end = self._new(), self._new()
+    def _link(self, before: State, element: Element, end: State | None = None) -> None:
+        """The states of an element. Parts that end where the whole does share its `end`, as in
+        ANTLR (TailEpsilonRemover): options that read the same then cannot be told apart."""
+        element.start, element.end = self._new(), self._new() if end is None else end
         self._free(before, element.start)
         match element:
             case Match():
@@ -238,8 +240,7 @@ class Graph:
                 self._chain(element)
             case Choice():
                 for option in element.options:
-                    self._link(element.start, option)
-                    self._free(option.end, element.end)
+                    self._link(element.start, option, element.end)
             case Maybe():
                 self._link(element.start, element.part)
                 self._free(element.part.end, element.end)
@@ -248,17 +249,17 @@ class Graph:
                 self._loop(element)
 
     def _chain(self, element: Sequence) -> None:
+        *others, last = element.parts
         place = element.start
-        for part in element.parts:
+        for part in others:
             self._link(place, part)
             place = part.end
-        self._free(place, element.end)
+        self._link(place, last, element.end)
 
     def _loop(self, element: Loop) -> None:
         element.back = self._new()
         for option in element.options:
-            self._link(element.start, option)
-            self._free(option.end, element.back)
+            self._link(element.start, option, element.back)
         if element.is_plus:
             self._free(element.back, element.start)
             self._free(element.back, element.end)

@@ -5,6 +5,7 @@ covers what was read up to and including the character that could not follow.
 """
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from inkube.schemas.cel.language.source import Issue
@@ -23,8 +24,10 @@ _RAW = "|".join(
     + [f"{quote}[^{quote}\n\r]*{quote}" for quote in "\"'"]
 )
 _TEXT = f"(?:[rR](?:{_RAW})|{_STRING})"
+_HIDDEN = "HIDDEN"
+_UNREADABLE = "UNREADABLE"
 _TOKENS = {
-    "HIDDEN": r"[\t \r\n\f]+|//[^\n]*",
+    _HIDDEN: r"[\t \r\n\f]+|//[^\n]*",
     "BYTES": f"[bB]{_TEXT}",
     "STRING": _TEXT,
     "NUM_FLOAT": r"[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+"
@@ -59,23 +62,29 @@ def tokens(text: str) -> tuple[list[Token], list[Issue]]:
     """All tokens, `<EOF>` last, and what could not be read."""
     found: list[Token] = []
     issues: list[Issue] = []
+    for kind, part, pos in _parts(text):
+        if kind == _UNREADABLE:
+            issues.append(Issue(pos, f"Syntax error: token recognition error at: '{part}'"))
+        elif kind != _HIDDEN:
+            literal = kind == "OP" or part in _KEYWORDS
+            found.append(Token(part if literal else kind, part, pos))
+    found.append(Token(EOF, EOF, len(text)))
+    return found, issues
+
+
+def readable(text: str) -> str:
+    """The text without what fits no token, as ANTLR shows a run of tokens."""
+    return "".join(part for kind, part, _ in _parts(text) if kind != _UNREADABLE)
+
+
+def _parts(text: str) -> Iterator[tuple[str, str, int]]:
+    """The class of a token, its text and where it stands, for all of the text."""
     pos = 0
     while pos < len(text):
         match = _TOKEN.match(text, pos)
-        if match is None:
-            end = _unreadable(text, pos)
-            message = f"Syntax error: token recognition error at: '{text[pos:end]}'"
-            issues.append(Issue(pos, message))
-            pos = end
-            continue
-        pos = match.end()
-        kind = match.lastgroup or ""
-        if kind != "HIDDEN":
-            word = match.group()
-            literal = kind == "OP" or word in _KEYWORDS
-            found.append(Token(word if literal else kind, word, match.start()))
-    found.append(Token(EOF, EOF, len(text)))
-    return found, issues
+        end = match.end() if match else _unreadable(text, pos)
+        yield (match.lastgroup or "") if match else _UNREADABLE, text[pos:end], pos
+        pos = end
 
 
 def _unreadable(text: str, pos: int) -> int:

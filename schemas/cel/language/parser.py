@@ -9,9 +9,9 @@ from inkube.schemas.cel.language import lexer, literals, macros, syntax
 from inkube.schemas.cel.language.ast import (  # fmt: skip
     Call,
     Const,
-    Entry,
     Ident,
     ListNode,
+    MapEntry,
     MapNode,
     Node,
     Select,
@@ -282,12 +282,12 @@ class _Parser:
 
     def _map(self) -> Node:
         opening = self._advance()
-        entries: list[Entry] = []
+        entries: list[MapEntry] = []
         while self._token.kind not in ("}", ","):
             optional = self._accept("?") is not None
             key = self._expression()
             colon = self._expect(":")
-            entries.append(Entry(colon.pos, key, self._expression(), optional))
+            entries.append(MapEntry(colon.pos, key, self._expression(), optional))
             if not (self._token.kind == "," and self._peek(1) != "}"):
                 break
             self._advance()

@@ -19,7 +19,7 @@ from inkube.schemas.cel.declarations.functions import EvalError, Impl, Overload
 from inkube.schemas.cel.declarations.types import BOOL, INT, STRING, Type
 from inkube.schemas.cel.library import costs, ip
 from inkube.schemas.cel.library.ip import IpValue
-from inkube.schemas.cel.library.overloads import folded
+from inkube.schemas.cel.library.overloads import method, question, reader, reads, text
 from inkube.schemas.golang import gotext, netip
 
 _ADDRESS: Final = Range(4, 16)
@@ -56,15 +56,6 @@ def _prefix(text: str) -> netip.Prefix:
     if prefix.addr.is_4in6:
         raise ValueError(f"IPv4-mapped IPv6 address {gotext.quote(text)} is not allowed")
     return prefix
-
-
-def is_cidr(text: str) -> bool:
-    """Whether `parse` would read it."""
-    try:
-        _prefix(text)
-    except ValueError:
-        return False
-    return True
 
 
 def contains_ip(value: CidrValue, address: IpValue) -> bool:
@@ -133,44 +124,18 @@ def _containing(function: str, id: str, other: Type, impl: Impl) -> Overload:
     )
 
 
-def _part(function: str, id: str, result: Type, impl: Impl) -> Overload:
-    return Overload(function, id, (types.CIDR,), result, impl, receiver=True, fails=False)
-
-
+_CIDR: Final = (types.CIDR,)
 OVERLOADS: Final[tuple[Overload, ...]] = (
-    Overload(
-        "cidr",
-        "string_to_cidr",
-        (STRING,),
-        types.CIDR,
-        parse,
-        cost=costs.per_size(),
-        estimate=costs.sized(),
-        specialise=folded(parse),
-    ),
+    reader("cidr", "string_to_cidr", types.CIDR, parse),
     _containing("containsIP", "cidr_contains_ip_string", STRING, contains_ip_text),
     _containing("containsIP", "cidr_contains_ip_ip", types.IP, contains_ip),
     _containing("containsCIDR", "cidr_contains_cidr_string", STRING, contains_cidr_text),
     _containing("containsCIDR", "cidr_contains_cidr", types.CIDR, contains_cidr),
-    _part("ip", "cidr_ip", types.IP, lambda value: IpValue(value.prefix.addr)),
-    _part("prefixLength", "cidr_prefix_length", INT, lambda value: value.prefix.length),
-    _part("masked", "cidr_masked", types.CIDR, lambda value: CidrValue(value.prefix.masked())),
-    Overload(
-        "isCIDR",
-        "is_cidr",
-        (STRING,),
-        BOOL,
-        is_cidr,
-        cost=costs.per_size(),
-        estimate=costs.sized(),
-        fails=False,
+    method("ip", "cidr_ip", _CIDR, types.IP, lambda cidr: IpValue(cidr.prefix.addr)),
+    method("prefixLength", "cidr_prefix_length", _CIDR, INT, lambda cidr: cidr.prefix.length),
+    method(
+        "masked", "cidr_masked", _CIDR, types.CIDR, lambda cidr: CidrValue(cidr.prefix.masked())
     ),
-    Overload(
-        "string",
-        "cidr_to_string",
-        (types.CIDR,),
-        STRING,
-        lambda value: str(value.prefix),
-        fails=False,
-    ),
+    question("isCIDR", "is_cidr", reads(_prefix)),
+    text("cidr_to_string", types.CIDR, lambda cidr: str(cidr.prefix)),
 )

@@ -39,7 +39,7 @@ from inkube.schemas.cel.declarations.types import (
 from inkube.schemas.cel.declarations.values import Duration, Timestamp, Uint
 from inkube.schemas.cel.library import costs
 from inkube.schemas.cel.library.overloads import folded
-from inkube.schemas.golang import gofloats, gotime, strconv
+from inkube.schemas.golang import gofloats, gotime, rfc3339, strconv
 
 INT_OVERFLOW: Final = "integer overflow"
 UINT_OVERFLOW: Final = "unsigned integer overflow"
@@ -54,9 +54,17 @@ def _identity(value: Any) -> Any:
     return value
 
 
-def _refused(text: str, type: Type) -> EvalError:
-    del text
-    return EvalError(f"type conversion error from 'string' to '{type.name}'")
+def _reading(type: Type, parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A conversion of texts that refuses those `parse` raises ValueError for."""
+
+    def read(text: str) -> Any:
+        try:
+            return parse(text)
+        except ValueError:
+            refusal = f"type conversion error from 'string' to '{type.name}'"
+            raise EvalError(refusal) from None
+
+    return read
 
 
 def double_to_int(value: float) -> int:
@@ -87,55 +95,6 @@ def int_to_uint(value: int) -> Uint:
     return Uint(value)
 
 
-def string_to_int(text: str) -> int:
-    """Decimal digits with an optional sign."""
-    try:
-        return strconv.parse_int(text)
-    except ValueError:
-        raise _refused(text, INT) from None
-
-
-def string_to_uint(text: str) -> Uint:
-    """Decimal digits."""
-    try:
-        return Uint(strconv.parse_uint(text))
-    except ValueError:
-        raise _refused(text, UINT) from None
-
-
-def string_to_double(text: str) -> float:
-    """As strconv.ParseFloat."""
-    try:
-        return gofloats.parse_float(text)
-    except ValueError:
-        raise _refused(text, DOUBLE) from None
-
-
-def string_to_bool(text: str) -> bool:
-    """As strconv.ParseBool."""
-    try:
-        return strconv.parse_bool(text)
-    except ValueError:
-        raise _refused(text, BOOL) from None
-
-
-def string_to_timestamp(text: str) -> Timestamp:
-    """RFC 3339, within the years 1 to 9999."""
-    try:
-        ns = gotime.parse_rfc3339(text)
-    except ValueError:
-        raise _refused(text, TIMESTAMP) from None
-    return timestamp(ns)
-
-
-def string_to_duration(text: str) -> Duration:
-    """As time.ParseDuration: `1h30m`, `1.5s`."""
-    try:
-        return Duration(gotime.parse_duration(text))
-    except ValueError:
-        raise _refused(text, DURATION) from None
-
-
 def int_to_timestamp(seconds: int) -> Timestamp:
     """Seconds since 1970."""
     return timestamp(seconds * gotime.SECOND)
@@ -146,6 +105,14 @@ def timestamp(ns: int) -> Timestamp:
     if not TIMESTAMP_MIN <= ns // gotime.SECOND <= TIMESTAMP_MAX:
         raise EvalError(TIMESTAMP_OVERFLOW)
     return Timestamp(ns)
+
+
+string_to_int = _reading(INT, strconv.parse_int)
+string_to_uint = _reading(UINT, lambda text: Uint(strconv.parse_uint(text)))
+string_to_double = _reading(DOUBLE, gofloats.parse_float)
+string_to_bool = _reading(BOOL, strconv.parse_bool)
+string_to_timestamp = _reading(TIMESTAMP, lambda text: timestamp(rfc3339.nanoseconds(text)))
+string_to_duration = _reading(DURATION, lambda text: Duration(gotime.parse_duration(text)))
 
 
 def bytes_to_string(data: bytes) -> str:
@@ -168,7 +135,7 @@ def duration_to_string(value: Duration) -> str:
 
 def timestamp_to_string(value: Timestamp) -> str:
     """RFC 3339 in UTC."""
-    return gotime.format_rfc3339(value.ns)
+    return rfc3339.write(value.ns)
 
 
 def to_string(value: Any) -> str:

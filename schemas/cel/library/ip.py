@@ -3,7 +3,6 @@
 Zones and IPv4 addresses mapped into IPv6 are refused. Upstream: apiserver pkg/cel/library/ip.go.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -12,7 +11,7 @@ from inkube.schemas.cel.declarations.estimates import STRING_FACTOR
 from inkube.schemas.cel.declarations.functions import EvalError, Overload
 from inkube.schemas.cel.declarations.types import BOOL, INT, STRING, Type
 from inkube.schemas.cel.library import costs
-from inkube.schemas.cel.library.overloads import folded
+from inkube.schemas.cel.library.overloads import method, question, reader, reads, text
 from inkube.schemas.golang import gotext, netip
 
 
@@ -53,52 +52,15 @@ def parse_addr(text: str) -> netip.Addr:
     return addr
 
 
-def is_ip(text: str) -> bool:
-    """Whether `parse` would read it."""
-    try:
-        parse_addr(text)
-    except ValueError:
-        return False
-    return True
-
-
 def is_canonical(text: str) -> bool:
     """Whether the address is written as it would be printed. Raises EvalError."""
     return str(parse(text).addr) == text
 
 
-def _question(function: str, id: str, ask: Callable[[netip.Addr], bool]) -> Overload:
-    return Overload(
-        function,
-        id,
-        (types.IP,),
-        BOOL,
-        lambda value: ask(value.addr),
-        receiver=True,
-        fails=False,
-    )
-
-
+_IP: Final = (types.IP,)
 OVERLOADS: Final[tuple[Overload, ...]] = (
-    Overload(
-        "ip",
-        "string_to_ip",
-        (STRING,),
-        types.IP,
-        parse,
-        cost=costs.per_size(),
-        estimate=costs.sized(),
-        specialise=folded(parse),
-    ),
-    Overload(
-        "family",
-        "ip_family",
-        (types.IP,),
-        INT,
-        lambda value: 4 if value.addr.bits == 32 else 6,
-        receiver=True,
-        fails=False,
-    ),
+    reader("ip", "string_to_ip", types.IP, parse),
+    method("family", "ip_family", _IP, INT, lambda ip: 4 if ip.addr.bits == 32 else 6),
     Overload(
         "ip.isCanonical",
         "ip_is_canonical",
@@ -108,33 +70,19 @@ OVERLOADS: Final[tuple[Overload, ...]] = (
         cost=costs.per_size(2 * STRING_FACTOR),
         estimate=costs.sized(2 * STRING_FACTOR),
     ),
-    _question("isUnspecified", "ip_is_unspecified", lambda addr: addr.is_unspecified),
-    _question("isLoopback", "ip_is_loopback", lambda addr: addr.is_loopback),
-    _question(
-        "isLinkLocalMulticast",
-        "ip_is_link_local_multicast",
-        lambda addr: addr.is_link_local_multicast,
+    method("isUnspecified", "ip_is_unspecified", _IP, BOOL, lambda ip: ip.addr.is_unspecified),
+    method("isLoopback", "ip_is_loopback", _IP, BOOL, lambda ip: ip.addr.is_loopback),
+    method(
+        "isLinkLocalMulticast", "ip_is_link_local_multicast", _IP, BOOL,
+        lambda ip: ip.addr.is_link_local_multicast,
     ),
-    _question(
-        "isLinkLocalUnicast", "ip_is_link_local_unicast", lambda addr: addr.is_link_local_unicast
+    method(
+        "isLinkLocalUnicast", "ip_is_link_local_unicast", _IP, BOOL,
+        lambda ip: ip.addr.is_link_local_unicast,
     ),
-    _question("isGlobalUnicast", "ip_is_global_unicast", lambda addr: addr.is_global_unicast),
-    Overload(
-        "isIP",
-        "is_ip",
-        (STRING,),
-        BOOL,
-        is_ip,
-        cost=costs.per_size(),
-        estimate=costs.sized(),
-        fails=False,
+    method(
+        "isGlobalUnicast", "ip_is_global_unicast", _IP, BOOL, lambda ip: ip.addr.is_global_unicast
     ),
-    Overload(
-        "string",
-        "ip_to_string",
-        (types.IP,),
-        STRING,
-        lambda value: str(value.addr),
-        fails=False,
-    ),
-)
+    question("isIP", "is_ip", reads(parse_addr)),
+    text("ip_to_string", types.IP, lambda ip: str(ip.addr)),
+)  # fmt: skip

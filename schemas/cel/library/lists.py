@@ -5,7 +5,7 @@ Upstream: apiserver pkg/cel/library/lists.go.
 
 import functools
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from inkube.schemas.cel.declarations import values
@@ -70,14 +70,18 @@ def least(items: Sequence[Any]) -> Any:
     return min(items)
 
 
-def sum_of_ints(items: Sequence[int]) -> int:
+def _int64_sum(numbers: Iterable[int], overflow: str) -> int:
     """Raises EvalError where a partial sum leaves int64."""
     total = 0
-    for item in items:
-        total += item
+    for total in itertools.accumulate(numbers):
         if not values.INT_MIN <= total <= values.INT_MAX:
-            raise EvalError("integer overflow")
+            raise EvalError(overflow)
     return total
+
+
+def sum_of_ints(items: Sequence[int]) -> int:
+    """Raises EvalError where a partial sum leaves int64."""
+    return _int64_sum(items, "integer overflow")
 
 
 def sum_of_uints(items: Sequence[int]) -> Uint:
@@ -98,12 +102,7 @@ def sum_of_doubles(items: Sequence[float]) -> float:
 
 def sum_of_durations(items: Sequence[Duration]) -> Duration:
     """Raises EvalError where a partial sum leaves int64."""
-    total = 0
-    for item in items:
-        total += item.ns
-        if not values.INT_MIN <= total <= values.INT_MAX:
-            raise EvalError("duration overflow")
-    return Duration(total)
+    return Duration(_int64_sum((item.ns for item in items), "duration overflow"))
 
 
 def index_of(items: Sequence[Any], item: Any) -> int:

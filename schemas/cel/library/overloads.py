@@ -3,7 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from inkube.schemas.cel.declarations.functions import EvalError, Impl, Specialise
+from inkube.schemas.cel.declarations.functions import EvalError, Impl, Overload, Specialise
+from inkube.schemas.cel.declarations.types import BOOL, STRING, Type
+from inkube.schemas.cel.library import costs
 
 _R = TypeVar("_R")
 
@@ -36,3 +38,46 @@ def folded(function: Impl, *, arity: int = 1) -> Specialise:
         return lambda *_: result
 
     return specialise
+
+
+def reads(function: Callable[..., Any]) -> Callable[..., bool]:
+    """Whether the function takes its arguments: it raises no ValueError."""
+
+    def answer(*arguments: Any) -> bool:
+        try:
+            function(*arguments)
+        except ValueError:
+            return False
+        return True
+
+    return answer
+
+
+def reader(
+    function: str, id: str, result: Type, impl: Impl, *others: Type, keeps_size: bool = False
+) -> Overload:
+    """A value made from text, `ip(text)`: a constant one is made once."""
+    return Overload(
+        function, id, (STRING, *others), result, impl,
+        cost=costs.per_size(),
+        estimate=costs.sized(keeps_size=keeps_size),
+        specialise=folded(impl, arity=1 + len(others)),
+    )  # fmt: skip
+
+
+def question(function: str, id: str, impl: Impl, *others: Type) -> Overload:
+    """Whether a value could be made from text: `isIP(text)`."""
+    return Overload(
+        function, id, (STRING, *others), BOOL, impl,
+        cost=costs.per_size(), estimate=costs.sized(), fails=False,
+    )  # fmt: skip
+
+
+def method(function: str, id: str, types: tuple[Type, ...], result: Type, impl: Impl) -> Overload:
+    """A method of the first of the types that never fails and costs 1."""
+    return Overload(function, id, types, result, impl, receiver=True, fails=False)
+
+
+def text(id: str, type: Type, impl: Impl) -> Overload:
+    """string() of a value of the type."""
+    return Overload("string", id, (type,), STRING, impl, fails=False)

@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Final
 from inkube.schemas import quantity
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.functions import EvalError, Impl, Overload
-from inkube.schemas.cel.declarations.types import BOOL, DOUBLE, INT, STRING, Type
-from inkube.schemas.cel.library import costs
-from inkube.schemas.cel.library.overloads import checked, folded
+from inkube.schemas.cel.declarations.types import BOOL, DOUBLE, INT, Type
+from inkube.schemas.cel.library.overloads import checked, question, reader
 
 
 class QuantityValue:
@@ -82,26 +81,8 @@ _SUBTRACT: Final = _computing(quantity.Quantity.subtract)
 _SAME: Final = (types.QUANTITY,)
 
 OVERLOADS: Final[tuple[Overload, ...]] = (
-    Overload(
-        "quantity",
-        "string_to_quantity",
-        (STRING,),
-        types.QUANTITY,
-        parse,
-        cost=costs.per_size(),
-        estimate=costs.sized(),
-        specialise=folded(parse),
-    ),
-    Overload(
-        "isQuantity",
-        "is_quantity_string",
-        (STRING,),
-        BOOL,
-        quantity.is_valid,
-        cost=costs.per_size(),
-        estimate=costs.sized(),
-        fails=False,
-    ),
+    reader("quantity", "string_to_quantity", types.QUANTITY, parse),
+    question("isQuantity", "is_quantity_string", quantity.is_valid),
     Overload(
         "sign",
         "quantity_sign",

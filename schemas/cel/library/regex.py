@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from inkube.schemas.cel.declarations.estimates import Argument, CallEstimate, Range
 from inkube.schemas.cel.declarations.functions import EvalError, Impl, Overload, Specialise
-from inkube.schemas.cel.declarations.types import INT, LIST_STRING, STRING
+from inkube.schemas.cel.declarations.types import INT, LIST_STRING, STRING, Type
 from inkube.schemas.cel.library import costs
 from inkube.schemas.golang import regexp
 
@@ -54,38 +54,18 @@ def _estimate(arguments: tuple[Argument, ...]) -> CallEstimate:
     return CallEstimate(found.cost, Range(0, arguments[0].size.max))
 
 
+def _search(
+    function: str, id: str, others: tuple[Type, ...], result: Type, impl: Impl, make: Specialise
+) -> Overload:
+    return Overload(
+        function, id, (STRING, STRING, *others), result, impl,
+        receiver=True, cost=costs.search, estimate=_estimate, specialise=make,
+    )  # fmt: skip
+
+
+_ALL: Final = _with(_find_all_in)
 OVERLOADS: Final[tuple[Overload, ...]] = (
-    Overload(
-        "find",
-        "string_find_string",
-        (STRING, STRING),
-        STRING,
-        find,
-        receiver=True,
-        cost=costs.search,
-        estimate=_estimate,
-        specialise=_with(_find_in),
-    ),
-    Overload(
-        "findAll",
-        "string_find_all_string",
-        (STRING, STRING),
-        LIST_STRING,
-        find_all,
-        receiver=True,
-        cost=costs.search,
-        estimate=_estimate,
-        specialise=_with(_find_all_in),
-    ),
-    Overload(
-        "findAll",
-        "string_find_all_string_int",
-        (STRING, STRING, INT),
-        LIST_STRING,
-        find_all,
-        receiver=True,
-        cost=costs.search,
-        estimate=_estimate,
-        specialise=_with(_find_all_in),
-    ),
+    _search("find", "string_find_string", (), STRING, find, _with(_find_in)),
+    _search("findAll", "string_find_all_string", (), LIST_STRING, find_all, _ALL),
+    _search("findAll", "string_find_all_string_int", (INT,), LIST_STRING, find_all, _ALL),
 )

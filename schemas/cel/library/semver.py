@@ -1,17 +1,15 @@
-"""Semantic versions: semver, isSemver, compareTo, major, …
+"""Semantic versions: semver, isSemver, compareTo, major and so on.
 
 Upstream: apiserver pkg/cel/library/semverlib.go.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.functions import EvalError, Overload
-from inkube.schemas.cel.declarations.types import BOOL, INT, STRING, Type
-from inkube.schemas.cel.library import costs
-from inkube.schemas.cel.library.overloads import folded
+from inkube.schemas.cel.declarations.types import BOOL, INT, Type
+from inkube.schemas.cel.library.overloads import method, question, reader
 from inkube.schemas.golang import semver
 
 
@@ -41,75 +39,21 @@ def _int64(number: int) -> int:
     return number - 2**64 if number >= 2**63 else number
 
 
-def _comparing(function: str, id: str, result: Type, read: Callable[[int], Any]) -> Overload:
-    return Overload(
-        function,
-        id,
-        (types.SEMVER, types.SEMVER),
-        result,
-        lambda left, right: read(left.version.compare(right.version)),
-        receiver=True,
-        fails=False,
-    )
+def _compare(left: SemverValue, right: SemverValue) -> int:
+    return left.version.compare(right.version)
 
 
-def _part(function: str, id: str, read: Callable[[semver.Version], int]) -> Overload:
-    return Overload(
-        function,
-        id,
-        (types.SEMVER,),
-        INT,
-        lambda value: _int64(read(value.version)),
-        receiver=True,
-        fails=False,
-    )
-
-
+_SEMVER: Final = (types.SEMVER,)
+_TWO: Final = (types.SEMVER, types.SEMVER)
 OVERLOADS: Final[tuple[Overload, ...]] = (
-    Overload(
-        "semver",
-        "string_to_semver",
-        (STRING,),
-        types.SEMVER,
-        parse,
-        cost=costs.per_size(),
-        estimate=costs.sized(),
-        specialise=folded(parse),
-    ),
-    Overload(
-        "semver",
-        "string_bool_to_semver",
-        (STRING, BOOL),
-        types.SEMVER,
-        parse,
-        cost=costs.per_size(),
-        estimate=costs.sized(),
-        specialise=folded(parse, arity=2),
-    ),
-    Overload(
-        "isSemver",
-        "is_semver_string",
-        (STRING,),
-        BOOL,
-        is_semver,
-        cost=costs.per_size(),
-        estimate=costs.sized(),
-        fails=False,
-    ),
-    Overload(
-        "isSemver",
-        "is_semver_string_bool",
-        (STRING, BOOL),
-        BOOL,
-        is_semver,
-        cost=costs.per_size(),
-        estimate=costs.sized(),
-        fails=False,
-    ),
-    _comparing("isGreaterThan", "semver_is_greater_than", BOOL, lambda order: order > 0),
-    _comparing("isLessThan", "semver_is_less_than", BOOL, lambda order: order < 0),
-    _comparing("compareTo", "semver_compare_to", INT, lambda order: order),
-    _part("major", "semver_major", lambda version: version.major),
-    _part("minor", "semver_minor", lambda version: version.minor),
-    _part("patch", "semver_patch", lambda version: version.patch),
+    reader("semver", "string_to_semver", types.SEMVER, parse),
+    reader("semver", "string_bool_to_semver", types.SEMVER, parse, BOOL),
+    question("isSemver", "is_semver_string", is_semver),
+    question("isSemver", "is_semver_string_bool", is_semver, BOOL),
+    method("isGreaterThan", "semver_is_greater_than", _TWO, BOOL, lambda *two: _compare(*two) > 0),
+    method("isLessThan", "semver_is_less_than", _TWO, BOOL, lambda *two: _compare(*two) < 0),
+    method("compareTo", "semver_compare_to", _TWO, INT, _compare),
+    method("major", "semver_major", _SEMVER, INT, lambda one: _int64(one.version.major)),
+    method("minor", "semver_minor", _SEMVER, INT, lambda one: _int64(one.version.minor)),
+    method("patch", "semver_patch", _SEMVER, INT, lambda one: _int64(one.version.patch)),
 )

@@ -56,6 +56,13 @@ def _sizes() -> tuple[Overload, ...]:
     )
 
 
+def _comparing(function: str, id: str, impl: Impl) -> Overload:
+    return Overload(
+        function, id, (STRING, STRING), BOOL, impl,
+        receiver=True, cost=costs.per_size(), estimate=costs.sized(index=1), fails=False,
+    )  # fmt: skip
+
+
 OVERLOADS: Final[tuple[Overload, ...]] = (
     *_sizes(),
     Overload(
@@ -69,28 +76,8 @@ OVERLOADS: Final[tuple[Overload, ...]] = (
         estimate=costs.estimate_product,
         fails=False,
     ),
-    Overload(
-        "startsWith",
-        "starts_with_string",
-        (STRING, STRING),
-        BOOL,
-        str.startswith,
-        receiver=True,
-        cost=costs.per_size(),
-        estimate=costs.sized(index=1),
-        fails=False,
-    ),
-    Overload(
-        "endsWith",
-        "ends_with_string",
-        (STRING, STRING),
-        BOOL,
-        str.endswith,
-        receiver=True,
-        cost=costs.per_size(),
-        estimate=costs.sized(index=1),
-        fails=False,
-    ),
+    _comparing("startsWith", "starts_with_string", str.startswith),
+    _comparing("endsWith", "ends_with_string", str.endswith),
     Overload(
         "matches",
         "matches",

@@ -1,6 +1,6 @@
-"""The strings extension, version 2: charAt, indexOf, join, replace, split, substring, trim, …
+"""The strings extension, version 2: charAt, indexOf, join, replace, split, substring, trim.
 
-Positions count characters. `format` is in `formatting`. Upstream: cel-go ext/strings.go; costs:
+Positions count characters. `format` is in `string_format`. Upstream: cel-go ext/strings.go; costs:
 apiserver pkg/cel/library/cost.go.
 """
 
@@ -16,8 +16,8 @@ from inkube.schemas.cel.declarations.estimates import (
     Range,
 )
 from inkube.schemas.cel.declarations.functions import EvalError, Overload
-from inkube.schemas.cel.declarations.types import INT, LIST_DYN, LIST_STRING, STRING
-from inkube.schemas.cel.library import costs, formatting
+from inkube.schemas.cel.declarations.types import INT, LIST_DYN, LIST_STRING, STRING, Type
+from inkube.schemas.cel.library import costs, string_format
 
 _SPACES: Final = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -202,32 +202,20 @@ def _plain(function: str, id: str, impl: object, *, numbers: int = 0) -> Overloa
     )
 
 
-def _replacing(id: str, *numbers: object) -> Overload:
+def _replacing(id: str, *limit: Type) -> Overload:
     return Overload(
-        "replace",
-        id,
-        (STRING, STRING, STRING, *(INT for _ in numbers)),
-        STRING,
-        replace,
-        receiver=True,
-        cost=costs.per_size(2 * STRING_FACTOR),
-        estimate=_estimate_replace,
+        "replace", id, (STRING, STRING, STRING, *limit), STRING, replace,
+        receiver=True, cost=costs.per_size(2 * STRING_FACTOR), estimate=_estimate_replace,
         fails=False,
-    )
+    )  # fmt: skip
 
 
-def _splitting(id: str, *numbers: object) -> Overload:
+def _splitting(id: str, *limit: Type) -> Overload:
     return Overload(
-        "split",
-        id,
-        (STRING, STRING, *(INT for _ in numbers)),
-        LIST_STRING,
-        split,
-        receiver=True,
-        cost=costs.per_size(2 * STRING_FACTOR),
-        estimate=_estimate_split,
+        "split", id, (STRING, STRING, *limit), LIST_STRING, split,
+        receiver=True, cost=costs.per_size(2 * STRING_FACTOR), estimate=_estimate_split,
         fails=False,
-    )
+    )  # fmt: skip
 
 
 def _joining(id: str, *separators: object) -> Overload:
@@ -251,9 +239,9 @@ OVERLOADS: Final[tuple[Overload, ...]] = (
     _search("string_last_index_of_string_int", last_index_up_to, with_offset=True, last=True),
     _plain("lowerAscii", "string_lower_ascii", lower_ascii),
     _replacing("string_replace_string_string"),
-    _replacing("string_replace_string_string_int", "limit"),
+    _replacing("string_replace_string_string_int", INT),
     _splitting("string_split_string"),
-    _splitting("string_split_string_int", "limit"),
+    _splitting("string_split_string_int", INT),
     _plain("substring", "string_substring_int", substring, numbers=1),
     _plain("substring", "string_substring_int_int", substring_between, numbers=2),
     _plain("trim", "string_trim", trim),
@@ -265,7 +253,7 @@ OVERLOADS: Final[tuple[Overload, ...]] = (
         "string_format",
         (STRING, LIST_DYN),
         STRING,
-        formatting.format,
+        string_format.format,
         receiver=True,
         cost=costs.per_size(),
         estimate=costs.sized(),

@@ -1,4 +1,4 @@
-"""Parts of timestamps and durations: getFullYear(), getHours('Asia/Tokyo'), …
+"""Parts of timestamps and durations: getFullYear(), getHours('Asia/Tokyo').
 
 Arithmetic of times belongs to the operators. Upstream: cel-go common/types/timestamp.go and
 duration.go.
@@ -13,6 +13,7 @@ from typing import Final
 from inkube.schemas.cel.declarations.functions import EvalError, Overload
 from inkube.schemas.cel.declarations.types import DURATION, INT, STRING, TIMESTAMP
 from inkube.schemas.cel.declarations.values import Duration, Timestamp
+from inkube.schemas.cel.library.overloads import method
 from inkube.schemas.golang import gotext, gotime, strconv
 
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - a wall clock
@@ -111,38 +112,18 @@ def _whole(unit: int) -> Callable[[Duration], int]:
 
 OVERLOADS: Final[tuple[Overload, ...]] = (
     *(
-        Overload(
-            function,
-            f"timestamp_to_{name}",
-            (TIMESTAMP,),
-            INT,
-            _in_utc(part),
-            receiver=True,
-            fails=False,
-        )
+        method(function, f"timestamp_to_{name}", (TIMESTAMP,), INT, _in_utc(part))
         for function, (name, part) in _PARTS.items()
     ),
     *(
         Overload(
-            function,
-            f"timestamp_to_{name}_with_tz",
-            (TIMESTAMP, STRING),
-            INT,
-            _in_zone(part),
+            function, f"timestamp_to_{name}_with_tz", (TIMESTAMP, STRING), INT, _in_zone(part),
             receiver=True,
         )
         for function, (name, part) in _PARTS.items()
     ),
     *(
-        Overload(
-            function,
-            f"duration_to_{name}",
-            (DURATION,),
-            INT,
-            _whole(unit),
-            receiver=True,
-            fails=False,
-        )
+        method(function, f"duration_to_{name}", (DURATION,), INT, _whole(unit))
         for function, (name, unit) in _SPANS.items()
     ),
-)
+)  # fmt: skip

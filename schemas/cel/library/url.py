@@ -1,14 +1,12 @@
 """URLs: url, isURL and the parts of a URL. Upstream: apiserver pkg/cel/library/urls.go."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.functions import EvalError, Overload
 from inkube.schemas.cel.declarations.types import BOOL, LIST_STRING, STRING, Type, map_of
-from inkube.schemas.cel.library import costs
-from inkube.schemas.cel.library.overloads import folded
+from inkube.schemas.cel.library.overloads import method, reader, reads
 from inkube.schemas.golang import gourl
 
 
@@ -29,43 +27,22 @@ def parse(text: str) -> UrlValue:
         raise EvalError(f"URL parse error during conversion from string: {error}") from None
 
 
-def is_url(text: str) -> bool:
-    """Whether `parse` would read it."""
-    try:
-        gourl.parse_request_uri(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _part(function: str, id: str, get: Callable[[gourl.URL], Any], result: Type) -> Overload:
-    return Overload(
-        function,
-        id,
-        (types.URL,),
-        result,
-        lambda value: get(value.url),
-        receiver=True,
-        fails=False,
-    )
-
-
+_URL: Final = (types.URL,)
 OVERLOADS: Final[tuple[Overload, ...]] = (
+    reader("url", "string_to_url", types.URL, parse, keeps_size=True),
     Overload(
-        "url",
-        "string_to_url",
-        (STRING,),
-        types.URL,
-        parse,
-        cost=costs.per_size(),
-        estimate=costs.sized(keeps_size=True),
-        specialise=folded(parse),
+        "isURL", "is_url_string", (STRING,), BOOL, reads(gourl.parse_request_uri), fails=False
     ),
-    Overload("isURL", "is_url_string", (STRING,), BOOL, is_url, fails=False),
-    _part("getScheme", "url_get_scheme", lambda url: url.scheme, STRING),
-    _part("getHost", "url_get_host", lambda url: url.host, STRING),
-    _part("getHostname", "url_get_hostname", lambda url: url.hostname, STRING),
-    _part("getPort", "url_get_port", lambda url: url.port, STRING),
-    _part("getEscapedPath", "url_get_escaped_path", lambda url: url.escaped_path, STRING),
-    _part("getQuery", "url_get_query", gourl.URL.values, map_of(STRING, LIST_STRING)),
-)
+    method("getScheme", "url_get_scheme", _URL, STRING, lambda value: value.url.scheme),
+    method("getHost", "url_get_host", _URL, STRING, lambda value: value.url.host),
+    method("getHostname", "url_get_hostname", _URL, STRING, lambda value: value.url.hostname),
+    method("getPort", "url_get_port", _URL, STRING, lambda value: value.url.port),
+    method(
+        "getEscapedPath", "url_get_escaped_path", _URL, STRING,
+        lambda value: value.url.escaped_path,
+    ),
+    method(
+        "getQuery", "url_get_query", _URL, map_of(STRING, LIST_STRING),
+        lambda value: value.url.values(),
+    ),
+)  # fmt: skip

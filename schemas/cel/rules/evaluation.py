@@ -10,18 +10,18 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Final
 
-from inkube.schemas.cel.declarations.decls import Decl
 from inkube.schemas.cel.declarations.functions import CostExceededError, EvalError
-from inkube.schemas.cel.declarations.schema_decls import declare
+from inkube.schemas.cel.declarations.schema_shapes import declare
+from inkube.schemas.cel.declarations.types import Shape
 from inkube.schemas.cel.declarations.values import NONE, Optional
-from inkube.schemas.cel.rules import messages, misfits
+from inkube.schemas.cel.rules import arrays_for_strings, messages
+from inkube.schemas.cel.rules.map_lists import MapList
 from inkube.schemas.cel.rules.ratcheting import Correlation, Ratchet
 from inkube.schemas.cel.rules.rule import Rule, RuleError
-from inkube.schemas.cel.running.adapting import Adapter, adapter
-from inkube.schemas.cel.running.maplists import MapList
+from inkube.schemas.cel.running.json_values import Adapter, adapter
 from inkube.schemas.cel.running.program import CALL_LIMIT
-from inkube.schemas.crds import fieldpaths
 from inkube.schemas.fielderrors import FieldError, Type
+from inkube.schemas.structural import schemapaths
 
 OBJECT_BUDGET: Final = 10_000_000
 """What all rules together may cost for one object (RuntimeCELCostBudget)."""
@@ -73,7 +73,7 @@ class RuleSet:
             return [], []
         run = _Run(budget)
         ratchet = Ratchet(None if old is None else Correlation(obj, old, self._plan.schema))
-        run.visit(self._plan, path, (obj, old), ratchet)
+        run.visit(self._plan, path, obj, old, ratchet)
         return run.errors, run.warnings
 
 
@@ -87,7 +87,7 @@ class _Plan:
         self.values: _Plan | None = None
         self.items: _Plan | None = None
         self._rules: list[Rule] | None = None
-        self._shape: Decl | None = None
+        self._shape: Shape | None = None
 
     @property
     def type(self) -> str:
@@ -121,8 +121,8 @@ def _field_path(spec: dict[str, Any], schema: dict[str, Any]) -> str:
     if not path:
         return ""
     try:
-        return fieldpaths.resolve(path, schema)[0]
-    except fieldpaths.InvalidPath:
+        return schemapaths.resolve(path, schema)[0]
+    except schemapaths.InvalidPath:
         return ""
 
 
@@ -156,58 +156,53 @@ class _Run:
         self.warnings: list[str] = []
         self._budget = budget
 
-    def visit(self, plan: _Plan, path: str, values: tuple[Any, Any], ratchet: Ratchet) -> None:
+    def visit(self, plan: _Plan, path: str, new: Any, old: Any, ratchet: Ratchet) -> None:
         try:
-            self._visit(plan, path, values, ratchet)
+            self._visit(plan, path, new, old, ratchet)
         except _Stopped:
             return
 
-    def _visit(self, plan: _Plan, path: str, values: tuple[Any, Any], ratchet: Ratchet) -> None:
-        new, old = values
+    def _visit(self, plan: _Plan, path: str, new: Any, old: Any, ratchet: Ratchet) -> None:
         if new is None:
             return
         if plan.rules:
-            self._evaluate_all(plan, path, values, ratchet)
+            self._evaluate_all(plan, path, new, old, ratchet)
         if isinstance(new, dict):
             self._visit_map(plan, path, new, old if isinstance(old, dict) else {}, ratchet)
         elif isinstance(new, list) and plan.items is not None:
             items = MapList(plan.schema, old)
             for place, item in enumerate(new):
-                pair = (item, items.get(item))
-                self._visit(plan.items, f"{path}[{place}]", pair, ratchet.index(place))
+                below = f"{path}[{place}]"
+                self._visit(plan.items, below, item, items.get(item), ratchet.index(place))
 
     def _visit_map(
         self, plan: _Plan, path: str, new: dict[str, Any], old: dict[str, Any], ratchet: Ratchet
     ) -> None:
         if plan.values is not None:
             for key, value in new.items():
-                pair = (value, old.get(key))
-                self._visit(plan.values, f"{path}[{key}]", pair, ratchet.key(key))
+                below = f"{path}[{key}]"
+                self._visit(plan.values, below, value, old.get(key), ratchet.key(key))
         for key, child in plan.properties.items():
             if key in new:
                 below = f"{path}.{key}" if path else key
-                self._visit(child, below, (new[key], old.get(key)), ratchet.key(key))
+                self._visit(child, below, new[key], old.get(key), ratchet.key(key))
 
-    def _evaluate_all(
-        self, plan: _Plan, path: str, values: tuple[Any, Any], ratchet: Ratchet
-    ) -> None:
+    def _evaluate_all(self, plan: _Plan, path: str, new: Any, old: Any, ratchet: Ratchet) -> None:
         if self._budget <= 0:
             self._stop(plan, path, messages.OUT_OF_BUDGET)
         for rule in plan.rules:
             if rule.is_empty:
                 continue
             try:
-                self._evaluate(plan, path, values, (rule, ratchet))
+                self._evaluate(plan, path, new, old, rule, ratchet)
             except (TypeError, AttributeError):
-                if not any(misfits.has(plan.schema, value) for value in values):
+                if not any(arrays_for_strings.has(plan.schema, value) for value in (new, old)):
                     raise
-                self._report(path, plan.type, messages.failed(misfits.ERROR, rule.name))
+                self._report(path, plan.type, messages.failed(arrays_for_strings.ERROR, rule.name))
 
     def _evaluate(
-        self, plan: _Plan, path: str, values: tuple[Any, Any], judged: tuple[Rule, Ratchet]
+        self, plan: _Plan, path: str, new: Any, old: Any, rule: Rule, ratchet: Ratchet
     ) -> None:
-        rule = judged[0]
-        new, old = values
         try:
             if rule.uses_old_self and old is None and not rule.has_optional_old_self:
                 return
@@ -215,10 +210,9 @@ class _Run:
         except RuleError as error:
             self._report(path, plan.type, f"rule compile error: {error}")
             return
-        if rule.has_optional_old_self:
-            old = self._optional(plan, old)
+        seen = self._optional(plan, old) if rule.has_optional_old_self else old
         try:
-            holds, cost = program.run(0, CALL_LIMIT, new, old)
+            holds, cost = program.run(0, CALL_LIMIT, new, seen)
         except EvalError as error:
             self._pay(plan, path, error.cost)
             self._report(path, plan.type, messages.failed(error, rule.name))
@@ -228,7 +222,7 @@ class _Run:
             return
         self._pay(plan, path, cost)
         if holds is not True:
-            self._refuse(plan, path, values, judged)
+            self._refuse(plan, path, new, old, rule, ratchet)
 
     def _optional(self, plan: _Plan, old: Any) -> Optional:
         if old is None:
@@ -236,17 +230,16 @@ class _Run:
         return Optional(old if plan.adapt is None else plan.adapt(old))
 
     def _refuse(
-        self, plan: _Plan, path: str, values: tuple[Any, Any], judged: tuple[Rule, Ratchet]
+        self, plan: _Plan, path: str, new: Any, old: Any, rule: Rule, ratchet: Ratchet
     ) -> None:
-        rule, ratchet = judged
         place = path
         if rule.field_path:
             place = f"{path}.{rule.field_path}" if path else rule.field_path
-        message, spent = messages.evaluated(rule, values, self._budget)
+        message, spent = messages.evaluated(rule, new, old, self._budget)
         if spent > self._budget:
             self._stop(plan, place, message)
         self._budget -= spent
-        error = messages.refusal(place or "<nil>", values[0], message, rule.spec.get("reason"))
+        error = messages.refusal(place or "<nil>", new, message, rule.spec.get("reason"))
         if ratchet.holds and not rule.uses_old_self:
             self.warnings.append(error.text())
         else:

@@ -55,7 +55,7 @@ def too_dear(error: CostExceededError, name: str) -> str:
     )
 
 
-def evaluated(rule: Rule, values: tuple[Any, Any], budget: int) -> tuple[str, int]:
+def evaluated(rule: Rule, new: Any, old: Any, budget: int) -> tuple[str, int]:
     """The message of a failing rule, and what messageExpression cost; over `budget` all ends.
 
     A messageExpression sees the old value itself, never the optional a rule may see: naming oldSelf
@@ -66,7 +66,7 @@ def evaluated(rule: Rule, values: tuple[Any, Any], budget: int) -> tuple[str, in
     if expression is None or (rule.has_optional_old_self and rule.message_uses_old_self):
         return rule.message, 0
     try:
-        text, cost = expression.program.run(0, CALL_LIMIT, *values)
+        text, cost = expression.program.run(0, CALL_LIMIT, new, old)
     except EvalError as error:
         return rule.message, error.cost
     except RuleError:

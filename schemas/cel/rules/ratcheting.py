@@ -6,7 +6,8 @@ by key, items of keyed lists by their keys; items of other lists belong to the l
 
 from typing import Any, Final
 
-from inkube.schemas.cel.running.maplists import MapList
+from inkube.schemas.cel.rules.map_lists import MapList
+from inkube.schemas.objects import same
 
 _ABSENT: Final = object()
 
@@ -72,19 +73,6 @@ class Correlation:
         if child is None:
             return same(self._new[name], self._old[name])
         return child.is_unchanged
-
-
-def same(one: Any, two: Any) -> bool:
-    """reflect.DeepEqual of JSON values: types count, 1 is neither 1.0 nor true."""
-    if type(one) is not type(two):
-        return False
-    if isinstance(one, dict):
-        return len(one) == len(two) and all(
-            key in two and same(value, two[key]) for key, value in one.items()
-        )
-    if isinstance(one, list):
-        return len(one) == len(two) and all(map(same, one, two))
-    return bool(one == two)
 
 
 class Ratchet:

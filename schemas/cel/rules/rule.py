@@ -1,6 +1,6 @@
 """One entry of x-kubernetes-validations, compiled: schema/cel/compilation.go upstream.
 
-`check` asks what is wrong with a rule when a CRD is created; `rules` runs it on objects.
+`validation` asks what is wrong with a rule when a CRD is created; `evaluation` runs it on objects.
 """
 
 from dataclasses import dataclass
@@ -9,11 +9,10 @@ from typing import Any, Final
 
 from inkube.schemas.cel.checking.estimator import estimate
 from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.decls import Decl
-from inkube.schemas.cel.declarations.env import Environment
+from inkube.schemas.cel.declarations.environment import Environment
 from inkube.schemas.cel.declarations.functions import CelError
-from inkube.schemas.cel.declarations.types import Type
-from inkube.schemas.cel.running.constants import may_be_refused
+from inkube.schemas.cel.declarations.types import Shape, Type
+from inkube.schemas.cel.running.folding import may_be_refused
 from inkube.schemas.cel.running.libraries import FUNCTIONS
 from inkube.schemas.cel.running.program import Checked, Program, ProgramError, checked
 from inkube.schemas.golang import gotext
@@ -78,7 +77,7 @@ class Rule:
     """A validation rule over values of one shape."""
 
     spec: dict[str, Any]
-    shape: Decl
+    shape: Shape
     field_path: str = ""
     """The rule's fieldPath, normalised: `map[key]`."""
 
@@ -140,7 +139,7 @@ class Rule:
     def _environment(self) -> Environment:
         old = self.shape
         if self.has_optional_old_self:
-            old = Decl(types.optional_of(self.shape.type))
+            old = Shape(types.optional_of(self.shape.type))
         return Environment(FUNCTIONS, {SELF: self.shape, OLD_SELF: old})
 
 

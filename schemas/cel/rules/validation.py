@@ -5,19 +5,18 @@ compiled, its cost estimated and multiplied by how often its node may occur, and
 are bounded.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from inkube.schemas import fielderrors
+from inkube.schemas.caches import Memo
 from inkube.schemas.cel.declarations.estimates import TOP
-from inkube.schemas.cel.declarations.schema_decls import MAX_REQUEST, declare, shortest
-from inkube.schemas.cel.rules.costs import TotalCost, over_budget
+from inkube.schemas.cel.declarations.schema_shapes import MAX_REQUEST, declare, shortest
 from inkube.schemas.cel.rules.evaluation import RuleSet
 from inkube.schemas.cel.rules.rule import Rule, RuleError, go_struct
-from inkube.schemas.crds import rulechecks
-from inkube.schemas.fielderrors import FieldError, GoType
-from inkube.schemas.memo import Memo
+from inkube.schemas.cel.rules.total_cost import TotalCost, over_budget
+from inkube.schemas.fielderrors import FieldError, Verbatim
 
 RULE_LIMIT: Final = 10_000_000
 """The greatest estimated cost of one rule (StaticEstimatedCostLimit)."""
@@ -27,21 +26,24 @@ _NO_TYPE: Final = (
     "internal error: failed to construct type information for x-kubernetes-validations rules:"
     " unable to convert structural schema to CEL declarations"
 )
-_NOTHING: Final = rulechecks.Context()
 _Schema = dict[str, Any]
 
 
 def validate_rules(
-    schema: _Schema, path: str, given: rulechecks.Context = _NOTHING
+    schema: _Schema, path: str, errors: Sequence[FieldError] = (), *, unchanged: bool = False
 ) -> list[FieldError]:
     """What is wrong with the rules of a resource's openAPIV3Schema, which stands at `path`.
+
+    `errors` is what is wrong otherwise: rules on a node with an error at or below it are not
+    compiled. `unchanged` says that the schema was accepted before: what a single rule costs is
+    not held against it.
 
     What can be said of a rule's texts without compiling it is said by `crds.rules`.
     """
     total = TotalCost()
     ruled = _ruled(schema)
-    errors = list(_node(schema, _Context(path, given, total, ruled, is_root=True)))
-    return [*errors, *total.errors(path)]
+    context = _Context(path, errors, unchanged, total, ruled, is_root=True)
+    return [*_node(schema, context), *total.errors(path)]
 
 
 def run_on_default(schema: _Schema, default: Any, path: str) -> list[FieldError]:
@@ -57,16 +59,13 @@ def run_on_default(schema: _Schema, default: Any, path: str) -> list[FieldError]
     return [*staying, *(error for error in new if error not in staying)]
 
 
-RULE_CHECK: Final = rulechecks.RuleCheck(compile=validate_rules, run=run_on_default)
-"""For `crds.validation`."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Context:
     """Where a schema node stands. `count` is how often it may occur, None without bound."""
 
     path: str
-    given: rulechecks.Context
+    errors: Sequence[FieldError]
+    unchanged: bool
     total: TotalCost
     ruled: set[int]
     """The nodes (`id`) that have rules at or below them: the only ones visited."""
@@ -81,7 +80,7 @@ class _Context:
         ends = ("", ".", "[")
         return any(
             error.field.startswith(self.path) and error.field[len(self.path) :][:1] in ends
-            for error in self.given.errors
+            for error in self.errors
         )
 
     def below(self, part: str, schema: _Schema) -> "_Context":
@@ -160,7 +159,7 @@ class _Verdict(NamedTuple):
         return bool(self.error or self.message_error)
 
 
-_SOUND: Final[Memo[list[_Verdict | None]]] = Memo(2048)
+_SOUND: Final[Memo[list[_Verdict | None]]] = Memo(__name__, "_SOUND", 2048)
 """The rules of nodes none of whose rules is refused: refusals name types by their place.
 
 The same nodes come again with a kind's other versions, in kinds of one family, and with every
@@ -223,7 +222,7 @@ class _Candidate:
 
     def error(self, field: str, detail: str) -> FieldError:
         """An error that shows the whole rule."""
-        return fielderrors.invalid(f"{self.path}.{field}", GoType(go_struct(self.spec)), detail)
+        return fielderrors.invalid(f"{self.path}.{field}", Verbatim(go_struct(self.spec)), detail)
 
 
 def _told(candidate: _Candidate, count: int, context: _Context) -> Iterator[FieldError]:
@@ -232,7 +231,7 @@ def _told(candidate: _Candidate, count: int, context: _Context) -> Iterator[Fiel
         yield candidate.error("rule", verdict.error)
         return
     cost = min(verdict.cost * count, TOP)
-    if cost > RULE_LIMIT and not context.given.unchanged:
+    if cost > RULE_LIMIT and not context.unchanged:
         yield fielderrors.forbidden(path, over_budget("estimated rule cost", cost, RULE_LIMIT))
     context.total.observe(path, cost)
     yield from _message(candidate, context)
@@ -245,7 +244,7 @@ def _message(candidate: _Candidate, context: _Context) -> Iterator[FieldError]:
         yield candidate.error("messageExpression", candidate.verdict.message_error)
     if cost is None:
         return
-    if cost > RULE_LIMIT and not context.given.unchanged:
+    if cost > RULE_LIMIT and not context.unchanged:
         detail = over_budget("estimated messageExpression cost", cost, RULE_LIMIT)
         yield fielderrors.forbidden(path, detail)
     context.total.observe(path, cost)

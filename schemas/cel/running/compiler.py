@@ -1,6 +1,6 @@
-"""Checked trees to Python functions: names, selections, indices and literals; entry `compile_tree`.
+"""Checked trees to Python: `translate`, and in it names, selections, indices and literals.
 
-Operators and calls are in `compile_calls`, logic and comprehensions in `compile_flow`. Costs are
+Operators and calls are in `calls`, logic and comprehensions in `control_flow`. Costs are
 those of cel-go interpreter/runtimecost.go, has() being free as Kubernetes configures it: 1 per name
 and per selection, 10 per list and 30 per map literal, nothing for constants.
 """
@@ -8,80 +8,47 @@ and per selection, 10 per list and 30 per map literal, nothing for constants.
 from collections.abc import Sequence
 from typing import Any
 
-from inkube.schemas.cel.declarations.decls import Decl, Field
 from inkube.schemas.cel.declarations.functions import EvalError
-from inkube.schemas.cel.declarations.types import Kind
+from inkube.schemas.cel.declarations.types import Field, Kind, Shape
 from inkube.schemas.cel.declarations.values import NONE, Optional
-from inkube.schemas.cel.language.ast import (
-    Call,
-    Fold,
-    Ident,
-    ListNode,
-    MapNode,
-    Node,
-    Select,
-    StructNode,
-)
-from inkube.schemas.cel.running import compile_calls, compile_flow, operators
-from inkube.schemas.cel.running.adapting import adapter
-from inkube.schemas.cel.running.constants import MISSING, fold
-from inkube.schemas.cel.running.writer import DEEPEST, Code, Variable, Writer
+from inkube.schemas.cel.language import ast
+from inkube.schemas.cel.language.ast import Node
+from inkube.schemas.cel.running import calls, control_flow, operators
+from inkube.schemas.cel.running.folding import MISSING, fold
+from inkube.schemas.cel.running.writer import DEEPEST, Code, FunctionWriter, Variable
 
-LIST_COST = 10
 MAP_COST = 30
 STRUCT_COST = 40
 
 
-def raw(w: Writer, node: Node) -> Code:
+def translate(w: FunctionWriter, node: Node) -> Code:
     """The node's value; where `shape` is set it still is JSON that needs adapting."""
     constant = fold(node)
     if constant is not MISSING:
         return literal(w, constant)
     match node:
-        case Ident():
+        case ast.Ident():
             return _ident(w, node)
-        case Select():
+        case ast.Select():
             return _select(w, node)
-        case ListNode():
+        case ast.ListNode():
             return _list(w, node)
-        case MapNode():
+        case ast.MapNode():
             return _map(w, node)
-        case StructNode():
+        case ast.StructNode():
             return _struct(w, node)
-        case Fold():
-            return _apart(w, node, compile_flow.comprehension)
-        case Call(function="_[_]" | "_[?_]"):
+        case ast.Fold():
+            return _apart(w, node, control_flow.comprehension)
+        case ast.Call(function="_[_]" | "_[?_]"):
             return _index(w, node)
-        case Call(function="_&&_" | "_||_" | "_?_:_" | "or" | "orValue"):
-            return _apart(w, node, compile_flow.branches)
-        case Call():
-            return compile_calls.call(w, node)
+        case ast.Call(function="_&&_" | "_||_" | "_?_:_" | "or" | "orValue"):
+            return _apart(w, node, control_flow.branches)
+        case ast.Call():
+            return calls.call(w, node)
     raise AssertionError(type(node).__name__)
 
 
-def value(w: Writer, node: Node) -> Code:
-    """The node's CEL value."""
-    return adapted(w, w.bounded(raw(w, node)))
-
-
-def values(w: Writer, nodes: Sequence[Node]) -> list[Code]:
-    """Values of nodes, computed in order."""
-    found: list[Code] = []
-    for node in nodes:
-        mark = w.mark()
-        code = value(w, node)
-        found = [*w.settle(found, mark), code]
-    return found
-
-
-def adapted(w: Writer, code: Code) -> Code:
-    """The CEL value of what may be raw JSON."""
-    if code.shape is None or not code.shape.is_adapted:
-        return Code(code.text, code.fails)
-    return Code(f"{w.constant(adapter(code.shape))}({code.text})", True)
-
-
-def literal(w: Writer, constant: Any) -> Code:
+def literal(w: FunctionWriter, constant: Any) -> Code:
     """A constant; what stays plain in Python is written out."""
     if constant is None or isinstance(constant, bool):
         return Code(repr(constant))
@@ -90,20 +57,20 @@ def literal(w: Writer, constant: Any) -> Code:
 
 def is_attribute(node: Node) -> bool:
     """Whether cel-go plans the node as an attribute: selections upon it share its cost."""
-    if isinstance(node, Call):
+    if isinstance(node, ast.Call):
         return node.function in ("_[_]", "_[?_]", "_?_:_")
-    return isinstance(node, Ident | Select)
+    return isinstance(node, ast.Ident | ast.Select)
 
 
-def _apart(w: Writer, node: Node, compile: Any) -> Code:
+def _apart(w: FunctionWriter, node: Node, compile: Any) -> Code:
     """Compile in place, or as a function of its own where blocks are nested too deep."""
     if w.depth < DEEPEST:
         code: Code = compile(w, node)
         return code
-    return compile_flow.outlined(w, node)
+    return control_flow.outlined(w, node)
 
 
-def _ident(w: Writer, node: Ident) -> Code:
+def _ident(w: FunctionWriter, node: ast.Ident) -> Code:
     if node.type_value is not None:
         return literal(w, node.type_value)
     variable = w.scope[node.name.removeprefix(".") if node.name not in w.scope else node.name]
@@ -111,17 +78,17 @@ def _ident(w: Writer, node: Ident) -> Code:
     return Code(variable.name, False, variable.shape)
 
 
-def _select(w: Writer, node: Select) -> Code:
+def _select(w: FunctionWriter, node: ast.Select) -> Code:
     if node.absolute is not None:
         return _ident(w, node.absolute)
-    operand = w.bounded(raw(w, node.operand))
+    operand = w.bounded(w.raw(node.operand))
     w.pay(int(not node.test_only) + int(not is_attribute(node.operand)))
     kind = node.operand.type.kind
     if kind is Kind.OBJECT and not node.optional:
         return _object_field(w, node, operand)
     shape = operand.shape.element if kind is Kind.MAP and operand.shape else None
     if kind is not Kind.MAP:
-        operand = adapted(w, operand)
+        operand = w.adapted(operand)
     key = w.constant(node.field)
     if node.optional or kind is Kind.OPAQUE:
         return _optional_select(w, node, operand)
@@ -133,7 +100,7 @@ def _select(w: Writer, node: Select) -> Code:
     return Code(f"{w.constant(operators.select)}({operand.text}, {key})", True)
 
 
-def _object_field(w: Writer, node: Select, operand: Code) -> Code:
+def _object_field(w: FunctionWriter, node: ast.Select, operand: Code) -> Code:
     field = _declared(node)
     key = w.constant(field.key if field else node.field)
     shape = field.shape if field and operand.shape is not None else None
@@ -146,7 +113,7 @@ def _object_field(w: Writer, node: Select, operand: Code) -> Code:
     return Code(f"{operand.text}[{key}]", True, shape)
 
 
-def _declared(node: Select) -> Field | None:
+def _declared(node: ast.Select) -> Field | None:
     target = node.operand.type
     if target.kind is Kind.OPAQUE and target.params:
         target = target.params[0]
@@ -161,7 +128,7 @@ def _present(mapping: dict[str, Any], key: str) -> Any:
     return found
 
 
-def _optional_select(w: Writer, node: Select, operand: Code) -> Code:
+def _optional_select(w: FunctionWriter, node: ast.Select, operand: Code) -> Code:
     """`a.?b`, and `o.b` of an optional: an optional again."""
     field = _declared(node)
     key = w.constant(field.key if field else node.field)
@@ -177,31 +144,31 @@ def _optional_field(container: Any, key: str) -> Optional:
     return found if found.present and found.value is not None else NONE
 
 
-def _index(w: Writer, node: Call) -> Code:
+def _index(w: FunctionWriter, node: ast.Call) -> Code:
     container_node, index_node = node.args
-    container = w.bounded(raw(w, container_node))
+    container = w.bounded(w.raw(container_node))
     w.pay(1 + int(not is_attribute(container_node)))
     mark = w.mark()
-    index = value(w, index_node)
+    index = w.value(index_node)
     if is_attribute(index_node) and fold(index_node) is MISSING:
         w.pay(-1)
     (container,) = w.settle([container], mark)
     kind = container_node.type.kind
     if node.function == "_[?_]" or kind is Kind.OPAQUE:
-        container = adapted(w, container)
+        container = w.adapted(container)
         return Code(f"{w.constant(operators.optional_index)}({container.text}, {index.text})", True)
     shape = container.shape.element if container.shape is not None else None
     if kind is Kind.MAP and index_node.type.kind is Kind.STRING:
         return Code(f"{container.text}[{index.text}]", True, shape)
     function = {Kind.LIST: operators.item, Kind.MAP: operators.entry}.get(kind, operators.index)
     if kind not in (Kind.LIST, Kind.MAP):
-        container = adapted(w, container)
+        container = w.adapted(container)
     return Code(f"{w.constant(function)}({container.text}, {index.text})", True, shape)
 
 
-def _list(w: Writer, node: ListNode) -> Code:
-    w.pay(LIST_COST)
-    codes = values(w, node.elements)
+def _list(w: FunctionWriter, node: ast.ListNode) -> Code:
+    w.pay(control_flow.LIST_COST)
+    codes = w.values(node.elements)
     fails = any(code.fails for code in codes)
     items = [
         f"*{w.constant(_optional_items)}({code.text})" if place in node.optional else code.text
@@ -210,9 +177,9 @@ def _list(w: Writer, node: ListNode) -> Code:
     return Code(f"[{', '.join(items)}]", fails or bool(node.optional))
 
 
-def _struct(w: Writer, node: StructNode) -> Code:
+def _struct(w: FunctionWriter, node: ast.StructNode) -> Code:
     w.pay(STRUCT_COST)
-    codes = values(w, [value for _, value in node.fields])
+    codes = w.values([value for _, value in node.fields])
     rows = [
         f"{w.constant(name)}: {code.text}"
         for (name, _), code in zip(node.fields, codes, strict=True)
@@ -226,10 +193,10 @@ def _optional_items(found: Any) -> list[Any]:
     return [found.value] if found.present else []
 
 
-def _map(w: Writer, node: MapNode) -> Code:
+def _map(w: FunctionWriter, node: ast.MapNode) -> Code:
     w.pay(MAP_COST)
     parts = [part for entry in node.entries for part in (entry.key, entry.value)]
-    codes = values(w, parts)
+    codes = w.values(parts)
     rows = [
         f"({codes[2 * place].text}, {codes[2 * place + 1].text}, {entry.optional})"
         for place, entry in enumerate(node.entries)
@@ -246,19 +213,10 @@ def _built_map(rows: list[tuple[Any, Any, bool]]) -> dict[Any, Any]:
             if not found.present:
                 continue
             found = found.value
-        insert(built, key, found)
+        operators.insert(built, key, found)
     return built
 
 
-def insert(mapping: dict[Any, Any], key: Any, found: Any) -> None:
-    """Add an entry to a map being built."""
-    if not isinstance(key, str | int | bool):
-        raise EvalError("unsupported key type")
-    if key in mapping:
-        raise EvalError(f"insert failed: key {operators.key_text(key)} already exists")
-    mapping[key] = found
-
-
-def shape_scope(names: Sequence[tuple[str, Decl]]) -> dict[str, Variable]:
+def shape_scope(names: Sequence[tuple[str, Shape]]) -> dict[str, Variable]:
     """The scope at the top of a rule: variables by position."""
     return {name: Variable(f"v{place}", shape) for place, (name, shape) in enumerate(names)}

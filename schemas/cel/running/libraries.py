@@ -4,7 +4,7 @@ Upstream: apiserver pkg/cel/environment/base.go.
 """
 
 from inkube.schemas.cel import library
-from inkube.schemas.cel.declarations.env import functions
+from inkube.schemas.cel.declarations.environment import functions
 from inkube.schemas.cel.library import authorizer
 from inkube.schemas.cel.running import operator_overloads, optionals
 

@@ -1,6 +1,6 @@
 """Operators, declared: cel-go common/stdlib/standard.go.
 
-Compiled code evaluates most of them itself (`compile_calls`); named functions are in `library`.
+Compiled code evaluates most of them itself (`calls`); named functions are in `library`.
 """
 
 from collections.abc import Iterator

@@ -354,3 +354,12 @@ def boolean(value: Any) -> bool:
 def invert(value: Any) -> bool:
     """`!value` of unknown type."""
     return not boolean(value)
+
+
+def insert(mapping: dict[Any, Any], key: Any, found: Any) -> None:
+    """Add an entry to a map being built."""
+    if not isinstance(key, str | int | bool):
+        raise EvalError("unsupported key type")
+    if key in mapping:
+        raise EvalError(f"insert failed: key {key_text(key)} already exists")
+    mapping[key] = found

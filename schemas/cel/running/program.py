@@ -5,15 +5,15 @@ from functools import cached_property
 from typing import Any
 
 from inkube.schemas.cel.checking.checker import check
-from inkube.schemas.cel.declarations.env import Environment
+from inkube.schemas.cel.declarations.environment import Environment
 from inkube.schemas.cel.declarations.functions import CelError, CostExceededError, EvalError
 from inkube.schemas.cel.declarations.types import Type
 from inkube.schemas.cel.language import ast
 from inkube.schemas.cel.language.ast import Ident, Node
 from inkube.schemas.cel.language.parser import parse
 from inkube.schemas.cel.language.source import Source
-from inkube.schemas.cel.running import compile_flow, compiler
-from inkube.schemas.cel.running.writer import Module, Writer
+from inkube.schemas.cel.running import compiler, control_flow
+from inkube.schemas.cel.running.writer import FunctionWriter, Module
 
 CALL_LIMIT = 1_000_000
 """What one evaluation may cost (Kubernetes' PerCallLimit)."""
@@ -75,16 +75,16 @@ class Program:
 
     def _written(self, environment: Environment) -> str:
         scope = compiler.shape_scope(list(environment.variables.items()))
-        writer = Writer(self._module, scope)
+        writer = FunctionWriter(self._module, scope, compiler.translate)
         try:
             with writer.payment():
-                result = compiler.value(writer, self.expression.root)
+                result = writer.value(self.expression.root)
         except EvalError as error:
             raise ProgramError(str(error)) from error
         except RecursionError:
             raise ProgramError("expression recursion limit exceeded: 250") from None
         names = [variable.name for variable in scope.values()]
-        text = compile_flow.function_text("run", names, writer, result)
+        text = control_flow.function_text("run", names, writer, result)
         return "\n\n\n".join([*self._module.functions, text])
 
 

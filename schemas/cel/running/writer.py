@@ -5,12 +5,14 @@ to the compiled code by name; variables are numbered. The cost of a block of sta
 run together is one addition at its start.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from inkube.schemas.cel.declarations.decls import Decl
+from inkube.schemas.cel.declarations.types import Shape
+from inkube.schemas.cel.language.ast import Node
+from inkube.schemas.cel.running.json_values import adapter
 
 _LONGEST = 400
 """Characters of an inlined expression; longer ones go to a temporary (Python bounds nesting)."""
@@ -23,7 +25,7 @@ class Code(NamedTuple):
 
     text: str
     fails: bool = False
-    shape: Decl | None = None
+    shape: Shape | None = None
 
     @property
     def is_atomic(self) -> bool:
@@ -47,7 +49,7 @@ class Variable(NamedTuple):
     """A CEL variable in scope: its Python name, and its shape where known."""
 
     name: str
-    shape: Decl | None
+    shape: Shape | None
 
 
 @dataclass(slots=True, eq=False)
@@ -69,17 +71,50 @@ class Module:
         return name
 
 
-class Writer:
-    """One function being written."""
+class FunctionWriter:
+    """One function being written.
 
-    def __init__(self, module: Module, scope: dict[str, Variable]) -> None:
+    `translate` writes what a node needs and yields its value, which is raw JSON where `shape` is
+    set. It is given because the parts of the compiler call each other through it.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        scope: dict[str, Variable],
+        translate: Callable[["FunctionWriter", Node], Code],
+    ) -> None:
         self.module = module
         self.scope = scope
+        self.translate = translate
         self.depth = 0
         self._lines: list[_Line] = []
         self._indent = 2
         self._count = 0
         self._blocks: list[_Block] = []
+
+    def raw(self, node: Node) -> Code:
+        """The node's value; where `shape` is set it still is JSON that needs adapting."""
+        return self.translate(self, node)
+
+    def value(self, node: Node) -> Code:
+        """The node's CEL value."""
+        return self.adapted(self.bounded(self.raw(node)))
+
+    def values(self, nodes: Sequence[Node]) -> list[Code]:
+        """Values of nodes, computed in order."""
+        found: list[Code] = []
+        for node in nodes:
+            mark = self.mark()
+            code = self.value(node)
+            found = [*self.settle(found, mark), code]
+        return found
+
+    def adapted(self, code: Code) -> Code:
+        """The CEL value of what may be raw JSON."""
+        if code.shape is None or not code.shape.is_adapted:
+            return Code(code.text, code.fails)
+        return Code(f"{self.constant(adapter(code.shape))}({code.text})", True)
 
     def line(self, text: str) -> None:
         """A statement."""

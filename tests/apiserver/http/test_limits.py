@@ -115,6 +115,12 @@ async def test_refused_requests_do_not_grow_the_metrics(web):
     assert await size() <= before + 20  # a code or verb met for the first time adds its lines
 
 
+async def test_the_metrics_show_what_caches_hold(web):
+    await web.ask("GET", MAPS)
+    lines = (await web.ask("GET", "/metrics")).body.decode().splitlines()
+    assert 'inkube_cache_entries{cache="schemas.builtin.definitions.definitions"} 1.0' in lines
+
+
 async def test_labels_of_the_metrics_are_no_words_of_the_client(monkeypatch):
     monkeypatch.setattr(metrics, "MOST", 3)
     counted = metrics.Metrics()

@@ -209,8 +209,10 @@ def test_a_body_of_another_type_is_refused(obj, words):
     assert words in refusal.value.message
 
 
-def test_a_body_may_leave_its_type_out():
-    decoding.check_type({}, CONFIG_MAP)
+def test_a_body_that_leaves_its_type_out_gets_that_of_the_address():
+    obj = {}
+    decoding.check_type(obj, CONFIG_MAP)
+    assert obj == {"apiVersion": "v1", "kind": "ConfigMap"}
 
 
 def test_refusals():

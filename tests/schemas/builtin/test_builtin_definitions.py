@@ -6,8 +6,9 @@ import sys
 import pytest
 
 from inkube.schemas import builtin
-from inkube.schemas.builtin import resources, types
+from inkube.schemas.builtin import resources
 from inkube.schemas.definitions import Origin
+from inkube.schemas.gotypes import table
 
 
 def definition(group, plural):
@@ -77,7 +78,7 @@ def test_schemas_carry_nothing_of_go():
 
 def test_openapi_components_refer_to_each_other():
     name = "io.k8s.api.core.v1.ConfigMap"
-    found = types.components([name])
+    found = table.components([name])
     metadata = found[name]["properties"]["metadata"]
     target = metadata["allOf"][0]["$ref"].rpartition("/")[2]
     assert target in found
@@ -87,8 +88,8 @@ def test_openapi_components_refer_to_each_other():
 
 def test_the_types_are_not_unpacked_for_the_index():
     program = (
-        "from inkube.schemas import builtin; from inkube.schemas.builtin import types;"
-        "builtin.definitions(); print(types.table.cache_info().currsize)"
+        "from inkube.schemas import builtin; from inkube.schemas.gotypes import table;"
+        "builtin.definitions(); print(table.table.cache_info().currsize)"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True

@@ -6,6 +6,7 @@ expression counts as explained: see `EXPLAINED`.
 
 import datetime as dt
 import random
+import re
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from inkube.schemas import cel
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.values import Duration, Timestamp, Uint
+from inkube.schemas.cel.language.parser import parse
 
 cpp = pytest.importorskip("cel_expr_python.cel")
 ext_optional = pytest.importorskip("cel_expr_python.ext.ext_optional")
@@ -211,3 +213,94 @@ def test_generated_expressions_mean_what_they_mean_in_cpp() -> None:
             different.append((text, ours, theirs))
     assert decided > COUNT / 3
     assert different == []
+
+
+PARTS = [
+    "a",
+    "b",
+    ".",
+    ".",
+    "[",
+    "]",
+    "{",
+    "}",
+    "(",
+    ")",
+    ",",
+    "?",
+    ":",
+    "+",
+    "!",
+    "==",
+    "&&",
+    "||",
+    "<",
+    "in",
+    "true",
+    "null",
+    "1",
+    "1.5",
+    "'x'",
+    "b'y'",
+    "2u",
+    "`a`",
+    "has",
+    "self.x",
+    "@",
+    "|",
+    "&",
+    "=",
+    "'open",
+    '"open',
+    "r'\\d'",
+    "b'\\x4'",
+    "#",
+    "$",
+    "é",
+    "//",
+    "0x",
+    "1e",
+    "'a\\q'",
+    "\\",
+    "as",
+    "for",
+    "A{",
+    "?.",
+    ".?",
+    "[?",
+    "{?",
+]
+
+
+def _syntax_errors_of_cpp(environment: Any, text: str) -> list[str]:
+    """What ANTLR says there, with the one change cel-go makes (parser.go, SyntaxError)."""
+    try:
+        environment.compile(text)
+    except RuntimeError as refusal:
+        told = str(refusal).removesuffix(" [INVALID_ARGUMENT]").replace("\\u003F", "?")
+        told = re.sub(
+            r"no viable alternative at input '.(true|false|null)'",
+            r"mismatched input '\1' expecting IDENTIFIER",
+            told,
+        )
+        found = re.findall("Syntax error: (.*)", told)
+        return sorted(error for error in found if error != "More than 12 parse errors.")
+    return []
+
+
+def _syntax_errors(text: str) -> list[str]:
+    try:
+        parse(text)
+    except cel.CompileError as refusal:
+        found = (issue.message.partition("Syntax error: ") for issue in refusal.issues)
+        return sorted(message for _, is_syntax, message in found if is_syntax)
+    return []
+
+
+def test_broken_expressions_are_refused_in_antlrs_words() -> None:
+    environment = cpp.NewEnv(variables={})
+    chosen = random.Random(3)
+    for place in range(1_000):
+        parts = chosen.choices(PARTS, k=chosen.randint(1, 12))
+        text = " ".join(parts) if place % 2 else "".join(parts)
+        assert _syntax_errors(text) == _syntax_errors_of_cpp(environment, text), text

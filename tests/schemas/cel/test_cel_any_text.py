@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from inkube.schemas import cel
 from inkube.schemas.cel.checking.estimator import estimate
 from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.env import Environment
-from inkube.schemas.cel.declarations.schema_decls import declare
+from inkube.schemas.cel.declarations.environment import Environment
+from inkube.schemas.cel.declarations.schema_shapes import declare
 from inkube.schemas.cel.running.libraries import FUNCTIONS
 from inkube.schemas.cel.running.program import CALL_LIMIT, Program, checked
 

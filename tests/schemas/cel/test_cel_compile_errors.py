@@ -39,6 +39,13 @@ SYNTAX: dict[str, list[tuple[int, str]]] = {
     "x(1,)": [(5, f"mismatched input ')' expecting {EXPRESSION}")],
     "[1 2]": [(4, "extraneous input '2' expecting {']', ','}")],
     "a ? b": [(6, "mismatched input '<EOF>' expecting ':'")],
+    "self.n > -1.": [(13, "no viable alternative at input '.'")],
+    "-1[?]": [(5, "mismatched input ']' expecting " + EXPRESSION)],
+    "self.n.#in": [
+        (8, "token recognition error at: '#'"),
+        (9, "no viable alternative at input '.in'"),
+        (11, f"mismatched input '<EOF>' expecting {EXPRESSION}"),
+    ],
     "f(){}": [(4, "mismatched input '{' expecting <EOF>")],
     "": [(1, f"mismatched input '<EOF>' expecting {EXPRESSION}")],
 }

@@ -12,7 +12,7 @@ from inkube.schemas.cel.declarations.estimates import TOP, UNKNOWN, Argument, Ca
 from inkube.schemas.cel.declarations.functions import CostExceededError, EvalError, Overload
 from inkube.schemas.cel.declarations.types import Kind, Type
 from inkube.schemas.cel.declarations.values import Duration, Optional, Timestamp, Uint
-from inkube.schemas.cel.library import cidr, formats, ip, quantity, semver, url
+from inkube.schemas.cel.library import cidr, ip, named_formats, quantity, semver, url
 
 INTS = [0, 1, -1, 2, 5, 100, 2**63 - 1, -(2**63)]
 TEXTS = [
@@ -39,7 +39,7 @@ SCALARS: dict[Type, list[Any]] = {
     types.CIDR: [cidr.parse("::/0"), cidr.parse("10.0.0.0/8")],
     types.URL: [url.parse("https://u@[::1]:1/%ff?a=%zz&b;c&=x#f"), url.parse("/")],
     types.SEMVER: [semver.parse("18446744073709551615.0.0"), semver.parse("1.2.3-a.1+b")],
-    types.FORMAT: [formats.named(name).value for name in ("dns1123Label", "uri", "datetime")],
+    types.FORMAT: [named_formats.named(name).value for name in ("dns1123Label", "uri", "datetime")],
 }
 
 

@@ -5,7 +5,7 @@ import pytest
 from inkube.schemas import cel
 from inkube.schemas.cel.checking.estimator import estimate
 from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.env import Environment
+from inkube.schemas.cel.declarations.environment import Environment
 from inkube.schemas.cel.running.libraries import FUNCTIONS
 from inkube.schemas.cel.running.program import checked
 

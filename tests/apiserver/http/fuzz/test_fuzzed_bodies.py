@@ -7,6 +7,7 @@ import copy
 import json
 import os
 import random
+from typing import Any
 
 import pytest
 import yaml
@@ -229,7 +230,7 @@ async def restore(rng, web, crd, path):
         await web.ask("POST", CRDS, crd)
     for place, body in OBJECTS.items():
         if path.startswith(place):
-            metadata = {"name": "f", "labels": {"a": "b"}}
+            metadata: dict[str, Any] = {"name": "f", "labels": {"a": "b"}}
             if rng.random() < 0.3:
                 metadata["finalizers"] = META["finalizers"]
             await web.ask("POST", place, {**body, "metadata": metadata})

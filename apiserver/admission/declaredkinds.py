@@ -1,0 +1,79 @@
+"""DeclaredKinds admission: what kinds declared in Python do to writes of theirs beside their rules.
+
+The kinds are `controllers.kinds.KindModule`s, of which this sees only a protocol.
+"""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
+from inkube.apiserver.registry.resources import Resource
+from inkube.schemas import status
+from inkube.schemas.definitions import Definition
+from inkube.schemas.fielderrors import FieldError
+
+Object = dict[str, Any]
+
+
+class DeclaredKind(Protocol):
+    """What a kind brings along for admission."""
+
+    @property
+    def definition(self) -> Definition: ...
+
+    def mutate(self, obj: Object, old: Object | None) -> Object:
+        """Normalise in place."""
+        ...
+
+    async def check(self, obj: Object, old: Object | None, env: Any) -> list[FieldError]:
+        """Live checks of a dry run."""
+        ...
+
+    async def check_delete(self, obj: Object, env: Any) -> list[FieldError]:
+        """Why it must stay."""
+        ...
+
+    async def persist(self, obj: Object) -> None:
+        """Keep secure values before a real write."""
+        ...
+
+
+class DeclaredKinds(Plugin):
+    """Runs the mutators of every kind, its live checks under dry run, its deletion guards."""
+
+    def __init__(self, environment: Callable[[], Any]) -> None:
+        self._environment = environment
+        self._kinds: dict[tuple[str, str], DeclaredKind] = {}
+
+    def add(self, kind: DeclaredKind) -> None:
+        """Take a kind in."""
+        definition = kind.definition
+        self._kinds[definition.group, definition.names.plural] = kind
+
+    def handles(self, resource: Resource, operation: Operation) -> bool:
+        return (resource.group, resource.plural) in self._kinds
+
+    def _kind(self, attributes: Attributes) -> DeclaredKind:
+        resource = attributes.call.resource
+        return self._kinds[resource.group, resource.plural]
+
+    async def mutate(self, attributes: Attributes) -> None:
+        if attributes.object is not None and not attributes.call.subresource:
+            self._kind(attributes).mutate(attributes.object, attributes.old)
+            attributes.call.served.schema.default(attributes.object)
+
+    async def validate(self, attributes: Attributes) -> None:
+        kind, call = self._kind(attributes), attributes.call
+        if call.subresource:
+            return
+        env = self._environment()
+        if attributes.object is None:
+            assert attributes.old is not None, "a deletion has an old object"
+            errors = await kind.check_delete(attributes.old, env)
+        elif attributes.dry_run:
+            errors = await kind.check(attributes.object, attributes.old, env)
+        else:
+            await kind.persist(attributes.object)
+            return
+        if errors:
+            raise status.invalid(call.resource.group, call.resource.kind, call.name, errors)

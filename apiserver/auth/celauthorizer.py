@@ -1,0 +1,130 @@
+"""The variable `authorizer` of CEL expressions in policies and webhooks.
+
+Follows apiserver pkg/cel/library/authz.go.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from inkube.apiserver.auth import attributes as wants
+from inkube.apiserver.auth import serviceaccounts
+from inkube.apiserver.auth.authorizer import Authorizer
+from inkube.apiserver.registry.calls import User
+from inkube.schemas.cel.declarations.functions import EvalError
+from inkube.schemas.cel.declarations.types import Type
+from inkube.schemas.cel.library import authorizer as cel
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What a check found."""
+
+    cel_type: ClassVar[Type] = cel.DECISION
+    decision: wants.Decision
+
+    def allowed(self) -> bool:
+        """Whether it may be done."""
+        return self.decision.allowed
+
+    def reason(self) -> str:
+        """Why."""
+        return self.decision.reason
+
+    def errored(self) -> bool:
+        """Authorizers here never fail."""
+        return False
+
+    def error(self) -> str:
+        """No error."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class PathCheck:
+    """A check of a path."""
+
+    cel_type: ClassVar[Type] = cel.PATH_CHECK
+    authorizer: Authorizer
+    wanted: wants.Attributes
+
+    def check(self, verb: str) -> Decided:
+        """Ask."""
+        return Decided(self.authorizer.decide(self.wanted._replace(verb=verb)))
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceCheck:
+    """A check of a resource; every method but `check` narrows it."""
+
+    cel_type: ClassVar[Type] = cel.RESOURCE_CHECK
+    authorizer: Authorizer
+    wanted: wants.Attributes
+
+    def _with(self, **changes: Any) -> "ResourceCheck":
+        return ResourceCheck(self.authorizer, self.wanted._replace(**changes))
+
+    def subresource(self, name: str) -> "ResourceCheck":
+        """Of a subresource."""
+        return self._with(subresource=name)
+
+    def namespace(self, name: str) -> "ResourceCheck":
+        """In a namespace."""
+        return self._with(namespace=name)
+
+    def name(self, name: str) -> "ResourceCheck":
+        """Of one object."""
+        return self._with(name=name)
+
+    def fieldSelector(self, text: str) -> "ResourceCheck":  # noqa: N802 # CEL's name
+        """Of a selection: RBAC does not look at it."""
+        return self
+
+    def labelSelector(self, text: str) -> "ResourceCheck":  # noqa: N802 # CEL's name
+        """Of a selection: RBAC does not look at it."""
+        return self
+
+    def check(self, verb: str) -> Decided:
+        """Ask."""
+        return Decided(self.authorizer.decide(self.wanted._replace(verb=verb)))
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCheck:
+    """A check within an API group."""
+
+    cel_type: ClassVar[Type] = cel.GROUP_CHECK
+    authorizer: Authorizer
+    user: User
+    group: str
+
+    def resource(self, name: str) -> ResourceCheck:
+        """Of a resource, in any version."""
+        wanted = wants.Attributes(self.user, "", self.group, "*", name)
+        return ResourceCheck(self.authorizer, wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class UserAuthorizer:
+    """What a user may do."""
+
+    cel_type: ClassVar[Type] = cel.AUTHORIZER
+    authorizer: Authorizer
+    user: User
+
+    def path(self, path: str) -> PathCheck:
+        """About a path."""
+        if not path:
+            raise EvalError("path must not be empty")
+        wanted = wants.Attributes(self.user, "", path=path, is_resource=False)
+        return PathCheck(self.authorizer, wanted)
+
+    def group(self, group: str) -> GroupCheck:
+        """About an API group."""
+        return GroupCheck(self.authorizer, self.user, group)
+
+    def serviceAccount(self, namespace: str, name: str) -> "UserAuthorizer":  # noqa: N802
+        """The same for a service account."""
+        user = User(
+            f"{serviceaccounts.PREFIX}{namespace}:{name}", groups=serviceaccounts.groups(namespace)
+        )
+        return UserAuthorizer(self.authorizer, user)

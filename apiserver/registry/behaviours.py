@@ -1,0 +1,377 @@
+"""What may be done to objects: one behaviour per sort of kind.
+
+    Behaviour          nothing special; what all have in common
+    ├── Builtin        a kind of kube-apiserver: `schemas.builtin.behaviours` says what is its own
+    ├── Definitions    CustomResourceDefinitions (`crds`)
+    └── Custom         custom resources and kinds declared in Python, whose static rules are given
+
+The registry calls the hooks in this order: `decode`, `prepare_*`, `validate*`, `warnings`. They
+change the object in place; they must not store, wait or look at other objects. How answers are
+worded is `voices`, what has to be asked over the network for another version is `conversions`.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Protocol
+
+import orjson
+
+from inkube.apiserver.registry.served import Served
+from inkube.apiserver.registry.stamps import Stamps
+from inkube.schemas import bodies
+from inkube.schemas.builtin import behaviours as builtin
+from inkube.schemas.builtin import conversion
+from inkube.schemas.builtin import decoding as builtin_decoding
+from inkube.schemas.builtin.behaviours.base import keep
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.meta import GVK
+from inkube.schemas.metadata import metadecoding, names, objectmeta
+from inkube.schemas.objects import same
+from inkube.schemas.ownership import resetfields
+from inkube.schemas.ownership.fieldsets import FieldSet
+from inkube.schemas.structural import scale
+from inkube.storage.entry import Entry
+
+Object = dict[str, Any]
+Warn = Callable[[str], None]
+
+_ENVELOPE = ("apiVersion", "kind", "metadata")
+_FIRST = ("name", "generateName", "namespace", "uid")
+
+
+class Converter(Protocol):
+    """Converts objects between versions over the network; combines with any behaviour."""
+
+    async def convert(
+        self, objects: Sequence[Object], api_version: str, anew: bool = False
+    ) -> list[Object]:
+        """Copies in that version, for the caller to change. Raises StatusError 500.
+
+        `anew` forgets what was converted a moment ago.
+        """
+        ...
+
+
+class Behaviour:
+    """The hooks of the registry, and what most kinds answer to them."""
+
+    create_on_update = False
+    """Whether PUT of a missing object creates it."""
+    unconditional_update = False
+    """Whether PUT may leave out the resourceVersion."""
+    returns_deleted = False
+    """Whether DELETE answers the object instead of a Status."""
+    deletes_itself = False
+    """Whether `mark_deleted` does something; preconditions read differently then."""
+    dependents: Literal["delete", "orphan", "ignore"] = "delete"
+    """What becomes of dependents when a DELETE does not say; `ignore`: it cannot be asked for."""
+    undecided_warning = ""
+    """What a DELETE that says nothing about dependents is warned of."""
+
+    def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:
+        """Give an incoming object its types: prune, default. Collects unknown fields if asked.
+
+        Raises DecodeError when a value cannot be what its field is.
+        """
+        raise NotImplementedError
+
+    def decode_applied(self, served: Served, obj: Object) -> Object:
+        """Default what an apply merged."""
+        return self.decode(served, obj, None)
+
+    def decode_admitted(self, served: Served, obj: Object, kind: GVK) -> Object:
+        """The same for what a webhook made of an object. Raises DecodeError.
+
+        `kind` is another than the version's where a subresource takes objects of its own.
+        """
+        obj["apiVersion"], obj["kind"] = kind.api_version, kind.kind
+        if kind != served.gvk:
+            return _decode_builtin(obj, kind).object
+        return self.decode(served, obj, None)
+
+    def prepare_create(self, served: Served, obj: Object) -> None:
+        """Drop what a create may not set."""
+
+    def prepare_update(self, served: Served, obj: Object, old: Object, subresource: str) -> None:
+        """Keep what this address may not change, and count the generation."""
+
+    def error_group(self, served: Served) -> str:
+        """The group that a 422 names."""
+        return served.gvk.group
+
+    def validate(self, served: Served, obj: Object, warn: Warn) -> list[FieldError]:
+        """Everything wrong with a new object."""
+        raise NotImplementedError
+
+    def validate_update(
+        self, served: Served, obj: Object, old: Object, *, subresource: str, warn: Warn
+    ) -> list[FieldError]:
+        """Everything wrong with a change; what stood there before may be ratcheted."""
+        raise NotImplementedError
+
+    def warnings(self, obj: Object, old: Object | None, subresource: str) -> list[str]:
+        """Texts for Warning headers."""
+        return []
+
+    def mark_deleted(self, obj: Object) -> bool:
+        """Whether a deletion of the kind's own keeps the object for now; marks it if need be."""
+        return False
+
+    def may_go(self, obj: Object) -> bool:
+        """Whether nothing of the kind's own holds an object that is being deleted."""
+        return True
+
+    def grace_seconds(self, obj: Object, asked: int | None) -> int | None:
+        """How long a graceful deletion takes; None where the kind knows no such thing."""
+        return None
+
+    def reset_fields(self, served: Served, subresource: str) -> FieldSet:
+        """The fields that a write to this address leaves alone, so that nobody owns them by it."""
+        gvk, status = served.gvk, served.version.status
+        return resetfields.of_builtin(gvk.group, gvk.kind, subresource, status=status)
+
+    def converted(self, obj: Object, served: Served) -> Object:
+        """A new object in another version and pruned by it, where nobody has to be asked."""
+        return obj
+
+    def prune(self, served: Served, obj: Object) -> None:
+        """Drop what a version does not have, of an object that came into it."""
+
+    def fit(self, served: Served, obj: Object) -> None:
+        """Prune and default by a version what came into it."""
+
+    def complete(self, served: Served, obj: Object) -> None:
+        """Give back their defaults to members dropped on the way, such as a new one's status."""
+
+    def renewed(self, storage: Served, entry: Entry) -> Object | None:
+        """A stored object under today's schema; None where nothing differs."""
+        return None
+
+
+class Builtin(Behaviour):
+    """A built-in kind: what the data cannot say is in its own part."""
+
+    def __init__(self, own: builtin.Behaviour, stamps: Stamps) -> None:
+        self._own = own
+        self._stamps = stamps
+        self.create_on_update = own.create_on_update
+        self.unconditional_update = own.unconditional_update
+        self.returns_deleted = own.returns_deleted
+        self.dependents = own.dependents
+        self.undecided_warning = own.undecided_warning
+        self.deletes_itself = own.deletes_itself
+
+    def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:
+        decoded = _decode_builtin(obj, served.gvk)
+        if unknown is not None:
+            unknown.extend(decoded.unknown)
+        self._own.default(decoded.object)
+        return decoded.object
+
+    def prepare_create(self, served: Served, obj: Object) -> None:
+        self._own.prepare_create(obj)
+        obj["metadata"] = _in_order(obj["metadata"])
+
+    def prepare_update(self, served: Served, obj: Object, old: Object, subresource: str) -> None:
+        if "generation" in old["metadata"]:
+            obj["metadata"]["generation"] = old["metadata"]["generation"]
+        else:
+            obj["metadata"].pop("generation", None)
+        if subresource == "status":
+            self._own.prepare_status(obj, old)
+        elif subresource == "finalize":
+            self._own.prepare_finalize(obj, old)
+        else:
+            self._own.prepare_update(obj, old)
+        obj["metadata"] = _in_order(obj["metadata"])
+
+    def error_group(self, served: Served) -> str:
+        return self._own.error_group
+
+    def validate(self, served: Served, obj: Object, warn: Warn) -> list[FieldError]:
+        return self._own.validate(obj)
+
+    def validate_update(
+        self, served: Served, obj: Object, old: Object, *, subresource: str, warn: Warn
+    ) -> list[FieldError]:
+        errors = self._own.validate_metadata(obj["metadata"], old["metadata"], subresource)
+        if subresource == "status":
+            return errors + self._own.validate_status(obj, old)
+        return errors + self._own.validate_update(obj, old)
+
+    def warnings(self, obj: Object, old: Object | None, subresource: str) -> list[str]:
+        return self._own.warnings(obj, old)
+
+    def mark_deleted(self, obj: Object) -> bool:
+        return self._own.prepare_delete(obj, self._stamps.timestamp())
+
+    def may_go(self, obj: Object) -> bool:
+        return self._own.may_go(obj)
+
+    def grace_seconds(self, obj: Object, asked: int | None) -> int | None:
+        return self._own.grace_seconds(obj, asked)
+
+    def converted(self, obj: Object, served: Served) -> Object:
+        return conversion.convert(obj, served.api_version)
+
+
+class Rules(Protocol):
+    """Static rules beside the schema: what is wrong with an object; `old` is None on create."""
+
+    def __call__(self, obj: Object, old: Object | None) -> list[FieldError]: ...
+
+
+class Custom(Behaviour):
+    """Custom resources: status apart from spec, generation, schema and CEL rules.
+
+    Follows apiextensions-apiserver/pkg/registry/customresource/strategy.go.
+    """
+
+    def __init__(self, rules: Rules | None = None) -> None:
+        self._rules = rules
+
+    def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:
+        paths: list[str] | None = None if unknown is None else []
+        served.schema.prune_and_default(obj, paths)
+        if unknown is not None and paths:
+            unknown.extend(bodies.unknown_fields(paths))
+        return obj
+
+    def decode_applied(self, served: Served, obj: Object) -> Object:
+        """The fields are known already, and nulls are meant."""
+        served.schema.default(obj)
+        obj["metadata"] = metadecoding.decode(obj["metadata"], [], lenient=True)
+        return obj
+
+    def decode_admitted(self, served: Served, obj: Object, kind: GVK) -> Object:
+        self.fit(served, obj)
+        obj["metadata"] = metadecoding.decode(obj["metadata"], [], lenient=True)
+        return obj
+
+    def prepare_create(self, served: Served, obj: Object) -> None:
+        if served.version.status:
+            obj.pop("status", None)
+        obj["metadata"]["generation"] = 1
+
+    def prepare_update(self, served: Served, obj: Object, old: Object, subresource: str) -> None:
+        meta = obj["metadata"]
+        meta["generation"] = old["metadata"].get("generation", 0)
+        if subresource == "status":
+            _only_status(obj, old)
+            return
+        if served.version.status:
+            keep(obj, old, "status")
+        if _differs(obj, old, served.version.status):
+            meta["generation"] = meta["generation"] + 1
+
+    def validate(self, served: Served, obj: Object, warn: Warn) -> list[FieldError]:
+        errors = objectmeta.validate(
+            obj["metadata"], namespaced=served.definition.namespaced, name_check=names.subdomain
+        )
+        errors += served.schema.validate(obj)
+        errors += _scale_errors(served, obj)
+        return self._judged(served, obj, None, errors, warn=warn) or self._ruled(obj, None)
+
+    def validate_update(
+        self, served: Served, obj: Object, old: Object, *, subresource: str, warn: Warn
+    ) -> list[FieldError]:
+        errors = objectmeta.validate_update(
+            obj["metadata"], old["metadata"], namespaced=served.definition.namespaced
+        )
+        only_status = subresource == "status"
+        if only_status:
+            errors += served.schema.validate_status(obj, old)
+        else:
+            errors += served.schema.validate(obj, old)
+        errors += _scale_errors(served, obj, only_status=only_status)
+        errors = self._judged(served, obj, old, errors, warn=warn)
+        return errors if errors or subresource else self._ruled(obj, old)
+
+    def _judged(
+        self, served: Served, obj: Object, old: Object | None, found: list[FieldError], warn: Warn
+    ) -> list[FieldError]:
+        """What was found, and what the CEL rules say."""
+        rules = served.rules
+        if rules is None:
+            return found
+        errors, warnings = rules.judge(found, obj, old)
+        for warning in warnings:
+            warn(warning)
+        return found + errors
+
+    def _ruled(self, obj: Object, old: Object | None) -> list[FieldError]:
+        return [] if self._rules is None else self._rules(obj, old)
+
+    def warnings(self, obj: Object, old: Object | None, subresource: str) -> list[str]:
+        return objectmeta.finalizer_warnings(obj["metadata"], old and old["metadata"])
+
+    def reset_fields(self, served: Served, subresource: str) -> FieldSet:
+        return resetfields.of_custom(subresource, status=served.version.status)
+
+    def converted(self, obj: Object, served: Served) -> Object:
+        made: Object = orjson.loads(orjson.dumps(obj))
+        made["apiVersion"] = served.api_version
+        self.prune(served, made)
+        return made
+
+    def prune(self, served: Served, obj: Object) -> None:
+        served.schema.prune(obj)
+
+    def fit(self, served: Served, obj: Object) -> None:
+        served.schema.prune_and_default(obj, None, lenient=True)
+
+    def complete(self, served: Served, obj: Object) -> None:
+        served.schema.default_missing(obj)
+
+    def renewed(self, storage: Served, entry: Entry) -> Object | None:
+        fresh: Object = orjson.loads(entry.data)
+        fresh["apiVersion"] = storage.api_version
+        self.fit(storage, fresh)
+        return None if same(fresh, entry.value) else fresh
+
+
+def _decode_builtin(obj: Object, kind: GVK) -> builtin_decoding.Decoded:
+    try:
+        return builtin_decoding.decode(obj, kind)
+    except builtin_decoding.DecodeError as error:
+        raise DecodeError(str(error)) from error
+
+
+def _in_order(meta: Object) -> Object:
+    """Metadata with the members first that Go writes first."""
+    first = {member: meta[member] for member in _FIRST if member in meta}
+    return {**first, **meta}
+
+
+def _scale_errors(served: Served, obj: Object, *, only_status: bool = False) -> list[FieldError]:
+    """What is wrong where the scale subresource reads; /status answers for its own part only."""
+    paths = served.version.scale
+    if paths is None:
+        return []
+    spec = [] if only_status else scale.spec(obj, paths)
+    return spec + scale.status(obj, paths)
+
+
+def _only_status(obj: Object, old: Object) -> None:
+    """A write to /status changes status alone; the old spec, labels and all stay."""
+    status, present = obj.get("status"), "status" in obj
+    managed = obj["metadata"].get("managedFields")
+    kept = orjson.loads(orjson.dumps(old))
+    obj.clear()
+    obj.update(kept)
+    if managed is not None:
+        obj["metadata"]["managedFields"] = managed
+    if present:
+        obj["status"] = status
+    else:
+        obj.pop("status", None)
+
+
+def _differs(obj: Object, old: Object, has_status: bool) -> bool:
+    """Whether anything but metadata (and a status of its own) changed."""
+    left = {key for key in obj if key not in _ENVELOPE}
+    right = {key for key in old if key not in _ENVELOPE}
+    if has_status:
+        left.discard("status")
+        right.discard("status")
+    return left != right or any(not same(obj[key], old[key]) for key in left)

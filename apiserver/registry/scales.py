@@ -1,0 +1,75 @@
+"""Objects as autoscaling/v1 Scales, and replicas carried back: for `/scale` and for webhooks.
+
+Follows apiextensions-apiserver/pkg/registry/customresource/etcd.go (ScaleREST).
+"""
+
+from typing import Any
+
+from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.voices import read_path
+from inkube.schemas import status
+from inkube.schemas.definitions import Scale
+from inkube.schemas.meta import GVK
+from inkube.schemas.ownership import scalefields
+
+Object = dict[str, Any]
+SCALE = GVK("autoscaling", "v1", "Scale")
+
+
+def to_scale(call: Call, obj: Object, *, lenient: bool = False, owned: bool = False) -> Object:
+    """The Scale of an object. Raises StatusError 500 when it has no replicas, unless `lenient`.
+
+    `owned` adds the entries of managedFields that concern the replicas.
+    """
+    paths = paths_of(call)
+    replicas = read_path(obj, paths.spec_replicas)
+    if replicas is None and call.resource.voice.scale_needs_replicas and not lenient:
+        why = f'the spec replicas field "{paths.spec_replicas}" does not exist'
+        error = status.internal(f"Internal error occurred: {why}")
+        error.details = {"causes": [{"message": why}]}
+        raise error
+    meta = obj["metadata"]
+    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    scale: Object = {
+        "kind": SCALE.kind,
+        "apiVersion": SCALE.api_version,
+        "metadata": {key: meta[key] for key in kept if key in meta},
+        "spec": {"replicas": replicas} if replicas else {},
+        "status": {"replicas": read_path(obj, paths.status_replicas) or 0},
+    }
+    selector = call.resource.voice.scale_selector(call.served.gvr, obj, paths)
+    if selector:
+        scale["status"]["selector"] = selector
+    if owned:
+        entries = scalefields.of_scale(meta.get("managedFields"), paths_of_versions(call.resource))
+        if entries:
+            scale["metadata"]["managedFields"] = entries
+    return scale
+
+
+def paths_of(call: Call) -> Scale:
+    """Where the version of the call keeps its numbers; for kinds with a scale only."""
+    paths = call.served.version.scale
+    assert paths is not None, "checked by the handler"
+    return paths
+
+
+def paths_of_versions(resource: Resource) -> dict[str, str]:
+    """Where each served version keeps its replicas."""
+    return {
+        served.api_version: served.version.scale.spec_replicas if served.version.scale else ""
+        for served in resource.versions.values()
+        if served.version.served
+    }
+
+
+def set_replicas(call: Call, obj: Object, replicas: int) -> bool:
+    """Carry a Scale's replicas into the object; whether they were others."""
+    *parents, leaf = paths_of(call).spec_replicas.lstrip(".").split(".")
+    target = obj
+    for part in parents:
+        target = target.setdefault(part, {})
+    changed: bool = target.get(leaf) != replicas
+    target[leaf] = replicas
+    return changed

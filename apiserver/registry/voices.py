@@ -1,0 +1,235 @@
+"""How answers are worded: one voice per sort of kind, so that nobody has to ask for the sort.
+
+    Voice        custom resources: apiextensions-apiserver's words
+    ├── Python   kinds declared in Python, which are custom resources with a little more patience
+    └── Builtin  kube-apiserver's words, CustomResourceDefinitions among them
+
+What may be done to objects is `behaviours`.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, ClassVar
+
+from inkube.apiserver.registry import keys
+from inkube.apiserver.registry.served import Served
+from inkube.schemas import fielderrors, status
+from inkube.schemas.builtin import columns, decoding, resources
+from inkube.schemas.definitions import Definition, Origin, Scale
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.meta import GVR
+from inkube.schemas.selectors import format_selector
+from inkube.schemas.status import StatusError
+
+Object = dict[str, Any]
+UNKNOWN_FORMAT = "the body of the request was in an unknown format - accepted media types include: "
+
+
+class Voice:
+    """The words of custom resources."""
+
+    unknown_is_plain: ClassVar[bool] = True
+    """Whether a path nobody serves is answered in plain text, by the outer mux, not by a Status."""
+    body_names_kind: ClassVar[bool] = True
+    """Whether a body has to say its apiVersion and kind."""
+    reads_dry_run_true: ClassVar[bool] = False
+    """Whether `dryRun=true` is read as All."""
+    patches: ClassVar[Sequence[str]] = ("json", "merge", "apply")
+    any_application: ClassVar[bool] = True
+    """Whether `Accept: application/*` is JSON."""
+    tells_empty_continue: ClassVar[bool] = True
+    """Whether the metadata of a list that ends says `continue: ""`."""
+    items_have_type: ClassVar[bool] = True
+    """Whether items of a list say apiVersion and kind."""
+    columns_have_name: ClassVar[bool] = False
+    """Whether a kind's own columns are all there are, its name among them."""
+    scale_needs_replicas: ClassVar[bool] = True
+    """Whether an object whose replicas are not there has no Scale."""
+    group_order: ClassVar[int] = 2
+    """Groups in discovery: compiled-in ones, then those declared in Python, then CRDs' by name."""
+    discovery_repeats_group: ClassVar[bool] = True
+    """Whether aggregated discovery says group and version of each kind again."""
+
+    def prefix(self, definition: Definition) -> str:
+        """What the keys of the kind's objects begin with."""
+        return keys.prefix(definition.names.plural, definition.group)
+
+    def allows(self, method: str, verb: str, name: str, verbs: Sequence[str]) -> bool:
+        """Whether a request of that verb gets to a handler; `verbs` are the kind's own."""
+        return True
+
+    def watches(self, method: str, verbs: Sequence[str]) -> bool:
+        """Whether a request to watch does."""
+        return "watch" in verbs
+
+    def method_not_allowed(self, gvr: GVR, verb: str) -> StatusError:
+        """405."""
+        return status.method_not_allowed_on(gvr.group, gvr.resource, verb)
+
+    def no_subresource(self, gvr: GVR, name: str) -> StatusError:
+        """404 of a subresource that the kind does not have."""
+        return status.not_found(gvr.group, gvr.resource, name)
+
+    def unknown_patch(self, accepted: Iterable[str]) -> StatusError:
+        """415 of a PATCH; `accepted` are the media types that would do."""
+        return status.unsupported_media_type(UNKNOWN_FORMAT + ", ".join(accepted))
+
+    def check_type(self, served: Served, obj: Object) -> None:
+        """The body's apiVersion and kind must be those of the address. Raises 400 or 422."""
+        if obj.get("apiVersion") != served.api_version:
+            raise _another_version(obj.get("apiVersion", ""), served)
+        if obj.get("kind") != served.kind:
+            found, metadata = _text(obj, "kind"), obj.get("metadata")
+            error = fielderrors.invalid("kind", found, f"must be {served.kind}")
+            name = _text(metadata, "name") if isinstance(metadata, dict) else ""
+            raise status.invalid(served.gvk.group, found, name, [error])
+
+    def check_patched_type(self, served: Served, obj: Object) -> None:
+        """The same of what a patch made."""
+        self.check_type(served, obj)
+
+    def check_admitted_type(self, served: Served, obj: Object) -> None:
+        """The same of what webhooks made."""
+        self.check_type(served, obj)
+
+    def cells(self, gvr: GVR, obj: Object, now: datetime) -> list[Any] | None:
+        """The cells of a table's row, None where they follow from the columns' paths."""
+        return None
+
+    def subresources(self, served: Served) -> list[Object]:
+        """The subresources as an APIResourceList shows them."""
+        plural, version = served.gvr.resource, served.version
+        base: Object = {"singularName": "", "namespaced": served.definition.namespaced}
+        scale = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
+        verbs = {"verbs": ["get", "patch", "update"]}
+        found: list[Object] = []
+        if version.status:
+            found.append({"name": f"{plural}/status", **base, "kind": served.kind, **verbs})
+        if version.scale:
+            found.append({"name": f"{plural}/scale", **base, **scale, **verbs})
+        return found
+
+    def scale_selector(self, gvr: GVR, obj: Object, paths: Scale) -> str:
+        """The selector that a Scale shows."""
+        found = read_path(obj, paths.label_selector) if paths.label_selector else None
+        return found if isinstance(found, str) else ""
+
+    def negative_replicas(self, served: Served, name: str, replicas: int) -> StatusError:
+        """422 of a Scale below zero."""
+        assert served.version.scale is not None, "asked for kinds with a scale"
+        path = served.version.scale.spec_replicas
+        error = fielderrors.invalid(path, replicas, "should be a non-negative integer")
+        return status.invalid(served.gvk.group, served.kind, name, [error])
+
+
+class Python(Voice):
+    """The words of kinds declared in Python."""
+
+    reads_dry_run_true = True
+    group_order = 1
+
+
+class Builtin(Voice):
+    """The words of kube-apiserver's own kinds."""
+
+    unknown_is_plain = False
+    body_names_kind = False
+    patches = ("json", "merge", "apply", "strategic")
+    any_application = False
+    tells_empty_continue = False
+    items_have_type = False
+    columns_have_name = True
+    scale_needs_replicas = False
+    group_order = 0
+    discovery_repeats_group = False
+
+    def prefix(self, definition: Definition) -> str:
+        return keys.prefix(definition.names.plural)
+
+    def allows(self, method: str, verb: str, name: str, verbs: Sequence[str]) -> bool:
+        """Only where kube-apiserver has routes: no HEAD, no POST on a name."""
+        if method == "HEAD" or verb not in verbs:
+            return False
+        if verb == "create":
+            return not name
+        return bool(name) or verb not in ("update", "patch")
+
+    def watches(self, method: str, verbs: Sequence[str]) -> bool:
+        return "watch" in verbs and method != "HEAD"
+
+    def method_not_allowed(self, gvr: GVR, verb: str) -> StatusError:
+        return status.method_not_allowed()
+
+    def no_subresource(self, gvr: GVR, name: str) -> StatusError:
+        return status.resource_not_found()
+
+    def unknown_patch(self, accepted: Iterable[str]) -> StatusError:
+        message = "415: Unsupported Media Type"
+        return StatusError(415, status.Reason.UNSUPPORTED_MEDIA_TYPE, message, details={})
+
+    def check_type(self, served: Served, obj: Object) -> None:
+        """A body without kind is what the address says; another kind is refused in Go's words."""
+        decoding.check_type(obj, served.gvk)
+
+    def check_patched_type(self, served: Served, obj: Object) -> None:
+        """Whatever a patch says there, the object keeps its type."""
+        obj["apiVersion"], obj["kind"] = served.api_version, served.kind
+
+    def check_admitted_type(self, served: Served, obj: Object) -> None:
+        """Decoding has given it the type already."""
+
+    def cells(self, gvr: GVR, obj: Object, now: datetime) -> list[Any] | None:
+        return columns.cells(gvr.group, gvr.resource, obj, now)
+
+    def subresources(self, served: Served) -> list[Object]:
+        plural = served.gvr.resource
+        known = resources.by_name().get((served.gvr.group, plural))
+        found = []
+        for sub in known.subresources if known else ():
+            item: Object = {"name": f"{plural}/{sub.name}", "singularName": ""}
+            item["namespaced"] = served.definition.namespaced
+            if sub.version:
+                item |= {"group": sub.group, "version": sub.version}
+            found.append(item | {"kind": sub.kind, "verbs": list(sub.verbs)})
+        return found
+
+    def scale_selector(self, gvr: GVR, obj: Object, paths: Scale) -> str:
+        selector = (obj.get("spec") or {}).get("selector") or {}
+        if gvr.resource == "replicationcontrollers":
+            selector = {"matchLabels": selector}
+        return format_selector(selector)
+
+    def negative_replicas(self, served: Served, name: str, replicas: int) -> StatusError:
+        detail = "must be greater than or equal to 0"
+        error: FieldError = fielderrors.invalid("spec.replicas", replicas, detail)
+        return status.invalid("autoscaling", "Scale", name, [error])
+
+
+CUSTOM = Voice()
+_VOICES = {Origin.BUILTIN: Builtin(), Origin.CUSTOM: CUSTOM, Origin.PYTHON: Python()}
+
+
+def of(definition: Definition) -> Voice:
+    """The voice of a kind."""
+    return _VOICES[definition.origin]
+
+
+def read_path(obj: Object, path: str) -> Any:
+    """The value at a dotted path with a leading dot, None where there is none."""
+    value: Any = obj
+    for part in path.lstrip(".").split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+def _another_version(found: str, served: Served) -> StatusError:
+    return status.bad_request(
+        f"the API version in the data ({found}) does not match the expected API version "
+        f"({served.api_version})"
+    )
+
+
+def _text(obj: Object, member: str) -> str:
+    """What unstructured's GetName and GetKind give: "" for what is no string."""
+    found = obj.get(member)
+    return found if isinstance(found, str) else ""

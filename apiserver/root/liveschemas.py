@@ -1,0 +1,39 @@
+"""`controllers.core.policies.Schemas` over the live table, for type checking of policies."""
+
+from typing import Any
+
+from inkube.apiserver.registry.resources import Resource, Resources
+from inkube.controllers.core.policies import Known
+from inkube.schemas.meta import GVK
+
+
+class LiveSchemas:
+    """The schemas of what is served, for the type checking of policies."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+
+    def by_resource(self, group: str, version: str, plural: str) -> Known | None:
+        """See controllers.policies.Schemas."""
+        return _known(self._resources.get(group, plural), version)
+
+    def by_kind(self, group: str, version: str, kind: str) -> Known | None:
+        """See controllers.policies.Schemas."""
+        return _known(self._resources.by_kind(group, kind), version)
+
+
+def _known(resource: Resource | None, version: str) -> Known | None:
+    served = resource.served(version) if resource is not None else None
+    if resource is None or served is None:
+        return None
+    schema: dict[str, Any] = served.version.schema
+    properties = {**schema.get("properties", {}), **_envelope()}
+    return Known(served.gvk, {**schema, "properties": properties})
+
+
+def _envelope() -> dict[str, Any]:
+    """apiVersion, kind and metadata, which schemas of custom kinds leave open."""
+    from inkube.schemas.gotypes import table
+
+    properties = table.schema(GVK("", "v1", "ConfigMap"))["properties"]
+    return {member: properties[member] for member in ("apiVersion", "kind", "metadata")}

@@ -1,0 +1,200 @@
+"""Request bodies: bytes to values, and the errors the reference answers for what it cannot read.
+
+`decode` reads any JSON or YAML, `decode_object` demands a whole object, the rest words what the
+caller found later. Follows apimachinery/pkg/runtime/serializer/json/{json,meta}.go,
+apiserver/pkg/endpoints/handlers/{rest,create}.go and sigs.k8s.io/json.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import orjson
+
+from inkube.schemas import status
+from inkube.schemas.golang import gojson, gotext
+from inkube.schemas.golang.unmarshal import DecodeError, cannot_unmarshal
+
+Media = Literal["json", "yaml"]
+
+_SUMMARY = 30
+_MOST_DUPLICATES = 100
+"""sigs.k8s.io/json stops counting there."""
+_YAML_PREFIX = "yaml: unmarshal errors:\n"
+_TYPE_META = (
+    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
+    'Kind string "json:\\"kind,omitempty\\"" }'
+)
+
+
+class Decoded(NamedTuple):
+    """A body's value. `duplicates` are warnings about repeated keys, in the body's order."""
+
+    value: Any
+    duplicates: list[str]
+    media: Media = "json"
+
+    def strict_texts(self) -> list[str]:
+        """The duplicates as a strict error lists them: those of YAML are one text."""
+        if self.media == "yaml" and self.duplicates:
+            return [yaml_error(self.duplicates)]
+        return self.duplicates
+
+
+def decode(body: bytes, media: Media, *, want_duplicates: bool) -> Decoded:
+    """The value of a body, integers beyond 64 bits as floats.
+
+    Raises DecodeError with the bare Go error: `unexpected end of JSON input`, `yaml: line 1: …`.
+    """
+    if media == "yaml":
+        from inkube.schemas.golang import goyaml
+
+        document = goyaml.loads(body)
+        return Decoded(document.value, document.duplicates if want_duplicates else [], "yaml")
+    value = gojson.loads(body)
+    return Decoded(value, duplicate_fields(body, value) if want_duplicates else [])
+
+
+def decode_object(
+    body: bytes, media: Media, *, kind: str, want_duplicates: bool, needs_kind: bool = True
+) -> Decoded:
+    """The object in a body. Raises StatusError 400 for anything else.
+
+    `kind` is what the path serves; built-in kinds may leave out their own (`needs_kind=False`).
+    """
+    try:
+        decoded = decode(body, media, want_duplicates=want_duplicates)
+    except DecodeError as error:
+        raise _unreadable(body, media, kind, error.text) from error
+    problem = type_meta_problem(decoded.value)
+    if problem:
+        raise unrecognized(body, kind, f"couldn't get version/kind; json parse error: {problem}")
+    value = decoded.value if decoded.value is not None else {}
+    api_version = value.get("apiVersion") or ""
+    if api_version.count("/") > 1:
+        raise unrecognized(body, kind, f"unexpected GroupVersion string: {api_version}")
+    if needs_kind and not value.get("kind"):
+        text = body.decode("utf-8", "replace")
+        raise unrecognized(body, kind, f"Object 'Kind' is missing in '{text}'")
+    return decoded if decoded.value is not None else Decoded({}, [], media)
+
+
+def unrecognized(body: bytes, kind: str, text: str) -> status.StatusError:
+    """400: the body does not even say what it is."""
+    error = status.bad_request(
+        f"the object provided is unrecognized (must be of type {kind}): {text} ({_summary(body)})"
+    )
+    error.why = text
+    return error
+
+
+def cannot_handle(api_version: str, sent: str, kind: str, text: str) -> status.StatusError:
+    """400: the body says what it is, but is not what a `kind` has to be."""
+    version = api_version.rpartition("/")[2]
+    return status.bad_request(
+        f"{sent} in version {gotext.quote(version)} cannot be handled as a {kind}: {text}"
+    )
+
+
+def unknown_fields(paths: Iterable[str]) -> list[str]:
+    """The texts for unknown fields, as warnings and in strict errors."""
+    return [f'unknown field "{path}"' for path in paths]
+
+
+def strict_text(texts: Sequence[str]) -> str:
+    """What fieldValidation=Strict answers: duplicates first, then unknown fields."""
+    return f"strict decoding error: {', '.join(texts)}"
+
+
+def yaml_error(duplicates: Iterable[str]) -> str:
+    """Repeated keys of a YAML body as one Go error."""
+    return _YAML_PREFIX + "\n".join(f"  {text}" for text in duplicates)
+
+
+def _unreadable(body: bytes, media: Media, kind: str, text: str) -> status.StatusError:
+    if text.startswith("json: cannot unmarshal number"):
+        found = _KIND.search(body)
+        version = _VERSION.search(body)
+        sent = found[1].decode() if found else kind
+        return cannot_handle(version[1].decode() if version else "", sent, kind, text)
+    if media == "json":
+        text = f"couldn't get version/kind; json parse error: {text}"
+    return unrecognized(body, kind, text)
+
+
+_KIND = re.compile(rb'"kind"\s*:\s*"([^"\\]*)"')
+_VERSION = re.compile(rb'"apiVersion"\s*:\s*"([^"\\]*)"')
+
+
+def type_meta_problem(value: Any) -> str:
+    """Why a value's apiVersion and kind cannot be read, in Go's words; "" where they can."""
+    if value is None:
+        return ""
+    if type(value) is not dict:
+        return cannot_unmarshal(value, _TYPE_META).text
+    for name in ("apiVersion", "kind"):
+        item = value.get(name)
+        if item is not None and type(item) is not str:
+            return cannot_unmarshal(item, "string", f".{name}").text
+    return ""
+
+
+def _summary(body: bytes) -> str:
+    if not body:
+        return "<empty>"
+    more = " ..." if len(body) > _SUMMARY else ""
+    if body[:1] == b"{":
+        return body[:_SUMMARY].decode("utf-8", "replace") + more
+    return body[:_SUMMARY].hex() + more
+
+
+# ------------------------------------------------------------------------- duplicate keys
+
+
+def duplicate_fields(body: bytes, value: Any) -> list[str]:
+    """`duplicate field "spec.a"` for every key that stands twice in one object, in order."""
+    if _surely_unique(body, value):
+        return []
+    try:
+        pairs = json.loads(body, object_pairs_hook=_Pairs)
+    except (ValueError, RecursionError):
+        return []  # read by other rules than Python's, and far from anything real
+    found: dict[str, None] = {}
+    _collect(pairs, "", found)
+    return [f'duplicate field "{path}"' for path in list(found)[:_MOST_DUPLICATES]]
+
+
+def _surely_unique(body: bytes, value: Any) -> bool:
+    """Written again the value has as many keys as the body: none was lost to another.
+
+    Keys are counted by the `":` behind them. Texts that hold these characters can only make the
+    body's count the larger one.
+    """
+    if b"\\u0022" in body:
+        return False
+    keys = body.translate(None, b" \t\r\n").count(b'":')
+    try:
+        return keys == orjson.dumps(value).count(b'":')
+    except TypeError:
+        return False
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object's keys and values as they were written."""
+
+    __slots__ = ()
+
+
+def _collect(value: Any, path: str, found: dict[str, None]) -> None:
+    if isinstance(value, _Pairs):
+        seen = set()
+        for name, item in value:
+            below = f"{path}.{name}" if path else name
+            if name in seen:
+                found[below] = None
+            seen.add(name)
+            _collect(item, below, found)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _collect(item, f"{path}[{index}]", found)

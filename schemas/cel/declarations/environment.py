@@ -1,0 +1,49 @@
+"""What an expression may refer to: variables, functions and object types."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from inkube.schemas.cel.declarations import types
+from inkube.schemas.cel.declarations.functions import Overload
+from inkube.schemas.cel.declarations.types import Shape, Type
+
+Functions = Mapping[str, tuple[Overload, ...]]
+
+
+def functions(*libraries: Iterable[Overload]) -> dict[str, tuple[Overload, ...]]:
+    """Overloads by function name, in the order given."""
+    found: dict[str, tuple[Overload, ...]] = {}
+    for library in libraries:
+        for overload in library:
+            found[overload.function] = (*found.get(overload.function, ()), overload)
+    return found
+
+
+_NAMED_TYPES = {
+    known.name: known
+    for known in (
+        types.BOOL, types.INT, types.UINT, types.DOUBLE, types.STRING, types.BYTES, types.NULL,
+        types.TIMESTAMP, types.DURATION, types.TYPE, types.optional_of(types.DYN),
+        types.LIST_DYN, types.map_of(types.DYN, types.DYN), types.IP, types.CIDR,
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Names in scope at the top of an expression: variables with their shapes, functions."""
+
+    functions: Functions
+    variables: Mapping[str, Shape] = field(default_factory=dict)
+    constructed: Mapping[str, Shape | None] = field(default_factory=dict)
+    """Types that `Name{…}` makes; None: `Name` and every `Name.a.b`, with fields of any type."""
+
+    def is_open(self, name: str) -> bool:
+        """Whether a made object of that type has any field."""
+        root = name.partition(".")[0]
+        return root in self.constructed and self.constructed[root] is None
+
+
+def named_type(name: str) -> Type | None:
+    """The type a name such as `int` or `google.protobuf.Duration` means as a value."""
+    return _NAMED_TYPES.get(name)

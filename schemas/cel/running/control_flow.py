@@ -1,0 +1,285 @@
+"""Logic, conditionals and comprehensions, as Python statements.
+
+`&&` and `||` absorb errors: a term that fails is remembered and raised only if no other decides.
+`c` is the cost so far, `limit` its bound, checked in every turn of a loop and at the end.
+"""
+
+from inkube.schemas.cel.declarations.types import Kind, Shape
+from inkube.schemas.cel.language.ast import Call, Fold, Node
+from inkube.schemas.cel.running import operators
+from inkube.schemas.cel.running.writer import Code, FunctionWriter, Variable
+
+LIST_COST = 10
+_CHECK = "if c > limit: raise exceeded()"
+
+
+def branches(w: FunctionWriter, node: Node) -> Code:
+    """`&&`, `||`, `?:`, and `or` and `orValue` of an optional."""
+    assert isinstance(node, Call)
+    if node.function == "_?_:_":
+        return _conditional(w, node)
+    if node.target is not None:
+        return _alternative(w, node, node.target)
+    return _logical(w, node)
+
+
+def _alternative(w: FunctionWriter, node: Call, target: Node) -> Code:
+    """`o.or(p)` and `o.orValue(v)`: the argument is only computed where it is needed."""
+    optional = w.hold(w.value(target))
+    result = w.temporary()
+    if target.type.kind is not Kind.OPAQUE:
+        w.line(f"{w.constant(operators.optional)}({optional.text})")
+    with w.level():
+        with w.nested(f"if {optional.text}.present:"):
+            kept = optional.text if node.function == "or" else f"{optional.text}.value"
+            w.line(f"{result} = {kept}")
+        with w.block("else:"):
+            w.line(f"{result} = {w.value(node.args[0]).text}")
+    return Code(result)
+
+
+def _boolean(w: FunctionWriter, node: Node) -> Code:
+    code = w.value(node)
+    if node.type.kind is Kind.BOOL:
+        return code
+    return Code(f"{w.constant(operators.boolean)}({code.text})", True)
+
+
+def _conditional(w: FunctionWriter, node: Call) -> Code:
+    condition = _boolean(w, node.args[0])
+    result = w.temporary()
+    with w.level():
+        for head, part in (f"if {condition.text}:", node.args[1]), ("else:", node.args[2]):
+            with w.block(head):
+                w.line(f"{result} = {w.value(part).text}")
+    return Code(result)
+
+
+def _logical(w: FunctionWriter, node: Call) -> Code:
+    """A loop left by the first term that decides."""
+    result, error = w.temporary(), w.temporary()
+    leave = f"if {result}: break" if node.function == "_||_" else f"if not {result}: break"
+    w.line(f"{error} = None")
+    with w.level(), w.nested("while True:"):
+        for term in node.args[:-1]:
+            with w.payment():
+                with w.nested("try:"):
+                    w.line(f"{result} = {_boolean(w, term).text}")
+                    w.line(leave)
+                with w.nested("except errors as x:"):
+                    w.line(f"{error} = {error} or x")
+        with w.payment():
+            with w.nested("try:"):
+                w.line(f"{result} = {_boolean(w, node.args[-1]).text}")
+            with w.nested("except errors as x:"):
+                w.line(f"raise {error} or x from None")
+            w.line(leave)
+            w.line(f"if {error} is not None: raise {error}")
+        w.line("break")
+    return Code(result)
+
+
+def comprehension(w: FunctionWriter, node: Node) -> Code:
+    """A macro over a list, a map or, for optMap, over nothing."""
+    assert isinstance(node, Fold)
+    if node.macro == "bind":
+        return _binding(w, node)
+    source = w.bounded(w.raw(node.range))
+    outer = w.scope
+    w.scope = dict(outer)
+    head = _loop_head(w, node, source)
+    with w.level():
+        result = _MACROS[node.macro](w, node, head)
+    w.scope = outer
+    w.pay(1)
+    return Code(result)
+
+
+def _binding(w: FunctionWriter, node: Fold) -> Code:
+    bound = w.hold(w.value(node.init))
+    outer = w.scope
+    w.scope = {**outer, node.accumulator: Variable(bound.text, None)}
+    result = w.hold(w.value(node.result))
+    w.scope = outer
+    return result
+
+
+def _loop_head(w: FunctionWriter, node: Fold, source: Code) -> str:
+    """`for …:`, with the variables in scope."""
+    kind = node.range.type.kind
+    shape = source.shape
+    element = shape.element if shape is not None else None
+    if kind not in (Kind.LIST, Kind.MAP):
+        source, element = w.adapted(source), None
+    names = [w.temporary() for _ in node.variables]
+    shapes = _shapes(node, element)
+    for name, variable, known in zip(names, node.variables, shapes, strict=True):
+        w.scope[variable] = Variable(name, known)
+    return f"for {', '.join(names)} in {_sequence(w, node, source.text)}:"
+
+
+def _shapes(node: Fold, element: Shape | None) -> list[Shape | None]:
+    if len(node.variables) == 2:
+        return [None, element]
+    return [element if node.range.type.kind is Kind.LIST else None]
+
+
+def _sequence(w: FunctionWriter, node: Fold, source: str) -> str:
+    kind = node.range.type.kind
+    if len(node.variables) == 1:
+        return (
+            source
+            if kind in (Kind.LIST, Kind.MAP)
+            else f"{w.constant(operators.iterate)}({source})"
+        )
+    if kind is Kind.LIST:
+        return f"enumerate({source})"
+    return f"{source}.items()" if kind is Kind.MAP else f"{w.constant(operators.pairs)}({source})"
+
+
+def _quantified(w: FunctionWriter, node: Fold, head: str) -> str:
+    """all and exists: a turn costs the condition, the accumulator and the body."""
+    is_all = node.macro == "all"
+    result, error = w.temporary(), w.temporary()
+    w.line(f"{error} = None")
+    with w.block(head):
+        w.pay(3 if is_all else 4)
+        w.line(_CHECK)
+        with w.nested("try:"):
+            body = _boolean(w, node.body)
+            with w.nested(f"if {'not ' if is_all else ''}{body.text}:"):
+                w.line(f"{result} = {not is_all}")
+                w.line(f"c += {2 if is_all else 3}")
+                w.line("break")
+        with w.nested("except errors as x:"):
+            w.line(f"{error} = {error} or x")
+    with w.nested("else:"):
+        w.line(f"if {error} is not None: raise {error}")
+        w.line(f"{result} = {is_all}")
+    return result
+
+
+def _counted(w: FunctionWriter, node: Fold, head: str) -> str:
+    """exists_one."""
+    result, count = w.temporary(), w.temporary()
+    w.line(f"{count} = 0")
+    with w.block(head):
+        w.pay(1)
+        w.line(_CHECK)
+        body = _boolean(w, node.body)
+        with w.block(f"if {body.text}:"):
+            w.pay(1)
+            w.line(f"{count} += 1")
+    w.pay(1)
+    w.line(f"{result} = {count} == 1")
+    return result
+
+
+def _filtered(w: FunctionWriter, node: Fold, head: str) -> str:
+    result = w.temporary()
+    w.line(f"{result} = []")
+    variable = w.scope[node.variables[0]]
+    with w.block(head):
+        w.pay(1)
+        w.line(_CHECK)
+        body = _boolean(w, node.body)
+        with w.block(f"if {body.text}:"):
+            w.pay(12)
+            kept = w.adapted(Code(variable.name, False, variable.shape))
+            w.line(f"{result}.append({kept.text})")
+    return result
+
+
+def _collected(w: FunctionWriter, node: Fold, head: str) -> str:
+    """map, transformList, transformMap, transformMapEntry: what is made in the turns, gathered."""
+    add, empty = _GATHERED[node.macro]
+    result = w.temporary()
+    w.line(f"{result} = {empty}")
+    with w.block(head):
+        w.line(_CHECK)
+        if node.filter is None:
+            add(w, node, result)
+        else:
+            condition = _boolean(w, node.filter)
+            with w.block(f"if {condition.text}:"):
+                add(w, node, result)
+            with w.block("else:"):
+                w.pay(1)
+    return result
+
+
+def _append(w: FunctionWriter, node: Fold, result: str) -> None:
+    """A turn costs the accumulator, a list of one, and joining them."""
+    w.pay(2 + LIST_COST)
+    w.line(f"{result}.append({w.value(node.body).text})")
+
+
+def _insert(w: FunctionWriter, node: Fold, result: str) -> None:
+    body = w.value(node.body)
+    w.pay(3)
+    key = w.scope[node.variables[0]].name
+    w.line(f"{w.constant(operators.insert)}({result}, {key}, {body.text})")
+
+
+def _insert_entries(w: FunctionWriter, node: Fold, result: str) -> None:
+    body = w.value(node.body)
+    w.pay(2)
+    w.line(f"{w.constant(_insert_all)}({result}, {body.text})")
+
+
+def _insert_all(mapping: dict[object, object], entries: dict[object, object]) -> None:
+    for key, found in entries.items():
+        operators.insert(mapping, key, found)
+
+
+_GATHERED = {
+    "map": (_append, "[]"),
+    "transformList": (_append, "[]"),
+    "transformMap": (_insert, "{}"),
+    "transformMapEntry": (_insert_entries, "{}"),
+}
+_MACROS = {
+    "all": _quantified,
+    "exists": _quantified,
+    "exists_one": _counted,
+    "filter": _filtered,
+    **dict.fromkeys(_GATHERED, _collected),
+}
+
+
+def outlined(w: FunctionWriter, node: Node) -> Code:
+    """The node as a function of its own, called with the cost so far and everything in scope."""
+    scope = {
+        name: Variable(f"v{place}", variable.shape)
+        for place, (name, variable) in enumerate(w.scope.items())
+    }
+    inner = FunctionWriter(w.module, scope, w.translate)
+    name = f"f{len(w.module.functions)}"
+    w.module.functions.append("")
+    with inner.payment():
+        result = inner.value(node)
+    names = [variable.name for variable in scope.values()]
+    w.module.functions[int(name[1:])] = function_text(name, names, inner, result)
+    found = w.temporary()
+    args = ", ".join(["c", "limit", *(variable.name for variable in w.scope.values())])
+    with w.nested("try:"):
+        w.line(f"{found}, c = {name}({args})")
+    with w.nested("except EvalError as x:"):
+        w.line("c = x.cost")
+        w.line("raise")
+    return Code(found)
+
+
+def function_text(name: str, variables: list[str], body: FunctionWriter, result: Code) -> str:
+    """A function that yields the value and the cost so far; its errors carry the cost."""
+    lines = [
+        f"def {name}({', '.join(['c', 'limit', *variables])}):",
+        "    try:",
+        body.text(),
+        f"        r = {result.text}",
+        "    except errors as x:",
+        "        raise failed(x, c) from None",
+        f"    {_CHECK}",
+        "    return r, c",
+    ]
+    return "\n".join(line for line in lines if line)

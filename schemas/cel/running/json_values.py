@@ -1,0 +1,124 @@
+"""JSON values as CEL sees them, where the schema says they are something else.
+
+Most values are left as they are; only shapes with formats (timestamps, durations, bytes), numbers
+(an integral double is stored as an int) or list types are copied, and only where a rule uses the
+whole value.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from inkube.schemas.cel.declarations.types import Shape
+from inkube.schemas.cel.declarations.values import contains, equal
+
+Adapter = Callable[[Any], Any]
+
+
+def adapter(shape: Shape) -> Adapter:
+    """A function from a JSON value of that shape to its CEL value."""
+    if shape.convert is not None:
+        return _optional(shape.convert)
+    if shape.element is not None:
+        items = adapter(shape.element) if shape.element.is_adapted else None
+        if shape.key is not None:
+            return _map_adapter(items)
+        return _list_adapter(shape, items)
+    return _object_adapter(shape)
+
+
+def _optional(convert: Adapter) -> Adapter:
+    return lambda value: None if value is None else convert(value)
+
+
+def _map_adapter(items: Adapter | None) -> Adapter:
+    def adapt(value: Any) -> Any:
+        if items is None or not isinstance(value, dict):
+            return value
+        return {key: items(entry) for key, entry in value.items()}
+
+    return adapt
+
+
+def _list_adapter(shape: Shape, items: Adapter | None) -> Adapter:
+    def adapt(value: Any) -> Any:
+        if not isinstance(value, list):
+            return value
+        adapted = value if items is None else [items(entry) for entry in value]
+        if shape.list_type == "set":
+            return SetList(adapted)
+        if shape.list_type == "map":
+            return KeyedList(adapted, shape.list_keys)
+        return adapted
+
+    return adapt
+
+
+def _object_adapter(shape: Shape) -> Adapter:
+    parts: dict[str, Adapter] | None = None
+
+    def adapt(value: Any) -> Any:
+        nonlocal parts
+        if not isinstance(value, dict):
+            return value
+        if parts is None:  # made for the first value, which most rules that are checked never see
+            parts = {
+                entry.key: adapter(entry.shape) for entry in shape.fields if entry.shape.is_adapted
+            }
+        return {key: parts[key](entry) if key in parts else entry for key, entry in value.items()}
+
+    return adapt
+
+
+class SetList(list[Any]):
+    """x-kubernetes-list-type: set. Equal in any order; `+` adds what is not there yet."""
+
+    cel_kind: ClassVar = "set"
+
+    def cel_equal(self, other: Any) -> bool:
+        """Whether both hold the same members."""
+        return len(self) == len(other) and all(contains(other, item) for item in self)
+
+    def cel_add(self, other: Any) -> "SetList":
+        """The union; members of `other` keep their order behind mine."""
+        merged = SetList(self)
+        for item in other:
+            if not contains(self, item):
+                merged.append(item)
+        return merged
+
+
+class KeyedList(list[Any]):
+    """x-kubernetes-list-type: map. Equal in any order; `+` replaces items of the same key."""
+
+    cel_kind: ClassVar = "map"
+
+    def __init__(self, items: list[Any], keys: tuple[str, ...]) -> None:
+        super().__init__(items)
+        self.keys = keys
+
+    def _key(self, item: Any) -> Any:
+        if not isinstance(item, dict):
+            return None
+        return tuple(
+            (type(item.get(key)) is bool, item.get(key)) for key in self.keys if key in item
+        )
+
+    def cel_equal(self, other: Any) -> bool:
+        """Whether both hold equal items under the same keys."""
+        if len(self) != len(other):
+            return False
+        mine = {self._key(item): item for item in self}
+        return all(self._key(item) in mine and equal(mine[self._key(item)], item) for item in other)
+
+    def cel_add(self, other: Any) -> "KeyedList":
+        """My items, those of `other` in place of mine of the same key, new ones behind."""
+        merged = KeyedList(self, self.keys)
+        places = {self._key(item): place for place, item in enumerate(merged)}
+        for item in other:
+            place = places.get(self._key(item))
+            if place is None:
+                places[self._key(item)] = len(merged)
+                merged.append(item)
+            else:
+                merged[place] = item
+        return merged

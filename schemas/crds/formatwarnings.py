@@ -1,0 +1,37 @@
+"""Formats that nobody checks are worth a warning.
+
+Follows pkg/registry/customresourcedefinition/strategy.go (WarningsOnCreate, WarningsOnUpdate).
+"""
+
+from inkube.schemas.crds.structural import SIMPLE
+from inkube.schemas.golang import gotext
+from inkube.schemas.objects import Object
+from inkube.schemas.structural.nodes import Node
+
+
+def warnings(crd: Object) -> list[str]:
+    """Texts for Warning headers, each once."""
+    found: set[str] = set()
+    for version in crd["spec"].get("versions") or ():
+        schema = (version.get("schema") or {}).get("openAPIV3Schema")
+        if schema is not None:
+            _gather(schema, found)
+    return [f"unrecognized format {gotext.quote(name)}" for name in sorted(found)]
+
+
+def _gather(node: Object, found: set[str]) -> None:
+    """Add the unknown formats of a schema and those below it."""
+    if "format" in node and not Node(node).format:
+        found.add(node["format"])
+    for child in node.get("properties", _NOTHING).values():
+        if not child.keys() <= SIMPLE or "format" in child:
+            _gather(child, found)
+    for key in node.keys() & _BELOW:
+        below = node[key]
+        for child in below if isinstance(below, list) else (below,):
+            if isinstance(child, dict):
+                _gather(child, found)
+
+
+_NOTHING: Object = {}
+_BELOW = frozenset({"items", "additionalProperties", "not", "allOf", "anyOf", "oneOf"})

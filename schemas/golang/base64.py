@@ -1,0 +1,50 @@
+"""Base64 as Go's encoding/base64 reads it, with its errors (base64.go, decodeQuantum)."""
+
+import base64
+import binascii
+import re
+
+from inkube.schemas.golang.unmarshal import DecodeError
+
+_QUANTUM = re.compile(rb"(?:[\r\n]*[A-Za-z0-9+/]){4}")
+_DIGITS = re.compile(rb"(?:[\r\n]*[A-Za-z0-9+/])*")
+_BREAKS = re.compile(rb"[\r\n]*")
+
+
+def canonical(text: str) -> str:
+    """The same bytes without line breaks. Raises DecodeError with Go's text."""
+    plain = text.replace("\r", "").replace("\n", "")
+    try:
+        return base64.b64encode(base64.b64decode(plain, validate=True)).decode()
+    except (binascii.Error, ValueError) as error:
+        raise DecodeError(f"illegal base64 data at input byte {_place(text.encode())}") from error
+
+
+def _place(text: bytes) -> int:
+    """Where Go's decoder stops: it reads four digits at a time."""
+    at = 0
+    while found := _QUANTUM.match(text, at):
+        at = found.end()
+    digits = _DIGITS.match(text, at)
+    assert digits is not None, "it matches the empty text"
+    count = len(_BREAKS.sub(b"", digits[0]))
+    end = _after_breaks(text, digits.end())
+    if end == len(text):
+        return end - count
+    if text[end : end + 1] != b"=" or count < 2:
+        return end
+    padding = end
+    end += 1
+    if count == 2:
+        end = _after_breaks(text, end)
+        if end == len(text):
+            return end
+        if text[end : end + 1] != b"=":
+            return padding if end == padding + 1 else end - 1
+        end += 1
+    return _after_breaks(text, end)
+
+
+def _after_breaks(text: bytes, at: int) -> int:
+    found = _BREAKS.match(text, at)
+    return found.end() if found else at

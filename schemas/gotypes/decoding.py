@@ -1,0 +1,267 @@
+"""JSON taken through a Go type and back: the same errors, the same zeros gone.
+
+Unknown fields are dropped and named, a wrong JSON type is an error, what `omitempty` leaves out is
+left out, what Go always sends is there, times and quantities are canonical. Follows
+sigs.k8s.io/json (decode.go) and encoding/json.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from inkube.schemas import quantity
+from inkube.schemas.golang import base64, gojson, gotext, microtime, rfc3339, unmarshal
+from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.gotypes.types import GoField, GoType
+from inkube.schemas.objects import Object
+
+MAX_UNKNOWN = 100
+"""How many strict errors the reference collects."""
+_INT_BITS = {"int32": 31, "int64": 63, "intstr": 31}
+_STRINGS = GoType("list", "[]string", GoType("string", "string"))
+_OPTIONAL = (
+    "list", "map", "bytes", "time", "microtime", "raw", "json", "orbool", "orlist", "orstrings",
+)  # fmt: skip
+_ZEROS: dict[str, Any] = {
+    **dict.fromkeys(_OPTIONAL),
+    "string": "", "bool": False, "int32": 0, "int64": 0, "float": 0, "quantity": "0", "intstr": 0,
+}  # fmt: skip
+
+
+class Decoded(NamedTuple):
+    """A value of its type, and the paths of unknown fields: `spec.foo`."""
+
+    object: Object
+    unknown: list[str]
+
+
+class _MistypedError(DecodeError):
+    """A value its Go type cannot hold; outside of structs where no `place` is given."""
+
+    def __init__(self, what: str, go_type: str, place: str = "") -> None:
+        self.what = what
+        self.go_type = go_type
+        where = f"Go struct field {place}" if place else "Go value"
+        super().__init__(f"json: cannot unmarshal {what} into {where} of type {go_type}")
+
+
+def decode(go: GoType, given: Any, path: str = "", *, keep_empty: bool = False) -> Decoded:
+    """The value as its type holds it; the input is left alone. Raises DecodeError.
+
+    `path` is where the value stands, for the unknown fields. Lists and maps without items stay
+    where they are required only if `keep_empty`: what is stored as protobuf forgets them.
+    """
+    walk = _Walk(keep_empty=keep_empty)
+    made = walk.value(go, given, path)
+    if walk.error is not None:
+        raise walk.error
+    return Decoded(made, walk.unknown[:MAX_UNKNOWN])
+
+
+def zero(go: GoType) -> Object:
+    """A struct before anything is set: what Go sends for its zero value."""
+    return {key: _zero_of(known) for key, known in go.always}
+
+
+class _Walk:
+    """One decoding: the first type error, the unknown fields, and where Go thinks it is."""
+
+    __slots__ = ("_keep_empty", "_owner", "_stack", "error", "unknown")
+
+    def __init__(self, *, keep_empty: bool) -> None:
+        self.unknown: list[str] = []
+        self.error: _MistypedError | None = None
+        self._keep_empty = keep_empty
+        self._stack: list[str] = []
+        self._owner = ""
+
+    def value(self, go: GoType, given: Any, path: str) -> Any:
+        """A value of any type; its zero where it is of another JSON type."""
+        kind = go.kind
+        if kind == "struct":
+            return self.struct(go, given, path)
+        if given is None:
+            return _ZEROS[kind]
+        return _READERS[kind](self, go, given, path)
+
+    def struct(self, go: GoType, given: Any, path: str) -> Object:
+        """A struct's members in the order given, then those Go always sends."""
+        made: Object = {}
+        if not isinstance(given, dict):
+            if given is not None:
+                self.mistyped(given, go)
+            given = {}
+        stack, fields, outer = self._stack, go.fields, self._owner
+        prefix = f"{path}." if path else ""
+        self._owner = go.struct
+        for key, value in given.items():
+            known = fields.get(key)
+            if known is None:
+                self.unknown.append(prefix + key)
+            elif value.__class__ is known.leaf:
+                if value or known.zero_kept:
+                    made[key] = value
+            elif value is not None:
+                stack.append(key)
+                kept = self.value(known.type, value, prefix + key)
+                stack.pop()
+                if kept or known.zero_kept:
+                    made[key] = kept
+        self._owner = outer
+        for key, known in go.always:
+            if key not in made:
+                made[key] = _zero_of(known)
+        return made
+
+    def items(self, go: GoType, given: Any, path: str) -> Any:
+        if not isinstance(given, list):
+            return self.mistyped(given, go)
+        item = go.item
+        assert item is not None, "lists have one"
+        value = self.struct if item.kind == "struct" else self.value
+        made = [value(item, each, f"{path}[{at}]") for at, each in enumerate(given)]
+        return made if made or self._keep_empty else None
+
+    def entries(self, go: GoType, given: Any, path: str) -> Any:
+        if not isinstance(given, dict):
+            return self.mistyped(given, go)
+        item = go.item
+        assert item is not None, "maps have one"
+        if item.kind == "string":
+            made = {
+                key: each if each.__class__ is str else self.value(item, each, path)
+                for key, each in given.items()
+            }
+        else:
+            value = self.struct if item.kind == "struct" else self.value
+            made = {key: value(item, each, f"{path}.{key}") for key, each in given.items()}
+        return made if made or self._keep_empty else None
+
+    def text(self, go: GoType, given: Any, _path: str) -> Any:
+        return given if isinstance(given, str) else self.mistyped(given, go, "")
+
+    def flag(self, go: GoType, given: Any, _path: str) -> Any:
+        return given if isinstance(given, bool) else self.mistyped(given, go, zero=False)
+
+    def number(self, go: GoType, given: Any, _path: str) -> Any:
+        """Whole numbers are written without a fraction."""
+        if isinstance(given, bool) or not isinstance(given, int | float):
+            return self.mistyped(given, go, 0)
+        return gojson.settle_numbers(float(given))
+
+    def integer(self, go: GoType, given: Any, _path: str) -> int:
+        if isinstance(given, bool) or not isinstance(given, int | float):
+            return int(self.mistyped(given, go, 0))
+        bound = 1 << _INT_BITS[go.kind]
+        if isinstance(given, float) or not -bound <= given < bound:
+            text = repr(given) if isinstance(given, float) else str(given)
+            return int(self.mistyped(given, go, 0, what=f"number {text}"))
+        return given
+
+    def raw(self, _go: GoType, given: Any, _path: str) -> Any:
+        return given
+
+    def json(self, _go: GoType, given: Any, _path: str) -> Any:
+        return _settled(given)
+
+    # types with their own UnmarshalJSON, whose errors end the decoding
+
+    def base64(self, go: GoType, given: Any, _path: str) -> Any:
+        return base64.canonical(given) if isinstance(given, str) else self.mistyped(given, go)
+
+    def amount(self, _go: GoType, given: Any, _path: str) -> str:
+        text = given if isinstance(given, str) else gotext.compact_json(given)
+        if not text:
+            return "0"
+        try:
+            return str(quantity.parse(text.strip()))
+        except ValueError as error:
+            raise DecodeError(str(error)) from error
+
+    def int_or_string(self, go: GoType, given: Any, path: str) -> Any:
+        if isinstance(given, str):
+            return given
+        number = self.integer(go, given, path)
+        if self.error is not None:
+            raise self.error
+        return number
+
+    def time(self, go: GoType, given: Any, _path: str) -> str:
+        if not isinstance(given, str):
+            raise unmarshal.cannot_unmarshal(given, "string")
+        return rfc3339.rfc3339(given) if go.kind == "time" else microtime.canonical(given)
+
+    def schema_or_bool(self, go: GoType, given: Any, _path: str) -> Any:
+        if isinstance(given, bool):
+            return given
+        if not isinstance(given, dict):
+            raise DecodeError("boolean or JSON schema expected")
+        return self.apart(go.item, given)
+
+    def schema_or_list(self, go: GoType, given: Any, _path: str) -> Any:
+        if isinstance(given, list):
+            return [self.apart(go.item, each) for each in given]
+        return self.apart(go.item, given) if isinstance(given, dict) else None
+
+    def schema_or_strings(self, go: GoType, given: Any, _path: str) -> Any:
+        if isinstance(given, list):
+            return self.apart(_STRINGS, given)
+        return self.apart(go.item, given) if isinstance(given, dict) else None
+
+    def apart(self, go: GoType | None, given: Any) -> Any:
+        """A value that its type decodes by itself: no unknown fields are named, and an error is
+        placed where the whole stands."""
+        assert go is not None, "unions have one"
+        try:
+            return decode(go, given, keep_empty=self._keep_empty).object
+        except _MistypedError as error:
+            raise _MistypedError(error.what, error.go_type, self.place()) from error
+
+    def place(self) -> str:
+        return f"{self._owner}.{'.'.join(self._stack)}" if self._stack else ""
+
+    def mistyped(self, given: Any, go: GoType, zero: Any = None, *, what: str = "") -> Any:
+        """Note the first type error as encoding/json words it; answers the zero."""
+        if self.error is None:
+            what = what or gotext.json_kind(given)
+            self.error = _MistypedError(what, go.name, self.place())
+        return zero
+
+
+_READERS: dict[str, Callable[[_Walk, GoType, Any, str], Any]] = {
+    "list": _Walk.items,
+    "map": _Walk.entries,
+    "string": _Walk.text,
+    "bool": _Walk.flag,
+    "int32": _Walk.integer,
+    "int64": _Walk.integer,
+    "float": _Walk.number,
+    "bytes": _Walk.base64,
+    "quantity": _Walk.amount,
+    "intstr": _Walk.int_or_string,
+    "time": _Walk.time,
+    "microtime": _Walk.time,
+    "raw": _Walk.raw,
+    "json": _Walk.json,
+    "orbool": _Walk.schema_or_bool,
+    "orlist": _Walk.schema_or_list,
+    "orstrings": _Walk.schema_or_strings,
+}
+
+
+def _settled(value: Any) -> Any:
+    """A copy of JSON of any shape, its numbers as Go writes them back."""
+    if isinstance(value, dict):
+        return {key: _settled(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_settled(item) for item in value]
+    return gojson.settle_numbers(value)
+
+
+def _zero_of(known: GoField) -> Any:
+    if known.default is not None:
+        return known.default
+    if known.value:
+        return zero(known.type)
+    if known.pointer:
+        return None
+    return zero(known.type) if known.type.kind == "struct" else _ZEROS[known.type.kind]

@@ -1,0 +1,144 @@
+"""The table of built-in types, read as it is asked for, and the schemas made from it.
+
+A type is an OpenAPI schema whose `$ref`s are names of other types. `x-go` and `x-go-type` on a
+field tell what OpenAPI does not (see `facts.txt`); `types` reads them, schemas handed out do not
+carry them.
+"""
+
+import gzip
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from inkube.schemas import caches
+from inkube.schemas.meta import GVK
+
+Schema = dict[str, Any]
+_FOLDER = Path(__file__).parent
+_GO = ("x-go", "x-go-type")
+_ANYTHING: Schema = {"x-kubernetes-preserve-unknown-fields": True}
+
+
+class Types(Mapping[str, Schema]):
+    """Types by name. Each is read from its JSON when first asked for: few servers need many."""
+
+    def __init__(self, texts: dict[str, str]) -> None:
+        self._texts = texts
+        self._read: dict[str, Schema] = {}
+
+    def __getitem__(self, name: str) -> Schema:
+        found = self._read.get(name)
+        if found is None:
+            found = self._read[name] = orjson.loads(self._texts[name])
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+
+class Table(NamedTuple):
+    """All types by name, and the names of the types of kinds by `group/version/kind`."""
+
+    types: Types
+    kinds: dict[str, str]
+
+    def of(self, gvk: GVK) -> str | None:
+        """The name of the kind's type."""
+        return self.kinds.get(f"{gvk.group}/{gvk.version}/{gvk.kind}")
+
+
+@caches.of_values(1)
+def table() -> Table:
+    """Unpack the table (1 ms)."""
+    content = orjson.loads(gzip.decompress((_FOLDER / "types.json.gz").read_bytes()))
+    return Table(Types(content["types"]), content["kinds"])
+
+
+@caches.of_values(1)
+def descriptions() -> dict[str, dict[str, str]]:
+    """Texts by type and field ("" is the type's own), for OpenAPI only."""
+    packed = (_FOLDER / "descriptions.json.gz").read_bytes()
+    content: dict[str, dict[str, str]] = orjson.loads(gzip.decompress(packed))["descriptions"]
+    return content
+
+
+def schema(gvk: GVK) -> Schema:
+    """The kind's schema with every reference resolved; {} for an unknown kind.
+
+    Subtrees are shared between kinds: read, never change. A type inside itself (JSONSchemaProps)
+    accepts anything there.
+    """
+    name = table().of(gvk)
+    return _resolved(name, frozenset()) if name else {}
+
+
+_TYPES = 2048  # more than the table has
+_RESOLVED: Final[caches.Table[str, Schema]] = caches.Table(__name__, "_RESOLVED", _TYPES)
+
+
+def _resolved(name: str, inside: frozenset[str]) -> Schema:
+    if name in inside:
+        return _ANYTHING
+    found = _RESOLVED.get(name)
+    if found is None:
+        found = _RESOLVED.keep(name, _inlined(table().types[name], inside | {name}))
+    return found
+
+
+def _inlined(node: Schema, inside: frozenset[str]) -> Schema:
+    target = node.get("$ref")
+    inlined = dict(_resolved(target, inside)) if target else {}
+    for key, value in node.items():
+        if key == "properties":
+            inlined[key] = {field: _inlined(child, inside) for field, child in value.items()}
+        elif key in ("items", "additionalProperties"):
+            inlined[key] = _inlined(value, inside)
+        elif key not in ("$ref", *_GO):
+            inlined[key] = value
+    return inlined
+
+
+def components(names: Iterable[str], *, described: bool = True) -> dict[str, Schema]:
+    """OpenAPI v3 components: these types and all they refer to, `$ref`s kept as references."""
+    found: dict[str, Schema] = {}
+    pending = list(names)
+    while pending:
+        name = pending.pop()
+        if name not in found:
+            found[name] = _component(name, pending, described=described)
+    return found
+
+
+def _component(name: str, pending: list[str], *, described: bool) -> Schema:
+    texts = descriptions().get(name, {}) if described else {}
+    component = _referring(table().types[name], pending)
+    if "" in texts:
+        component["description"] = texts[""]
+    for field, child in component.get("properties", {}).items():
+        if field in texts:
+            child["description"] = texts[field]
+    return component
+
+
+def _referring(node: Schema, pending: list[str], *, wrapped: bool = False) -> Schema:
+    """`node` with its references in OpenAPI's form; wrapped, a text may stand beside one."""
+    made: Schema = {}
+    for key, value in node.items():
+        if key == "$ref":
+            pending.append(value)
+            target = {"$ref": f"#/components/schemas/{value}"}
+            made |= {"allOf": [target]} if wrapped or len(node) > 1 else target
+        elif key == "properties":
+            made[key] = {
+                field: _referring(child, pending, wrapped=True) for field, child in value.items()
+            }
+        elif key in ("items", "additionalProperties"):
+            made[key] = _referring(value, pending)
+        elif key not in (*_GO, "x-kubernetes-preserve-unknown-fields"):
+            made[key] = value
+    return made

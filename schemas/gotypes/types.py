@@ -1,0 +1,162 @@
+"""The Go types behind the table: what a field decodes to, and when Go sends it.
+
+Made from `table.table()` when a type is first decoded, and kept.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from inkube.schemas import caches
+from inkube.schemas.gotypes import table
+
+Schema = dict[str, Any]
+_META = "io.k8s.apimachinery.pkg.apis.meta.v1."
+_EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
+_SPECIAL = {
+    f"{_EXTENSIONS}JSON": "json",
+    f"{_META}Time": "time",
+    f"{_META}MicroTime": "microtime",
+    "io.k8s.apimachinery.pkg.api.resource.Quantity": "quantity",
+    "io.k8s.apimachinery.pkg.util.intstr.IntOrString": "intstr",
+}
+_SCALARS = {"string": "string", "boolean": "bool", "number": "float"}
+_NAMES = {"quantity": "resource.Quantity", "intstr": "int32", "json": "v1.JSON"}
+_PROPS = f"{_EXTENSIONS}JSONSchemaProps"
+_UNIONS = {
+    f"{_PROPS}OrBool": "orbool",
+    f"{_PROPS}OrArray": "orlist",
+    f"{_PROPS}OrStringArray": "orstrings",
+}
+_NEVER_ZERO = ("quantity", "intstr", "raw", "json", *_UNIONS.values())
+Leaf = type[str] | type[bool]
+_LEAVES: dict[str, Leaf] = {"string": str, "bool": bool}
+
+
+@dataclass(slots=True)
+class GoType:
+    """One type. `kind` is string, bool, int32, int64, float, bytes, time, microtime, quantity,
+    intstr, raw, json, orbool, orlist, orstrings, list, map or struct; `name` is what Go's errors
+    call it. `item` is what lists and maps hold, and the struct that the three unions may be."""
+
+    kind: str
+    name: str
+    item: "GoType | None" = None
+    fields: "dict[str, GoField]" = field(default_factory=dict)
+    always: "list[tuple[str, GoField]]" = field(default_factory=list)
+    """The fields that are sent even when they were not given."""
+    struct: str = ""
+    """A struct's name without its package."""
+
+
+class GoField(NamedTuple):
+    """A struct's field. `always`: sent when zero; `pointer`: a zero that was given is kept;
+    `value`: a struct that is no pointer; `default`: taken for a zero (`+default`)."""
+
+    type: GoType
+    always: bool
+    pointer: bool
+    value: bool
+    default: Any = None
+    leaf: Leaf | None = None
+    """What is of this Python type stays as it is: most members are texts, which need no walk."""
+    zero_kept: bool = False
+    """Whether a zero that was given is sent."""
+
+
+Made = dict[str, GoType]
+_MADE: Final[caches.Table[str, GoType]] = caches.Table(__name__, "_MADE", 2048)
+"""Whole types, of fewer than 2,048 that there are."""
+
+
+def of(name: str) -> GoType:
+    """The type of that name in the table."""
+    return _MADE.get(name) or _make(name, {})
+
+
+def _make(name: str, unfinished: Made) -> GoType:
+    """A type is `unfinished` while its fields are made, for some types contain themselves."""
+    found = _MADE.get(name) or unfinished.get(name)
+    if found is None:
+        made = unfinished[name] = GoType(*_kind(name))
+        _fill(made, name, unfinished)
+        if next(iter(unfinished)) == name:  # the first of them: all others are whole, too
+            for key, whole in unfinished.items():
+                _MADE.keep(key, whole)
+        return made
+    return found
+
+
+def _kind(name: str) -> tuple[str, str]:
+    """A type's kind, and what Go's errors call it."""
+    if name in _SPECIAL:
+        kind = _SPECIAL[name]
+        return kind, _NAMES.get(kind, kind)
+    if name in _UNIONS:
+        return _UNIONS[name], _short(name)
+    node = table.table().types[name]
+    struct = "properties" in node or node.keys() == {"type"}
+    return "struct" if struct else "raw", _short(name)
+
+
+def _fill(made: GoType, name: str, unfinished: Made) -> None:
+    if made.kind in _UNIONS.values():
+        made.item = _make(_PROPS, unfinished)
+    elif made.kind == "struct":
+        node = table.table().types[name]
+        required = frozenset(node.get("required", ()))
+        made.struct = name.rpartition(".")[2]
+        made.fields = {
+            key: _field(_type(child, unfinished), child, required=key in required)
+            for key, child in node.get("properties", {}).items()
+        }
+        made.always = [
+            (key, known)
+            for key, known in made.fields.items()
+            if known.always or known.value or known.default is not None
+        ]
+
+
+def _short(name: str) -> str:
+    """`io.k8s.api.core.v1.Pod` → `v1.Pod`."""
+    return ".".join(name.split(".")[-2:])
+
+
+def _field(made: GoType, node: Schema, *, required: bool) -> GoField:
+    fact = node.get("x-go")
+    struct = made.kind == "struct"
+    default = node.get("default")
+    always = (required and fact != "hidden") or fact == "emitted"
+    pointer = fact == "pointer" or (struct and default is None and not required)
+    value = struct and default is not None
+    return GoField(
+        type=made,
+        always=always,
+        pointer=pointer,
+        value=value,
+        default=None if struct else default or None,
+        leaf=_LEAVES.get(made.kind),
+        zero_kept=always or pointer or value or made.kind in _NEVER_ZERO,
+    )
+
+
+def _type(node: Schema, unfinished: Made) -> GoType:
+    target = node.get("$ref")
+    if target:
+        return _make(target, unfinished)
+    kind = node.get("type")
+    if kind == "array":
+        item = _type(node["items"], unfinished)
+        return GoType("list", f"[]{item.name}", item)
+    if kind == "object" and "additionalProperties" in node:
+        item = _type(node["additionalProperties"], unfinished)
+        name = "v1.ResourceList" if item.kind == "quantity" else f"map[string]{item.name}"
+        return GoType("map", name, item)
+    if kind == "integer":
+        name = node.get("format", "int64")
+        return GoType(name, name)
+    if node.get("format") == "byte":
+        return GoType("bytes", "[]uint8")
+    if kind == "number":
+        return GoType("float", "float64")
+    name = node.get("x-go-type") or str(kind or "interface {}").replace("boolean", "bool")
+    return GoType(_SCALARS.get(kind or "", "raw"), name)

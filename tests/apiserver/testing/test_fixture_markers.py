@@ -1,0 +1,197 @@
+"""What markers change about a test's server, its world and its time."""
+
+from widgets import CRD
+
+pytest_plugins = ["pytester"]
+
+
+def test_definitions_come_from_files_folders_dicts_and_settings(run, pytester):
+    for name in ("widget", "gadget", "gear"):
+        (pytester.mkdir(name) / "crd.yaml").write_text(
+            CRD.replace("widget", name).replace("Widget", name.title())
+        )
+    source = """
+pytestmark = pytest.mark.kube_definitions("widget")
+
+@pytest.mark.kube_definitions("gadget/crd.yaml", config_map("a"))
+def test_it(kube):
+    for kind in ("widgets", "gadgets", "gears"):
+        assert kube.client.list(f"example.com/v1/{kind}") == []
+    assert kube.client.get(CM, "a")
+
+def test_others_have_less(kube):
+    assert kube.client.list(CM) == []
+
+@pytest.mark.kube_definitions({"kind": "Widget"})
+def test_broken(kube):
+    pass
+
+@pytest.mark.kube_definitions()
+def test_later(kube):
+    kube.install(config_map("b"))
+    assert kube.client.get(CM, "b")
+"""
+    result = run(source, "-o", "kube_definitions=gear")
+    result.assert_outcomes(passed=3, errors=1)
+    result.stdout.fnmatch_lines(["*ManifestError: definition 3: *"])
+
+
+def test_kinds_and_controllers_of_a_user_run(run):
+    result = run(
+        """
+from inkube.controllers.checks import Invalid, check
+from inkube.controllers.kinds import KindModule
+from inkube.controllers.manager import Controller, Watch
+from inkube.schemas.models import Model, Resource
+
+class ProbeSpec(Model):
+    url: str
+
+class Probe(Resource, group="example.com", version="v1"):
+    spec: ProbeSpec
+
+@check(Probe, field="spec.url")
+async def answers(probe):
+    if probe.spec.url != "good":
+        yield Invalid("nobody answers there")
+
+def labels(env):
+    async def label(key):
+        patch = {"metadata": {"labels": {"seen": "yes"}}}
+        await env.client.patch(CM, key.name, key.namespace, patch=patch)
+    return Controller("labels", label, (Watch(CM),))
+
+@pytest.mark.kube_controllers(KindModule(Probe, checks=[answers]), labels)
+def test_it(kube, kube_client):
+    kube_client.create(Probe(metadata={"name": "a"}, spec=ProbeSpec(url="bad")))
+    kube_client.create(config_map("a"))
+    kube.settled()
+    [error] = kube_client.get(Probe, "a")["status"]["fieldErrors"]
+    assert error["field"] == "spec.url"
+    assert kube_client.get(CM, "a")["metadata"]["labels"] == {"seen": "yes"}
+
+@pytest.mark.kube_controllers(KindModule(Probe, checks=[answers]), builtin=False)
+def test_without_controllers(kube, kube_client):
+    kube_client.create(Probe(metadata={"name": "a"}, spec=ProbeSpec(url="bad")))
+    kube.settled()
+    assert "status" not in kube_client.get(Probe, "a")
+"""
+    )
+    result.assert_outcomes(passed=2)
+
+
+def test_storage_and_options_can_be_chosen(run):
+    result = run(
+        """
+@pytest.mark.kube_storage("sqlite")
+def test_sqlite(kube, tmp_path):
+    kube.client.create(config_map("a"))
+    assert (tmp_path / "inkube.db").exists()
+
+@pytest.mark.kube_options(allow_origins=["https://example.com"])
+def test_options(kube):
+    assert kube.server.options.allow_origins == ["https://example.com"]
+
+@pytest.mark.kube_storage("etcd")
+def test_unknown(kube):
+    pass
+"""
+    )
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*kube_storage takes one of*not 'etcd'*"])
+
+
+def test_a_kubeconfig_is_written_and_named_in_the_environment(run, monkeypatch):
+    monkeypatch.setenv("KUBECONFIG", "elsewhere")
+    result = run(
+        """
+import os, yaml
+
+def test_file(kubeconfig, kube):
+    [cluster] = yaml.safe_load(kubeconfig.read_text())["clusters"]
+    assert cluster["cluster"]["server"] == kube.url
+    assert os.environ["KUBECONFIG"] == "elsewhere"
+
+@pytest.mark.kubeconfig
+def test_environment():
+    assert os.path.exists(os.environ["KUBECONFIG"])
+
+@pytest.mark.kubeconfig
+@pytest.mark.asyncio
+async def test_environment_of_a_coroutine(kube):
+    import kubernetes_asyncio
+    await kubernetes_asyncio.config.load_kube_config()
+    async with kubernetes_asyncio.client.ApiClient() as api:
+        core = kubernetes_asyncio.client.CoreV1Api(api)
+        found = await core.list_namespace()
+    assert "default" in {each.metadata.name for each in found.items}
+    [record] = kube.log.requests
+    assert record.verb == "list"
+"""
+    )
+    result.assert_outcomes(passed=3)
+
+
+def test_the_world_obeys_and_time_moves(run):
+    result = run(
+        """
+from inkube.controllers.checks import Invalid, check
+from inkube.controllers.kinds import KindModule
+from inkube.schemas.models import Resource
+
+REPOSITORIES = "provisioning.grafana.app/v0alpha1/repositories"
+
+def repository():
+    git = {"url": "https://git.example/o/r", "branch": "main"}
+    return {
+        "apiVersion": "provisioning.grafana.app/v0alpha1", "kind": "Repository",
+        "metadata": {"name": "a"},
+        "spec": {"title": "A", "type": "git", "git": git},
+    }
+
+def errors(kube):
+    kube.settled()
+    return [(each["field"], each["detail"])
+            for each in kube.client.get(REPOSITORIES, "a")["status"]["fieldErrors"]]
+
+def test_branches_and_outages(kube, world):
+    world.git_host("git.example", {"o/r": ["main"]})
+    kube.client.create(repository())
+    assert errors(kube) == []
+    world.remove_branch("git.example", "o/r", "main")
+    assert errors(kube) == [("spec.git.branch", "branch not found")]
+    world.add_branch("git.example", "o/r", "main")
+    assert errors(kube) == []
+    world.outage("git.example", 503)
+    [(field, detail)] = errors(kube)
+    assert "503" in detail
+    world.recover("git.example")
+    assert errors(kube) == []
+
+asked = []
+
+class Probe(Resource, group="example.com", version="v1"):
+    pass
+
+@check(Probe, field="metadata.name")
+async def answers(probe):
+    asked.append(probe.metadata.name)
+    yield Invalid("nobody answers there")
+
+@pytest.mark.kube_controllers(KindModule(Probe, checks=[answers]))
+def test_rechecks_come_when_the_clock_moves(kube):
+    kube.client.create(Probe(metadata={"name": "a"}))
+    kube.settled()
+    for count in range(1, 4):
+        assert asked == ["a"] * count
+        kube.advance(60)
+
+async def recheck(kube_aio):
+    await kube_aio.advance(60)
+
+@pytest.mark.asyncio
+async def test_a_coroutine_moves_it_too(kube_aio):
+    await recheck(kube_aio)
+"""
+    )
+    result.assert_outcomes(passed=3)

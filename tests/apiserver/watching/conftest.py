@@ -1,0 +1,20 @@
+"""A server for one test, and a session in which any number of watches may be open."""
+
+import aiohttp
+import pytest
+
+from inkube import APIServer
+
+
+@pytest.fixture
+async def server():
+    async with APIServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def session(server):
+    timeout = aiohttp.ClientTimeout(20)
+    connector = aiohttp.TCPConnector(limit=0)
+    async with aiohttp.ClientSession(server.url, timeout=timeout, connector=connector) as session:
+        yield session

@@ -1,0 +1,110 @@
+"""Watches as HTTP streams: slow readers, many readers, ends, tables, the server stopping."""
+
+import asyncio
+import json
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+
+
+async def events(response, count):
+    """The next events of a stream."""
+    return [json.loads(await response.content.readline()) for _ in range(count)]
+
+
+def shown(found):
+    return [(each["type"], each["object"]["metadata"]["name"]) for each in found]
+
+
+async def test_every_watcher_gets_every_change_once_and_in_order(server, session, config_map):
+    where = f"{MAPS}?watch=1&resourceVersion={now(server)}"
+    watchers = [await session.get(where) for _ in range(50)]
+    for number in range(20):
+        await server.client.create(config_map(f"c{number}"))
+    wanted = [("ADDED", f"c{number}") for number in range(20)]
+    for watcher in watchers:
+        assert shown(await events(watcher, 20)) == wanted
+        watcher.close()
+
+
+async def test_a_reader_that_sleeps_harms_nobody_and_misses_nothing(server, session, config_map):
+    where = f"{MAPS}?watch=1&resourceVersion={now(server)}"
+    quick = await session.get(where)
+    host, port = server.url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port), limit=2**10)
+    writer.write(f"GET {where} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    await reader.readuntil(b"\r\n\r\n")
+    for number in range(60):
+        await server.client.create(config_map(f"big{number}", text="x" * 200_000))
+    wanted = [("ADDED", f"big{number}") for number in range(60)]
+    assert shown(await large_events(quick, 60)) == wanted
+    assert await names_of(reader, 60) == [name for _, name in wanted]
+    writer.close()
+    quick.close()
+
+
+async def large_events(response, count):
+    """The same as `events` for lines longer than a reader's limit."""
+    found, buffer = [], b""
+    while len(found) < count:
+        buffer += await response.content.readany()
+        *lines, buffer = buffer.split(b"\n")
+        found += [json.loads(line) for line in lines]
+    return found
+
+
+async def names_of(reader, count):
+    """The names in a chunked stream, read by hand."""
+    found, buffer = [], b""
+    while len(found) < count:
+        size = int(await reader.readline(), 16)
+        buffer += (await reader.readexactly(size + 2))[:-2]
+        *lines, buffer = buffer.split(b"\n")
+        found += [json.loads(line)["object"]["metadata"]["name"] for line in lines]
+    return found
+
+
+async def test_a_stopping_server_ends_its_watches_at_once(session, server):
+    watcher = await session.get(f"{MAPS}?watch=1")
+    async with asyncio.timeout(2):
+        await server.stop()
+        await watcher.content.read()
+    assert watcher.content.at_eof()
+
+
+async def test_a_client_that_left_is_forgotten(server, session, config_map):
+    watcher = await session.get(f"{MAPS}?watch=1&resourceVersion={now(server)}")
+    await server.client.create(config_map("before"))
+    await events(watcher, 1)
+    watcher.close()
+    async with asyncio.timeout(10):
+        while server.streams.count:
+            await server.client.create(config_map(f"after-{now(server)}"))
+    assert server.streams.count == 0
+
+
+async def test_a_watch_ends_when_its_time_is_over(session):
+    answer = await session.get("/api/v1/namespaces?watch=1&timeoutSeconds=1")
+    async with asyncio.timeout(5):
+        assert b"ADDED" in await answer.read()
+
+
+async def test_only_the_first_event_of_a_table_tells_the_columns(server, session, config_map):
+    where = f"{MAPS}?watch=1&resourceVersion={now(server)}"
+    watcher = await session.get(where, headers={"Accept": TABLE})
+    await server.client.create(config_map("a"))
+    await server.client.create(config_map("b"))
+    first, second = await events(watcher, 2)
+    assert first["object"]["columnDefinitions"][0]["name"] == "Name"
+    assert second["object"]["columnDefinitions"] is None
+    watcher.close()
+
+
+async def test_a_version_too_old_is_an_event_of_a_stream_that_began_well(session):
+    answer = await session.get(f"{MAPS}?watch=1&resourceVersion=1")
+    (event,) = [json.loads(line) for line in (await answer.read()).splitlines()]
+    assert (answer.status, event["type"], event["object"]["code"]) == (200, "ERROR", 410)
+
+
+def now(server):
+    return server.store.revision

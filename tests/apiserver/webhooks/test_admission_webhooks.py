@@ -1,0 +1,205 @@
+"""Webhooks over HTTPS: what they are asked, what they change, what their failures lead to."""
+
+import base64
+import json
+
+import pytest
+import pytest_asyncio
+from aiohttp import ClientSession, web
+from endpoints import BUNDLE, serving
+
+from inkube import APIServer
+from inkube.schemas.status import StatusError
+
+
+class Endpoint:
+    """An HTTPS server that answers every review with `answer`, and remembers what it was asked."""
+
+    def __init__(self):
+        self.url = ""
+        self.answer = {"allowed": True}
+        self.heard = []
+
+    async def __call__(self, request):
+        asked = (await request.json())["request"]
+        self.heard.append(asked)
+        answer = self.answer(asked) if callable(self.answer) else self.answer
+        document = {
+            "kind": "AdmissionReview",
+            "apiVersion": "admission.k8s.io/v1",
+            "response": {"uid": asked["uid"], **answer},
+        }
+        return web.json_response(document)
+
+
+@pytest_asyncio.fixture
+async def endpoint():
+    made = Endpoint()
+    async with serving(made) as made.url:
+        yield made
+
+
+@pytest_asyncio.fixture
+async def server():
+    async with APIServer() as made:
+        yield made
+
+
+async def configure(server, url, kind="Validating", **changes):
+    webhook = {
+        "name": "ear.example.com",
+        "clientConfig": {"url": url, "caBundle": BUNDLE},
+        "rules": [
+            {
+                "apiGroups": [""],
+                "apiVersions": ["v1"],
+                "resources": ["configmaps"],
+                "operations": ["*"],
+            }
+        ],
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        **changes,
+    }
+    await server.client.create(
+        {
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": f"{kind}WebhookConfiguration",
+            "metadata": {"name": f"{kind.lower()}.example.com"},
+            "webhooks": [webhook],
+        }
+    )
+
+
+def config_map(name="a", **data):
+    meta = {"name": name, "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
+
+
+def patch(*operations):
+    text = base64.b64encode(json.dumps(operations).encode()).decode()
+    return {"allowed": True, "patchType": "JSONPatch", "patch": text}
+
+
+async def test_a_refusal_keeps_its_code_and_message(server, endpoint):
+    await configure(server, endpoint.url)
+    endpoint.answer = {"allowed": False, "status": {"code": 418, "message": "a teapot"}}
+    with pytest.raises(StatusError) as refused:
+        await server.client.create(config_map())
+    assert refused.value.code == 418
+    assert refused.value.message == (
+        'admission webhook "ear.example.com" denied the request: a teapot'
+    )
+
+
+async def test_a_patch_is_stored(server, endpoint):
+    await configure(server, endpoint.url, "Mutating")
+    endpoint.answer = patch({"op": "add", "path": "/data/b", "value": "2"})
+    made = await server.client.create(config_map(a="1"))
+    assert made["data"] == {"a": "1", "b": "2"}
+
+
+async def test_a_patch_that_fails_is_refused_even_where_failures_are_ignored(server, endpoint):
+    await configure(server, endpoint.url, "Mutating", failurePolicy="Ignore")
+    endpoint.answer = patch({"op": "remove", "path": "/data/none"})
+    with pytest.raises(StatusError, match="Internal error occurred"):
+        await server.client.create(config_map(a="1"))
+
+
+async def test_a_validating_webhook_may_not_patch(server, endpoint):
+    await configure(server, endpoint.url)
+    endpoint.answer = patch({"op": "add", "path": "/data/b", "value": "2"})
+    with pytest.raises(StatusError, match="may not return"):
+        await server.client.create(config_map(a="1"))
+
+
+@pytest.mark.parametrize("policy", ["Fail", "Ignore"])
+async def test_the_failure_policy_decides_about_an_endpoint_nobody_serves(server, policy):
+    await configure(server, "https://127.0.0.1:9/x", failurePolicy=policy)
+    if policy == "Ignore":
+        await server.client.create(config_map())
+        return
+    with pytest.raises(StatusError, match="connect: connection refused"):
+        await server.client.create(config_map())
+
+
+async def test_an_authority_nobody_trusts_is_a_failure(server, endpoint):
+    await configure(server, endpoint.url, clientConfig={"url": endpoint.url})
+    with pytest.raises(StatusError, match="certificate signed by unknown authority"):
+        await server.client.create(config_map())
+    assert endpoint.heard == []
+
+
+async def test_a_service_is_refused_with_a_hint(server):
+    service = {"namespace": "default", "name": "kubernetes"}
+    await configure(server, "", clientConfig={"service": service})
+    with pytest.raises(StatusError, match='service "kubernetes"'):
+        await server.client.create(config_map())
+
+
+async def test_conditions_and_selectors_keep_webhooks_out(server, endpoint):
+    await configure(
+        server,
+        endpoint.url,
+        objectSelector={"matchLabels": {"loud": "yes"}},
+        matchConditions=[{"name": "named", "expression": "object.metadata.name == 'b'"}],
+    )
+    for name, labels in (("b", {}), ("a", {"loud": "yes"}), ("b", {"loud": "yes"})):
+        obj = config_map(name)
+        obj["metadata"]["labels"] = labels
+        await server.client.create(obj, dry_run=True)
+    heard = [(asked["name"], asked["dryRun"], asked["options"]) for asked in endpoint.heard]
+    options = {"apiVersion": "meta.k8s.io/v1", "dryRun": ["All"], "kind": "CreateOptions"}
+    assert heard == [("b", True, options)]
+
+
+async def test_configurations_are_read_anew_after_every_change(server, endpoint):
+    await configure(server, endpoint.url)
+    await server.client.create(config_map("a"))
+    await server.client.delete("v1/configmaps", "a", namespace="default")
+    assert [asked["operation"] for asked in endpoint.heard] == ["CREATE", "DELETE"]
+    assert endpoint.heard[1]["object"] is None
+
+
+async def test_a_token_is_asked_about_as_a_token_request(server, endpoint):
+    account = {"apiVersion": "v1", "kind": "ServiceAccount"}
+    await server.client.create({**account, "metadata": {"name": "robot", "namespace": "default"}})
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"]}
+    await configure(server, endpoint.url, rules=[{**rule, "resources": ["serviceaccounts/token"]}])
+    endpoint.answer = {"allowed": False, "status": {"message": "no tokens today"}}
+    url = f"{server.url}/api/v1/namespaces/default/serviceaccounts/robot/token"
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    async with ClientSession() as session, session.post(url, json=body) as response:
+        assert response.status == 400
+    (asked,) = endpoint.heard
+    assert (asked["kind"]["kind"], asked["subResource"]) == ("TokenRequest", "token")
+
+
+async def test_a_collection_is_asked_about_object_by_object(server, endpoint):
+    for name in ("a", "b"):
+        await server.client.create(config_map(name))
+    await configure(server, endpoint.url)
+    url = f"{server.url}/api/v1/namespaces/default/configmaps"
+    async with ClientSession() as session, session.delete(url) as response:
+        assert response.status == 200
+    heard = [(asked["oldObject"]["metadata"]["name"], "name" in asked) for asked in endpoint.heard]
+    assert heard == [("a", False), ("b", False)]
+
+
+async def test_webhooks_that_ask_for_it_are_called_again_after_a_change(server, endpoint):
+    await configure(server, f"{endpoint.url}/first", "Mutating", reinvocationPolicy="IfNeeded")
+    configurations = await server.client.list(
+        "admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+    )
+    first = configurations.items[0]
+    second = {**first["webhooks"][0], "name": "z.example.com", "reinvocationPolicy": "Never"}
+    await server.client.update({**first, "webhooks": [first["webhooks"][0], second]})
+
+    def answer(asked):
+        count = str(len(asked["object"]["data"]))
+        return patch({"op": "add", "path": f"/data/{count}", "value": "x"})
+
+    endpoint.answer = answer
+    made = await server.client.create(config_map(a="1"))
+    assert sorted(made["data"]) == ["1", "2", "3", "a"]
+    assert len(endpoint.heard) == 3

@@ -1,0 +1,198 @@
+"""Custom resources that a webhook converts: reads, writes, lists, watches, failures."""
+
+import asyncio
+
+import pytest
+import pytest_asyncio
+from aiohttp import web
+from endpoints import BUNDLE, serving
+
+from inkube import APIServer
+from inkube.schemas.status import StatusError
+
+V1, V2 = "example.com/v1/boats", "example.com/v2/boats"
+FIELDS = {"v1": "length", "v2": "meters"}
+
+
+class Converter:
+    """Moves `length` to `meters` and back; `spoil` may change what it answers."""
+
+    def __init__(self):
+        self.url = ""
+        self.heard = []
+        self.spoil = lambda response: None
+
+    async def __call__(self, request):
+        review = await request.json()
+        asked = review["request"]
+        self.heard.append(asked)
+        wanted = asked["desiredAPIVersion"]
+        response = {
+            "uid": asked["uid"],
+            "result": {"status": "Success"},
+            "convertedObjects": [convert(obj, wanted) for obj in asked["objects"]],
+        }
+        self.spoil(response)
+        return web.json_response({**review, "response": response})
+
+
+def convert(obj, wanted):
+    old, new = (FIELDS[name.rpartition("/")[2]] for name in (obj["apiVersion"], wanted))
+    return {**obj, "apiVersion": wanted, "spec": {new: obj["spec"].get(old)}}
+
+
+def definition(url):
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "boats.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Cluster",
+            "names": {"kind": "Boat", "plural": "boats"},
+            "versions": [version(name) for name in FIELDS],
+            "conversion": {
+                "strategy": "Webhook",
+                "webhook": {
+                    "conversionReviewVersions": ["v1"],
+                    "clientConfig": {"url": url, "caBundle": BUNDLE},
+                },
+            },
+        },
+    }
+
+
+def version(name):
+    spec = {"type": "object", "properties": {FIELDS[name]: {"type": "integer"}}}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+    return {"name": name, "served": True, "storage": name == "v1", "schema": schema}
+
+
+def boat(name, served="v1", size=7):
+    return {
+        "apiVersion": f"example.com/{served}",
+        "kind": "Boat",
+        "metadata": {"name": name, "labels": {"a": "b"}},
+        "spec": {FIELDS[served]: size},
+    }
+
+
+@pytest_asyncio.fixture
+async def converter():
+    made = Converter()
+    async with serving(made) as made.url:
+        yield made
+
+
+@pytest_asyncio.fixture
+async def client(converter):
+    async with APIServer() as server:
+        await server.client.create(definition(converter.url))
+        await server.settled()
+        yield server.client
+
+
+async def test_an_object_is_read_in_the_other_version(client):
+    await client.create(boat("argo"))
+    found = await client.get(V2, "argo")
+    assert (found["apiVersion"], found["spec"]) == ("example.com/v2", {"meters": 7})
+
+
+async def test_an_object_is_stored_in_the_storage_version(client):
+    made = await client.create(boat("argo", "v2"))
+    assert made["spec"] == {"meters": 7}
+    assert (await client.get(V1, "argo"))["spec"] == {"length": 7}
+
+
+async def test_a_list_is_one_request(client, converter):
+    for name in "abc":
+        await client.create(boat(name))
+    converter.heard.clear()
+    found = await client.list(V2)
+    assert [obj["spec"] for obj in found.items] == [{"meters": 7}] * 3
+    assert [len(asked["objects"]) for asked in converter.heard] == [3]
+
+
+async def test_the_storage_version_asks_nobody(client, converter):
+    await client.create(boat("argo"))
+    await client.list(V1)
+    assert converter.heard == []
+
+
+async def test_every_kind_of_write_works_in_the_other_version(client):
+    await client.create(boat("argo"))
+    await client.patch(V2, "argo", patch={"spec": {"meters": 8}})
+    assert (await client.get(V1, "argo"))["spec"] == {"length": 8}
+    await client.patch(V2, "argo", patch=boat("argo", "v2", 9), type="apply", force=True)
+    found = await client.get(V2, "argo")
+    found["spec"]["meters"] += 1
+    await client.update(found)
+    assert (await client.get(V1, "argo"))["spec"] == {"length": 10}
+    await client.delete(V2, "argo")
+    assert not (await client.list(V1)).items
+
+
+async def test_a_watch_in_the_other_version_tells_converted_objects(client):
+    await client.create(boat("a"))
+    seen = []
+    async with asyncio.timeout(5):
+        async for event in client.watch(V2):
+            if event.type == "BOOKMARK":
+                await client.create(boat("b", size=8))
+                await client.delete(V1, "b")
+                continue
+            seen.append((event.type, event.object["spec"]))
+            if len(seen) == 3:
+                break
+    assert seen == [
+        ("ADDED", {"meters": 7}),
+        ("ADDED", {"meters": 8}),
+        ("DELETED", {"meters": 8}),
+    ]
+
+
+async def test_of_the_answered_metadata_only_labels_and_annotations_are_taken(client, converter):
+    made = await client.create(boat("argo"))
+
+    def spoil(response):
+        for obj in response["convertedObjects"]:
+            labels = {"labels": {"new": "yes"}, "finalizers": ["a/b"], "generation": 99}
+            obj["metadata"] = {**obj["metadata"], **labels}
+
+    converter.spoil = spoil
+    found = (await client.get(V2, "argo"))["metadata"]
+    assert found == {**made["metadata"], "labels": {"new": "yes"}}
+
+
+async def _refused(client, converter, spoil):
+    await client.create(boat("argo"))
+    converter.spoil = spoil
+    with pytest.raises(StatusError) as caught:
+        await client.get(V2, "argo")
+    assert (caught.value.code, caught.value.reason) == (500, "")
+    assert (await client.get(V1, "argo"))["spec"] == {"length": 7}
+    return caught.value.message.removeprefix("conversion webhook for example.com/v1, Kind=Boat ")
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ({"result": {"status": "Failure", "message": "I cannot"}}, "failed: I cannot"),
+        ({"result": None}, "failed: response.result.status was '', not 'Success'"),
+        ({"convertedObjects": []}, "returned 0 objects, expected 1"),
+        (
+            {"convertedObjects": [boat("argo")]},
+            (
+                "returned invalid object at index 0: invalid groupVersion "
+                "(expected example.com/v2, received example.com/v1)"
+            ),
+        ),
+        (
+            {"convertedObjects": [boat("else", "v2")]},
+            "returned invalid object: must have the same name: argo != else",
+        ),
+    ],
+)
+async def test_a_bad_answer_is_a_500_without_a_reason(client, converter, answer, text):
+    found = await _refused(client, converter, lambda response: response.update(answer))
+    assert found == text

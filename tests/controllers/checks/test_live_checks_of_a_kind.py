@@ -1,0 +1,370 @@
+"""Live checks: one declaration, run by dry runs and by the kind's controller."""
+
+import asyncio
+import logging
+
+import pytest
+
+from inkube.controllers.checks import (
+    CheckSet,
+    Duplicate,
+    Invalid,
+    NotFound,
+    Unavailable,
+    Unreachable,
+    check,
+    is_vague,
+    mutator,
+    validator,
+)
+from inkube.controllers.kinds import KindModule
+from inkube.schemas.models import Model, Resource
+from inkube.schemas.status import StatusError
+
+
+class Spec(Model):
+    color: str
+    size: int = 1
+
+
+class Lamp(Resource, group="example.com", version="v1"):
+    spec: Spec
+
+
+class Shop:
+    """The outside world of these tests."""
+
+    def __init__(self):
+        self.colors = {"red"}
+        self.asked = []
+        self.failure = None
+
+    async def sells(self, color):
+        self.asked.append(color)
+        if self.failure:
+            raise self.failure
+        return color in self.colors
+
+
+@check(Lamp, field="spec.color")
+async def color_sold(lamp, shop):
+    if not await shop.sells(lamp.spec.color):
+        yield Invalid("color is not sold; choose another one")
+
+
+@check(Lamp, field="spec.size", after=[color_sold])
+async def size_fits(lamp, shop):
+    if lamp.spec.size > 5:
+        return NotFound("no such size; the largest is 5")
+    return None
+
+
+@validator(Lamp, field="spec.size")
+def size_positive(lamp, old):
+    if lamp.spec.size < 1:
+        yield Invalid("must be at least 1")
+
+
+@mutator(Lamp)
+def color_in_lower_case(lamp, old):
+    lamp.spec.color = lamp.spec.color.lower()
+
+
+LAMPS = KindModule(
+    Lamp,
+    checks=[color_sold, size_fits],
+    validators=[size_positive],
+    mutators=[color_in_lower_case],
+)
+
+
+def lamp(color="red", size=1, name="a"):
+    return {
+        "apiVersion": "example.com/v1",
+        "kind": "Lamp",
+        "metadata": {"name": name, "namespace": "ns"},
+        "spec": {"color": color, "size": size},
+    }
+
+
+@pytest.fixture
+def shop():
+    return Shop()
+
+
+@pytest.fixture
+async def cluster(running, shop):
+    async with running(LAMPS, services={"shop": shop}) as made:
+        yield made
+
+
+async def stored(cluster, name="a"):
+    return await cluster.client.get("example.com/v1/lamps", name, "ns")
+
+
+async def test_a_dry_run_answers_causes_and_stores_nothing(cluster):
+    before = cluster.store.revision
+    with pytest.raises(StatusError) as refused:
+        await cluster.client.create(lamp("blue"), dry_run=True)
+    assert refused.value.code == 422
+    assert refused.value.details["causes"] == [
+        {
+            "reason": "FieldValueInvalid",
+            "field": "spec.color",
+            "message": 'Invalid value: "blue": color is not sold; choose another one',
+        }
+    ]
+    await cluster.client.create(lamp("red"), dry_run=True)
+    assert cluster.store.revision == before
+
+
+async def test_a_plain_create_asks_nobody_and_the_controller_reports(cluster, shop):
+    created = await cluster.client.create(lamp("blue"))
+    assert shop.asked == []
+    assert "status" not in created
+    await cluster.settled()
+    status = (await stored(cluster))["status"]
+    assert status["fieldErrors"] == [
+        {
+            "type": "FieldValueInvalid",
+            "field": "spec.color",
+            "detail": "color is not sold; choose another one",
+            "origin": "color_sold",
+        }
+    ]
+    assert status["observedGeneration"] == 1
+    assert status["health"]["healthy"] is False
+    assert [(c["type"], c["status"], c["reason"]) for c in status["conditions"]] == [
+        ("Ready", "False", "InvalidSpec")
+    ]
+
+
+async def test_fixing_the_spec_clears_the_errors_to_an_empty_list(cluster):
+    await cluster.client.create(lamp("blue"))
+    await cluster.settled()
+    await cluster.client.update({**await stored(cluster), "spec": {"color": "red"}})
+    await cluster.settled()
+    status = (await stored(cluster))["status"]
+    assert status["fieldErrors"] == []
+    assert status["observedGeneration"] == 2
+    assert status["conditions"][0]["reason"] == "Available"
+
+
+async def test_a_change_outside_appears_at_the_next_recheck(cluster, shop, clock, until):
+    await cluster.client.create(lamp("red"))
+    await cluster.settled()
+    shop.colors.clear()
+    clock.advance(300)
+
+    async def reported():
+        return (await stored(cluster))["status"]["fieldErrors"] != []
+
+    await until(reported)
+    await cluster.settled()
+    shop.colors.add("red")
+    clock.advance(60)
+
+    async def cleared():
+        return (await stored(cluster))["status"]["fieldErrors"] == []
+
+    await until(cleared)
+
+
+@pytest.mark.parametrize("color", ["red", "blue"])
+async def test_a_hundred_rechecks_without_a_change_write_nothing(
+    cluster, shop, clock, color, until
+):
+    await cluster.client.create(lamp(color))
+    await cluster.settled()
+    version = (await stored(cluster))["metadata"]["resourceVersion"]
+    for number in range(100):
+        clock.advance(300)
+
+        async def asked(number=number):
+            return len(shop.asked) == number + 2
+
+        await until(asked)
+        await cluster.settled()
+    assert (await stored(cluster))["metadata"]["resourceVersion"] == version
+
+
+async def test_the_controllers_own_write_does_not_run_the_checks_again(cluster, shop):
+    await cluster.client.create(lamp("red"))
+    await cluster.settled()
+    assert shop.asked == ["red"]
+
+
+async def test_a_later_check_is_skipped_when_an_earlier_one_found_something(cluster):
+    with pytest.raises(StatusError) as refused:
+        await cluster.client.create(lamp("blue", 9), dry_run=True)
+    assert [cause["field"] for cause in refused.value.details["causes"]] == ["spec.color"]
+    with pytest.raises(StatusError) as refused:
+        await cluster.client.create(lamp("red", 9), dry_run=True)
+    assert [cause["reason"] for cause in refused.value.details["causes"]] == ["FieldValueNotFound"]
+
+
+async def test_static_rules_refuse_every_write_before_any_live_check(cluster, shop):
+    for dry_run in (True, False):
+        with pytest.raises(StatusError) as refused:
+            await cluster.client.create(lamp("blue", 0), dry_run=dry_run)
+        assert [cause["field"] for cause in refused.value.details["causes"]] == ["spec.size"]
+    assert shop.asked == []
+
+
+async def test_mutators_change_what_is_stored_and_checked(cluster, shop):
+    created = await cluster.client.create(lamp("RED"))
+    assert created["spec"]["color"] == "red"
+
+
+async def test_an_unreachable_service_is_asked_again_and_then_reported(running, shop, clock, until):
+    shop.failure = Unreachable("shop", "connection refused")
+    async with running(LAMPS, services={"shop": shop}) as cluster:
+        await cluster.client.create(lamp("red"))
+
+        async def reported():
+            clock.advance(0.1)
+            return (await stored(cluster)).get("status")
+
+        await until(reported)
+        assert clock.monotonic() < 10.5
+        assert len(shop.asked) > 3
+        errors = (await stored(cluster))["status"]["fieldErrors"]
+        assert errors[0]["detail"] == "unreachable: connection refused"
+
+
+async def test_a_failure_that_ends_within_the_retries_is_never_reported(
+    running, shop, clock, until
+):
+    shop.failure = Unavailable("shop", "answered 503")
+    async with running(LAMPS, services={"shop": shop}) as cluster:
+        await cluster.client.create(lamp("red"))
+
+        async def asked_twice():
+            clock.advance(0.05)
+            return len(shop.asked) == 2
+
+        await until(asked_twice)
+        shop.failure = None
+
+        async def reported():
+            clock.advance(0.05)
+            return (await stored(cluster)).get("status")
+
+        await until(reported)
+        assert (await stored(cluster))["status"]["fieldErrors"] == []
+
+
+async def test_a_dry_run_does_not_wait_for_a_failing_service(cluster, shop):
+    shop.failure = Unavailable("shop", "answered 503")
+    with pytest.raises(StatusError) as refused:
+        await cluster.client.create(lamp("red"), dry_run=True)
+    assert refused.value.details["causes"] == [
+        {
+            "reason": "InternalError",
+            "field": "spec.color",
+            "message": "Internal error: shop answered 503; send the request again later",
+        }
+    ]
+    assert shop.asked == ["red"]
+
+
+async def test_a_check_that_breaks_is_logged_and_reported(cluster, shop, caplog):
+    shop.failure = ZeroDivisionError("oops")
+    with caplog.at_level(logging.ERROR):
+        await cluster.client.create(lamp("red"))
+        await cluster.settled()
+    assert "oops" in caplog.text
+    errors = (await stored(cluster))["status"]["fieldErrors"]
+    assert errors[0]["type"] == "InternalError"
+    assert "oops" not in str(errors)
+
+
+async def test_a_check_that_hangs_ends_at_its_time_limit(running):
+    @check(Lamp, field="spec.color", timeout=0.01)
+    async def hangs(lamp):
+        await asyncio.Event().wait()
+
+    async with running(KindModule(Lamp, checks=[hangs])) as cluster:
+        with pytest.raises(StatusError) as refused:
+            await cluster.client.create(lamp(), dry_run=True)
+    assert "did not answer within 0.01 seconds" in refused.value.message
+
+
+async def test_independent_checks_run_at_the_same_time(running):
+    barrier = asyncio.Barrier(2)
+
+    @check(Lamp, field="spec.color", timeout=2)
+    async def one(lamp):
+        await barrier.wait()
+
+    @check(Lamp, field="spec.size", timeout=2)
+    async def other(lamp):
+        await barrier.wait()
+
+    async with running(KindModule(Lamp, checks=[one, other])) as cluster:
+        await cluster.client.create(lamp(), dry_run=True)
+
+
+async def test_events_tell_what_changed_and_repetitions_are_counted(cluster, shop, clock, until):
+    await cluster.client.create(lamp("blue"))
+    await cluster.settled()
+    for colors in ({"blue"}, set()):
+        shop.colors = colors
+        clock.advance(301)
+        asked = len(shop.asked)
+
+        async def checked(asked=asked):
+            return len(shop.asked) > asked
+
+        await until(checked)
+        await cluster.settled()
+    events = (await cluster.client.list("v1/events")).items
+    told = {event["reason"]: event["count"] for event in events}
+    assert told == {"ChecksFailed": 2, "ChecksPassed": 1}
+    assert events[0]["involvedObject"]["name"] == "a"
+
+
+async def test_intervals_are_options(running, shop, clock, until):
+    options = {"services": {"shop": shop}, "recheck_healthy": 1, "recheck_unhealthy": 1}
+    async with running(LAMPS, **options) as cluster:
+        await cluster.client.create(lamp("red"))
+        await cluster.settled()
+        clock.advance(1)
+
+        async def again():
+            return len(shop.asked) == 2
+
+        await until(again)
+
+
+@pytest.mark.parametrize("detail", ["invalid value", "Validation failed.", "error", "", "failed!"])
+def test_details_that_help_nobody_are_refused(detail):
+    assert is_vague(detail)
+    with pytest.raises(ValueError, match="say what is wrong"):
+        Invalid(detail)
+
+
+@pytest.mark.parametrize("detail", ["branch not found", "not authorized", "must be at least 1"])
+def test_details_that_say_what_is_wrong_are_accepted(detail):
+    assert Duplicate(detail).detail == detail
+
+
+def test_a_vague_detail_is_refused_where_the_check_is_declared():
+    with pytest.raises(ValueError, match="helps nobody"):
+
+        @check(Lamp, field="spec.color")
+        async def vague(lamp):
+            yield Invalid("validation failed")
+
+
+def test_an_unknown_field_is_refused_where_the_check_is_declared():
+    with pytest.raises(TypeError, match=r"no field 'spec\.colour'"):
+
+        @check(Lamp, field="spec.colour")
+        async def misspelt(lamp):
+            return None
+
+
+def test_a_check_must_stand_after_its_prerequisites():
+    with pytest.raises(ValueError, match="must stand after"):
+        CheckSet(Lamp, [size_fits, color_sold])

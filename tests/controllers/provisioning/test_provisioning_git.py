@@ -1,0 +1,267 @@
+"""Live checks against real git: dulwich's own http server and repositories in files."""
+
+import base64
+import socket
+import threading
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+
+import pytest
+from dulwich.refs import Ref
+from dulwich.repo import Repo
+from dulwich.server import DictBackend
+from dulwich.web import make_wsgi_chain
+from worlds import PROVISIONING, told
+
+
+class Quiet(WSGIRequestHandler):
+    def log_message(self, *args):
+        return None
+
+
+class GitServer:
+    """dulwich over http, with a password and with outages on request."""
+
+    def __init__(self, repositories):
+        self.app = make_wsgi_chain(DictBackend(repositories))
+        self.readers, self.writers = set(), set()
+        self.code = None
+        self.server = make_server("127.0.0.1", 0, self, handler_class=Quiet)
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
+        self.thread.start()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server.server_port}"
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+    def __call__(self, environ, start_response):
+        refused = self.code or self._refused(environ)
+        if refused:
+            start_response(f"{refused} Refused", [("Content-Type", "text/plain")])
+            return [b"no"]
+        return self.app(environ, start_response)
+
+    def _refused(self, environ):
+        if not self.readers | self.writers:
+            return None
+        _, _, encoded = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
+        token = base64.b64decode(encoded).decode().partition(":")[2]
+        if token not in self.readers | self.writers:
+            return 401
+        if "receive-pack" in environ.get("QUERY_STRING", "") and token not in self.writers:
+            return 403
+        return None
+
+
+@pytest.fixture
+def origin(tmp_path):
+    """A bare repository with the branches main and dev."""
+    path = tmp_path / "origin.git"
+    path.mkdir()
+    repo = Repo.init_bare(str(path))
+    commit = _commit(repo)
+    repo.refs[b"refs/heads/main"] = commit
+    repo.refs[b"refs/heads/dev"] = commit
+    repo.refs.set_symbolic_ref(Ref(b"HEAD"), Ref(b"refs/heads/main"))
+    yield repo
+    repo.close()
+
+
+def _commit(repo):
+    from dulwich.objects import Commit, Tree
+
+    tree = Tree()
+    commit = Commit()
+    commit.tree = tree.id
+    commit.author = commit.committer = b"A <a@example.com>"
+    commit.author_time = commit.commit_time = 0
+    commit.author_timezone = commit.commit_timezone = 0
+    commit.message = b"first"
+    repo.object_store.add_object(tree)
+    repo.object_store.add_object(commit)
+    return commit.id
+
+
+@pytest.fixture
+def git(origin):
+    server = GitServer({"/team/dashboards": origin})
+    yield server
+    server.close()
+
+
+@pytest.fixture
+async def server(provisioned):
+    async with provisioned(offline=False, allow_private_hosts=True, outside_timeout=5.0) as made:
+        yield made
+
+
+def repository(url, *, branch="main", secure=None, name="a", kind="git", **spec):
+    obj = {
+        "apiVersion": PROVISIONING,
+        "kind": "Repository",
+        "metadata": {"name": name, "namespace": "ns"},
+        "spec": {"title": "Title", "type": kind, kind: {"url": url, "branch": branch}, **spec},
+    }
+    if secure:
+        obj["secure"] = {"token": {"create": secure}}
+    return obj
+
+
+async def both_phases(server, obj):
+    """The errors of the controller, after the dry run said the same."""
+    causes = await server.dry_run(obj)
+    await server.create(obj)
+    errors = await server.errors("repositories")
+    assert [(cause["reason"], cause["field"]) for cause in causes] == [
+        (error["type"], error["field"]) for error in errors
+    ]
+    return told(errors)
+
+
+async def test_a_repository_over_http_is_healthy_and_its_head_is_known(server, git, origin):
+    sync = {"enabled": True, "target": "folder"}
+    assert await both_phases(server, repository(f"{git.url}/team/dashboards", sync=sync)) == []
+    status = (await server.get("repositories"))["status"]
+    assert status["sync"]["lastRef"] == origin.refs[b"refs/heads/main"].decode()
+
+
+async def test_an_empty_branch_becomes_the_one_head_points_to(server, git):
+    await server.create(repository(f"{git.url}/team/dashboards", branch=""))
+    assert await server.errors("repositories") == []
+    assert (await server.get("repositories"))["spec"]["git"]["branch"] == "main"
+
+
+async def test_a_branch_deleted_outside_shows_at_the_next_recheck(server, git, origin):
+    await server.create(repository(f"{git.url}/team/dashboards", branch="dev"))
+    assert await server.errors("repositories") == []
+    del origin.refs[b"refs/heads/dev"]
+    await server.recheck(300)
+    assert told(await server.errors("repositories")) == [
+        ("FieldValueInvalid", "spec.git.branch", "branch not found")
+    ]
+    await server.replace(repository(f"{git.url}/team/dashboards", branch="main"))
+    assert await server.errors("repositories") == []
+
+
+async def test_a_missing_branch(server, git):
+    obj = repository(f"{git.url}/team/dashboards", branch="gone")
+    assert await both_phases(server, obj) == [
+        ("FieldValueInvalid", "spec.git.branch", "branch not found")
+    ]
+
+
+async def test_a_missing_repository(server, git):
+    assert await both_phases(server, repository(f"{git.url}/team/none")) == [
+        ("FieldValueInvalid", "spec.git.url", "repository not found")
+    ]
+
+
+async def test_a_refused_token(server, git):
+    git.readers = {"good"}
+    obj = repository(f"{git.url}/team/dashboards", secure="wrong")
+    assert await both_phases(server, obj) == [
+        ("FieldValueInvalid", "secure.token", "not authorized")
+    ]
+    await server.replace(repository(f"{git.url}/team/dashboards", secure="good"))
+    assert await server.errors("repositories") == []
+
+
+async def test_a_token_that_may_only_read(server, git):
+    git.readers, git.writers = {"reader"}, {"writer"}
+    url = f"{git.url}/team/dashboards"
+    obj = repository(url, secure="reader", workflows=["write"])
+    assert await both_phases(server, obj) == [
+        ("FieldValueForbidden", "secure.token", "write permission denied")
+    ]
+    await server.replace(repository(url, secure="writer", workflows=["write"]))
+    assert await server.errors("repositories") == []
+
+
+@pytest.mark.parametrize("code", [429, 500, 503])
+async def test_an_outage(server, git, code):
+    git.code = code
+    obj = repository(f"{git.url}/team/dashboards")
+    [(kind, field, detail)] = await both_phases(server, obj)
+    assert (kind, field) == ("InternalError", "spec.git.url")
+    assert str(code) in detail
+    git.code = None
+    await server.recheck(60)
+    assert await server.errors("repositories") == []
+
+
+async def test_a_refused_connection(server):
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{reserved.getsockname()[1]}/team/dashboards"
+        assert await both_phases(server, repository(url)) == [
+            (
+                "FieldValueInvalid",
+                "spec.git.url",
+                "unreachable: host 127.0.0.1 refused the connection",
+            )
+        ]
+
+
+async def test_a_server_that_never_answers(provisioned):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/team/dashboards"
+        options = {"offline": False, "allow_private_hosts": True, "outside_timeout": 0.2}
+        async with provisioned(**options) as server:
+            [(kind, field, detail)] = await both_phases(server, repository(url))
+    assert (kind, field) == ("InternalError", "spec.git.url")
+    assert "did not answer" in detail
+
+
+async def test_a_host_that_does_not_speak_git(server, git):
+    git.app = _web_page
+    [(kind, field, detail)] = await both_phases(server, repository(f"{git.url}/team/dashboards"))
+    assert (kind, field) == ("InternalError", "spec.git.url")
+    assert "git protocol" in detail
+
+
+def _web_page(environ, start_response):
+    start_response("200 OK", [("Content-Type", "application/x-git-upload-pack-advertisement")])
+    return [b"<html>hello</html>"]
+
+
+async def test_private_hosts_are_refused_without_the_option(provisioned, git):
+    async with provisioned(offline=False) as server:
+        for host in ("127.0.0.1", "localhost", "[::1]", "0x7f000001", "2130706433"):
+            port = git.server.server_port
+            causes = await server.dry_run(repository(f"http://{host}:{port}/team/dashboards"))
+            assert "which this server is not allowed to ask" in causes[0]["message"], host
+
+
+async def test_a_repository_in_a_file(provisioned, origin, tmp_path):
+    url = f"file://{origin.path}"
+    async with provisioned(local_path_prefixes=(str(tmp_path),)) as server:
+        assert await both_phases(server, repository(url)) == []
+        del origin.refs[b"refs/heads/main"]
+        await server.recheck(300)
+        assert told(await server.errors("repositories")) == [
+            ("FieldValueInvalid", "spec.git.branch", "branch not found")
+        ]
+
+
+async def test_a_missing_repository_in_a_file(provisioned, tmp_path):
+    async with provisioned(local_path_prefixes=(str(tmp_path),)) as server:
+        assert await both_phases(server, repository(f"file://{tmp_path}/none")) == [
+            ("FieldValueInvalid", "spec.git.url", "repository not found")
+        ]
+
+
+async def test_files_outside_the_permitted_directories_are_refused(provisioned, origin):
+    async with provisioned(offline=False) as server:
+        [cause] = await server.dry_run(repository(f"file://{origin.path}"))
+    assert cause["field"] == "spec.git.url"
+    assert "--local-path-prefix" in cause["message"]
+
+
+async def test_other_types_speak_git_too(server, git):
+    git.writers = {"good"}
+    url = f"{git.url}/team/dashboards"
+    assert await both_phases(server, repository(url, kind="gitlab", secure="good")) == []

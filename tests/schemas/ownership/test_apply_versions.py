@@ -1,0 +1,139 @@
+"""Ownership across versions: every entry stays in the version its manager wrote in."""
+
+from typing import Any
+
+import pytest
+
+from inkube.schemas.ownership import apply as rules
+from inkube.schemas.ownership import managedfields
+from inkube.schemas.ownership.managedfields import Writer
+from inkube.schemas.ownership.typed import TypedSchema, Versions, finished
+from inkube.schemas.status import StatusError
+
+Object = dict[str, Any]
+V1, V2 = "example.com/v1", "example.com/v2"
+INT, TEXT = {"type": "integer"}, {"type": "string"}
+
+
+def _schema(**properties: Any) -> TypedSchema:
+    spec = {"type": "object", "properties": {"label": TEXT, **properties}}
+    return TypedSchema({"type": "object", "properties": {"spec": spec}})
+
+
+TYPED = {
+    V1: _schema(size=INT),
+    V2: _schema(box={"type": "object", "properties": {"size": INT}}),
+}
+
+
+def _convert(obj: Object, api_version: str) -> Object:
+    """v1 keeps the size in .spec.size, v2 in .spec.box.size."""
+    spec = dict(obj.get("spec") or {})
+    if api_version == V2 and "size" in spec:
+        spec["box"] = {"size": spec.pop("size")}
+    elif api_version == V1 and "box" in spec:
+        spec |= spec.pop("box") or {}
+    return {**obj, "apiVersion": api_version, **({"spec": spec} if "spec" in obj else {})}
+
+
+VERSIONS = Versions(TYPED, _convert)
+
+
+def _apply(
+    live: Object | None, version: str, manager: str, spec: Object, *, force: bool = False
+) -> Object:
+    seen = _convert(live, version) if live else None
+    patch = {"apiVersion": version, "kind": "Crate", "metadata": {"name": "c"}, "spec": spec}
+    writer = Writer(manager, version, time="2024-01-01T00:00:00Z")
+    return rules.apply(
+        seen, patch, typed=TYPED[version], writer=writer, force=force, versions=VERSIONS
+    )
+
+
+def _entries(obj: Object) -> dict[str, tuple[str, Any]]:
+    return {
+        entry["manager"]: (entry["apiVersion"], entry["fieldsV1"]["f:spec"])
+        for entry in obj["metadata"].get("managedFields", [])
+    }
+
+
+def test_a_conflict_names_the_field_in_the_other_managers_version() -> None:
+    live = _apply(None, V1, "one", {"size": 5, "label": "x"})
+    with pytest.raises(StatusError) as caught:
+        _apply(live, V2, "two", {"box": {"size": 6}})
+    assert caught.value.message == 'Apply failed with 1 conflict: conflict with "one": .spec.size'
+
+
+def test_each_entry_keeps_its_version_until_its_manager_writes_in_another() -> None:
+    live = _apply(None, V1, "one", {"size": 5, "label": "x"})
+    forced = _apply(live, V2, "two", {"box": {"size": 6}}, force=True)
+    assert _entries(forced) == {
+        "one": (V1, {"f:label": {}}),
+        "two": (V2, {"f:box": {"f:size": {}}}),
+    }
+    moved = _apply(forced, V2, "one", {"box": {"size": 6}})
+    assert moved["spec"] == {"box": {"size": 6}}
+    assert _entries(moved)["one"] == (V2, {"f:box": {"f:size": {}}})
+
+
+def test_what_was_applied_in_another_version_is_pruned() -> None:
+    live = _apply(None, V1, "one", {"size": 5, "label": "x"})
+    moved = _apply(live, V2, "one", {"label": "x"})
+    assert moved["spec"] == {"label": "x"}
+    assert _entries(moved) == {"one": (V2, {"f:label": {}})}
+
+
+def test_an_update_in_one_version_takes_fields_owned_in_another() -> None:
+    live = _convert(_apply(None, V1, "one", {"size": 5, "label": "x"}), V2)
+    new = {**live, "metadata": dict(live["metadata"]), "spec": {"box": {"size": 7}, "label": "x"}}
+    writer = Writer("hand", V2, time="2024-01-01T00:00:01Z")
+    managedfields.track_update(live, new, typed=TYPED[V2], writer=writer, versions=VERSIONS)
+    assert _entries(new) == {
+        "one": (V1, {"f:label": {}}),
+        "hand": (V2, {"f:box": {"f:size": {}}}),
+    }
+
+
+def test_entries_of_a_version_no_longer_served_vanish_at_the_next_write() -> None:
+    live = _convert(_apply(None, V1, "one", {"size": 5}), V2)
+    new = {**live, "metadata": dict(live["metadata"]), "spec": {**live["spec"], "label": "y"}}
+    only = Versions({V2: TYPED[V2]}, _convert)
+    writer = Writer("hand", V2)
+    managedfields.track_update(live, new, typed=TYPED[V2], writer=writer, versions=only)
+    assert list(_entries(new)) == ["hand"]
+
+
+def test_fields_that_turned_atomic_are_owned_as_a_whole() -> None:
+    box = {"type": "object", "properties": {"size": INT}}
+    atomic = _schema(box={**box, "x-kubernetes-map-type": "atomic"})
+    live = _apply(None, V2, "one", {"box": {"size": 1}})
+    new = {**live, "metadata": dict(live["metadata"]), "spec": {**live["spec"], "label": "y"}}
+    managedfields.track_update(live, new, typed=atomic, writer=Writer("hand", V2))
+    assert _entries(new)["one"] == (V2, {"f:box": {}})
+    back = {**new, "metadata": dict(new["metadata"]), "spec": {**new["spec"], "label": "z"}}
+    managedfields.track_update(new, back, typed=TYPED[V2], writer=Writer("hand", V2))
+    assert _entries(back)["one"] == (V2, {"f:box": {".": {}, "f:size": {}}})
+
+
+def test_a_field_the_schema_lost_costs_the_entries() -> None:
+    live = _apply(None, V1, "one", {"size": 5, "label": "x"})
+    new = {**live, "metadata": dict(live["metadata"]), "spec": {"label": "y"}}
+    live = {**live, "spec": {"label": "x"}}
+    managedfields.track_update(live, new, typed=_schema(), writer=Writer("hand", V1))
+    assert "managedFields" not in new["metadata"]
+
+
+def test_conversions_that_must_be_awaited_are_asked_for_one_by_one() -> None:
+    live = _apply(None, V1, "one", {"size": 5, "label": "x"})
+    patch = {"apiVersion": V2, "kind": "Crate", "metadata": {"name": "c"}, "spec": {"label": "x"}}
+    steps = rules.steps(
+        _convert(live, V2), patch, typed=TYPED[V2], writer=Writer("one", V2), versions=VERSIONS
+    )
+    asked: list[Object] = []
+
+    def convert(obj: Object, api_version: str) -> Object:
+        asked.append(obj)
+        return _convert(obj, api_version)
+
+    assert finished(steps, convert)["spec"] == {"label": "x"}
+    assert len(asked) > 1

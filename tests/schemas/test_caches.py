@@ -1,0 +1,92 @@
+"""Every cache of the process is declared in one place, where it can be counted and emptied."""
+
+import ast
+from pathlib import Path
+
+from inkube.schemas import caches
+from inkube.schemas.builtin import decoding
+from inkube.schemas.meta import GVK
+
+ROOT = Path(__file__).parents[2]
+HOME = ROOT / "schemas" / "caches.py"
+UNKNOWING = {ROOT / "storage" / "sqlite.py"}
+"""storage knows no schemas: its two caches of SQL are bounded where they stand."""
+CHANGES = {"add", "append", "clear", "extend", "insert", "pop", "setdefault", "update"}
+
+
+def sources():
+    for folder in ("apiserver", "controllers", "schemas", "storage"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if path != HOME:
+                yield path, ast.parse(path.read_text())
+
+
+def globals_that_change(tree):
+    """Names of the module whose containers the module's functions fill."""
+    mutable = ast.Dict | ast.List | ast.Set | ast.DictComp | ast.ListComp | ast.SetComp | ast.Call
+    own = {
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, mutable)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name)
+    }
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            inner = {
+                node.id
+                for node in ast.walk(function)
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            } | {argument.arg for argument in function.args.args}
+            for node in ast.walk(function):
+                match node:
+                    case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store() | ast.Del()):
+                        changed = name
+                    case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attribute)):
+                        changed = name if attribute in CHANGES else ""
+                    case _:
+                        continue
+                if changed in own - inner:
+                    yield changed
+
+
+def kept_by_modules(tree):
+    """What a module keeps for the whole process: decorators of functions, values of globals."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from node.decorator_list
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            yield node.value
+
+
+def test_no_module_keeps_a_cache_that_is_not_declared():
+    found = []
+    for path, tree in sources():
+        words = {word for kept in kept_by_modules(tree) for word in ast.unparse(kept).split("(")}
+        if words & {"cache", "lru_cache", "functools.cache", "functools.lru_cache"}:
+            found += [] if path in UNKNOWING else [f"{path.name}: functools"]
+        found += [f"{path.name}: {name}" for name in globals_that_change(tree)]
+    assert not found
+
+
+def test_all_caches_are_listed_with_their_bounds():
+    decoding.decode({}, GVK("", "v1", "Pod"))
+    by_name = {cache.name: cache for cache in caches.every()}
+    assert by_name["schemas.gotypes.types._MADE"].entries() > 0
+    assert all(0 <= cache.entries() <= cache.bound for cache in by_name.values())
+
+
+def test_all_caches_can_be_emptied_while_their_users_live():
+    pod = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c"}]}}
+    before = decoding.decode(pod, GVK("", "v1", "Pod"))
+    caches.empty_all()
+    assert [cache.name for cache in caches.every() if cache.entries()] == []
+    assert decoding.decode(pod, GVK("", "v1", "Pod")) == before
+
+
+def test_a_table_forgets_all_when_it_is_full():
+    table = caches.Table(__name__, "table", 2)
+    for number in range(3):
+        table.keep(number, number)
+    assert dict(table) == {2: 2}

@@ -1,0 +1,45 @@
+"""Circles among a package's modules, found in their text: TYPE_CHECKING and functions included."""
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from importlib.util import find_spec
+from pathlib import Path
+
+
+def circle(package: str) -> list[str]:
+    """Modules of a package each of which imports the one before it; empty where there is none."""
+    modules = _modules(package)
+    graph = {name: _imported(path, modules) - {name} for name, path in modules.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        found: list[str] = error.args[1]
+        return found
+    return []
+
+
+def _modules(package: str) -> dict[str, Path]:
+    spec = find_spec(package)
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    root = Path(spec.submodule_search_locations[0])
+    found = {}
+    for path in root.rglob("*.py"):
+        parts = path.relative_to(root).with_suffix("").parts
+        found[".".join((package, *(part for part in parts if part != "__init__")))] = path
+    return found
+
+
+def _imported(path: Path, modules: dict[str, Path]) -> set[str]:
+    """Modules of the package that a module names: imports are absolute, as ruff requires.
+
+    `from package import module` is an import of the module, not of the package around it.
+    """
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            below = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name if name in modules else node.module for name in below}
+    return found & modules.keys()
