@@ -29,6 +29,7 @@ from inkube.apiserver.admission.lifecycle import NamespaceLifecycle
 from inkube.apiserver.admission.limits import LimitRanger
 from inkube.apiserver.admission.quotas import QuotaAdmission
 from inkube.apiserver.app import App, Parts
+from inkube.apiserver.auth.keyfiles import KeyFiles, Keys
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import issuer
 from inkube.apiserver.discovery.endpoints import Endpoint, Endpoints, later
@@ -114,7 +115,8 @@ class APIServer:
     async def _start(self) -> None:
         codec = JSONCodec()
         self.store = await self._stack.enter_async_context(Store(self._log(), codec))
-        self.security = security.build(self.options, self.store, self.stamps)
+        self.keys = await self._keys()
+        self.security = security.build(self.options, self.store, self.stamps, self.keys)
         self._declared = DeclaredKinds(lambda: self.environment)
         chain = Chain(self._plugins())
         self.registry = Registry(self.store, chain, self.stamps)
@@ -189,6 +191,7 @@ class APIServer:
             self.manager,
             self.resources,
             self._declared,
+            self.keys,
             self._outside,
         )
         return declared.install(parts)
@@ -200,7 +203,16 @@ class APIServer:
         if self.options.kinds or any(self.store.count(keys.of_group(name)) for name in groups):
             self.resources.load()
 
+    async def _keys(self) -> Keys:
+        if not self.options.database:
+            return KeyFiles(self.options.data)
+        from inkube.apiserver.root.sharedkeys import SharedKeys
+
+        return await SharedKeys.read(self.store)
+
     def _log(self) -> Log:
+        if self.options.database:
+            return _postgresql(self.options.database)
         if self.options.data is None:
             return MemoryLog()
         from inkube.storage.sql.sqlite import SqliteOptions, sqlite_log
@@ -242,7 +254,7 @@ class APIServer:
     def _parts(self) -> Parts:
         metrics = Metrics()
         handlers = Handlers(self.registry, Renderer(self.stamps))
-        endpoints = Endpoints(metrics, self.resources)
+        endpoints = Endpoints(metrics, self.resources, lambda: self.store.failure)
         discovery = later(self._discovery)
         documents = issuer.Issuer(self.security.authenticator.accounts, lambda: self.url)
         return Parts(
@@ -305,6 +317,17 @@ class APIServer:
         """Wait until every controller has seen the newest revision and has nothing to do."""
         async with asyncio.timeout(within):
             await self.manager.settled()
+
+
+def _postgresql(url: str) -> Log:
+    """Raises ValueError for another URL, and where the driver is not installed."""
+    if not url.startswith(("postgresql://", "postgres://", "postgresql+asyncpg://")):
+        raise ValueError("a database is given as postgresql://user@host/name")
+    try:
+        from inkube.storage.sql.postgresql import postgresql_log
+    except ImportError as error:
+        raise ValueError("PostgreSQL takes a driver: pip install 'inkube[postgresql]'") from error
+    return postgresql_log(url)
 
 
 def _request_factory(origins: Origins) -> Callable[..., BaseRequest]:

@@ -187,6 +187,8 @@ class Store(BaseStore):
         coder = Coder(codec, self._options.decoded)
         super().__init__(log, cache, coder, Writer(log, cache, coder, self._options.writer))
         self._clock = clock
+        self._lost = ""
+        """Why others cannot be followed; empty while they can."""
         self._tasks: list[asyncio.Task[None]] = []
         self._open = False
 
@@ -275,7 +277,7 @@ class Store(BaseStore):
     @property
     def failure(self) -> str:
         """Why nothing can be written at the moment, as far as is known; empty while it can."""
-        return self._log.failure
+        return self._log.failure or self._lost
 
     @property
     def progress(self) -> Progress | None:
@@ -299,21 +301,22 @@ class Store(BaseStore):
     async def _follow(self) -> None:
         """Publish what other processes write, until cancelled."""
         within = self._log.poll if self._options.poll is None else self._options.poll
-        delay, told = within, False
+        delay = within
         while True:
             try:
                 heard = await self._log.news(self.revision, within)
-                await self._writer.catch_up(heard)
+                if heard > self.revision or self.failure:
+                    await self._writer.catch_up(heard)
             except StorageError as error:
-                if not told:
+                if not self._lost:
                     logger.warning("the log cannot be read and is tried again: %s", error)
-                told = True
+                self._lost = str(error)
                 await asyncio.sleep(delay)
                 delay = min(2 * delay, LONGEST_DELAY)
             else:
-                if told:
+                if self._lost:
                     logger.warning("the log can be read again")
-                delay, told = within, False
+                self._lost, delay = "", within
 
     async def _backlog(self, prefix: str, until: int, after: int) -> tuple[Changes, bool]:
         """Some changes in (after, until], and whether these are all; the queue has what follows."""

@@ -11,6 +11,11 @@ from inkube.storage.sql.tables import Row, Statement
 class Connection(Protocol):
     """One connection, used by one coroutine at a time. Raises what its `Database.errors` names."""
 
+    @property
+    def closed(self) -> bool:
+        """Whether the other end is known to be gone."""
+        ...
+
     async def fetch(self, query: Statement, parameters: Mapping[str, Any]) -> Sequence[Row]:
         """The rows a query finds."""
         ...
@@ -68,6 +73,11 @@ class Database(Protocol):
     @property
     def poll(self) -> float:
         """After how many seconds at most others' writes are looked for."""
+        ...
+
+    @property
+    def failure(self) -> str:
+        """Why the newest cannot be asked for at the moment; empty while it can."""
         ...
 
     @property

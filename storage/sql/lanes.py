@@ -73,6 +73,8 @@ class Lane:
             return await job(connection)
 
     async def _connect(self) -> Connection:
+        if self._connection is not None and self._connection.closed:
+            await self._drop()
         if self._connection is not None:
             return self._connection
         if self._closed:

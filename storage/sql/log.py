@@ -51,7 +51,7 @@ class SqlLog:
     @property
     def failure(self) -> str:
         """See Log."""
-        return self._front.failure
+        return self._front.failure or self._database.failure
 
     async def open(self) -> None:
         """See Log. Raises NotOurs, NewerSchema, Locked, Unavailable."""

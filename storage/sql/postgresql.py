@@ -102,6 +102,11 @@ class PostgresqlDatabase:
             raise
         return PostgresqlConnection(driver, quiet=self._quiet)
 
+    @property
+    def failure(self) -> str:
+        """See Database."""
+        return self._ear.failure
+
     def translate(self, error: Exception) -> LogError:
         """See Database."""
         if isinstance(error, asyncpg.UndefinedColumnError | asyncpg.UndefinedTableError):
@@ -179,6 +184,11 @@ class PostgresqlConnection:
     def __init__(self, driver: Any, *, quiet: bool) -> None:
         self._driver = driver
         self._append = _APPEND + (_QUIETLY if quiet else _LOUDLY)
+
+    @property
+    def closed(self) -> bool:
+        """See Connection."""
+        return bool(self._driver.is_closed())
 
     async def fetch(self, query: Statement, parameters: Mapping[str, Any]) -> Sequence[Row]:
         """See Connection."""

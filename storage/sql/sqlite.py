@@ -71,6 +71,7 @@ class SqliteDatabase:
     errors = (sqlite3.Error,)
     poll = POLL
     optimistic = False
+    failure = ""
 
     def __init__(self, path: Path, options: SqliteOptions) -> None:
         # Absolute, so that no name has a meaning of its own to SQLite, as ":memory:" has.
@@ -160,6 +161,8 @@ class SqliteConnection:
     def __init__(self, name: str, driver: aiosqlite.Connection) -> None:
         self._name = name
         self._driver = driver
+
+    closed = False
 
     async def prepare(self, options: SqliteOptions) -> None:
         """The pragmas; the first is reading only. Raises NotOurs."""

@@ -1,11 +1,10 @@
 """One set of fixtures for every backend; a test that takes `backend` runs on each."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import postgresql
 import pytest
 
 from inkube.storage.log import Log, MemoryLog
@@ -48,26 +47,6 @@ class Backend:
     async def close(self) -> None:
         for store in self.opened:
             await store.close()
-
-
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[postgresql.Cluster]:
-    """One PostgreSQL for all tests of a process."""
-    why = postgresql.missing()
-    if why:
-        pytest.skip(why)
-    with postgresql.cluster() as running:
-        yield running
-
-
-@pytest.fixture
-def own_cluster() -> Iterator[postgresql.Cluster]:
-    """A PostgreSQL that a test may end."""
-    why = postgresql.missing()
-    if why:
-        pytest.skip(why)
-    with postgresql.cluster() as running:
-        yield running
 
 
 async def make_backend(request: pytest.FixtureRequest, kind: str) -> Backend:
