@@ -120,6 +120,7 @@ class APIServer:
         self._declared = DeclaredKinds(lambda: self.environment)
         chain = Chain(self._plugins())
         self.registry = Registry(self.store, chain, self.stamps)
+        self._stack.callback(self.registry.selections.close)
         self.client = InProcessClient(self.registry, self.resources)
         bootstrap.install_builtin(self.resources, self.stamps)
         self.manager = Manager(self.client, self.clock)

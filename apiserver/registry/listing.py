@@ -102,7 +102,8 @@ async def find(registry: Registry, call: Call, options: ListOptions) -> Page:
         entry = store.get(call.resource.key(call.namespace, name))
         entries = [] if entry is None else [entry]
     else:
-        entries = store.list(call.resource.key(call.namespace, ""))
+        found = registry.selections.candidates(call, options.labels, options.fields)
+        entries = store.list(call.resource.key(call.namespace, "")) if found is None else found
     revision = store.revision
     entries = await registry.shown(call, entries)
     return Page(await _selected(call, entries, matches), revision)
@@ -119,9 +120,15 @@ async def _page(
     after, revision = await _place(options, store)
     shown: list[Entry] = []
     limit = options.limit
+    found = None
+    if matches is not None and revision == store.revision:
+        found = registry.selections.candidates(call, options.labels, options.fields)
     while True:
         size = SLICE if limit <= 0 or matches is not None else limit
-        read = await _read(store, prefix, options, Place(after, revision, size))
+        if found is not None:
+            read = StoredPage([each for each in found if each.key > prefix + after], 0, revision)
+        else:
+            read = await _read(store, prefix, options, Place(after, revision, size))
         entries = await registry.shown(call, read.entries)
         left = read.remaining
         for seen, entry in enumerate(entries, 1):

@@ -15,6 +15,7 @@ import orjson
 from inkube.apiserver.registry import conversions, deletion, ownerreferences, ownership
 from inkube.apiserver.registry.admission import Attributes, Chain
 from inkube.apiserver.registry.calls import Call, DeleteOptions
+from inkube.apiserver.registry.selections import Selections
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.schemas import fielderrors, status
 from inkube.schemas.golang import gojson, strconv
@@ -68,6 +69,7 @@ class Registry:
         self.stamps = stamps
         self._dry = store.dry_run()
         self._turns = Turns()
+        self.selections = Selections(store)
 
     def get(self, call: Call) -> Entry:
         """The newest state. Raises StatusError 404."""
