@@ -19,6 +19,7 @@ MODULES = (
     "requests",
     "reads",
     "writes",
+    "replicas",
     "definitions",
     "schemas",
     "cel",

@@ -16,7 +16,7 @@ import contextlib
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import asyncpg
 from sqlalchemy.dialects.postgresql.asyncpg import dialect as asyncpg_dialect
@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 SCHEMA = "inkube"
 CHANNEL = "inkube"
 POLL = 1.0
+CACHE_SIZE = "statement_cache_size"  # a parameter of the URL
 
 # Seconds until a connection, an answer is given up; writers wait for each other far less.
 CONNECT_TIMEOUT, ANSWER_TIMEOUT = 5.0, 10.0
@@ -83,7 +84,11 @@ class PostgresqlDatabase:
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         self.name = f"postgresql://{parts.hostname or 'localhost'}{parts.path}"
-        self._url = url.replace("+asyncpg", "", 1)
+        kept = [pair for pair in parse_qsl(parts.query) if pair[0] != CACHE_SIZE]
+        scheme = parts.scheme.removesuffix("+asyncpg")
+        self._url = urlunsplit(parts._replace(scheme=scheme, query=urlencode(kept)))
+        # 0 for poolers that give every transaction another connection
+        self._prepared = int(dict(parse_qsl(parts.query)).get(CACHE_SIZE, 100))
         self._ear = Lane(self, self._connect_ear)
         self._heard = 0
         self._quiet: bool | None = None
@@ -92,7 +97,10 @@ class PostgresqlDatabase:
     async def connect(self) -> "PostgresqlConnection":
         """See Database."""
         driver = await asyncpg.connect(
-            self._url, timeout=CONNECT_TIMEOUT, command_timeout=ANSWER_TIMEOUT
+            self._url,
+            timeout=CONNECT_TIMEOUT,
+            command_timeout=ANSWER_TIMEOUT,
+            statement_cache_size=self._prepared,
         )
         try:
             if self._quiet is None:

@@ -6,11 +6,13 @@ import sys
 from typing import Any
 
 import pytest
+from storenode import JSONCodec
 
 from inkube.storage import errors
 from inkube.storage.cache import CacheOptions
 from inkube.storage.log import FIRST_REVISION
-from inkube.storage.store import Store
+from inkube.storage.sql.postgresql import PostgresqlDatabase, postgresql_log
+from inkube.storage.store import Store, StoreOptions
 
 SOON = 0.01
 
@@ -149,7 +151,8 @@ OPENER = """
 import asyncio, json, sys
 from inkube.storage.sql.postgresql import postgresql_log
 from inkube.storage.sql.sqlite import sqlite_log
-from inkube.storage.store import Store
+from inkube.storage.sql.postgresql import PostgresqlDatabase, postgresql_log
+from inkube.storage.store import Store, StoreOptions
 
 class Codec:
     def encode(self, value, revision):
@@ -179,3 +182,36 @@ async def test_processes_that_make_one_log_at_once_share_it(shared: Any):
     store = await shared.open()
     assert store.count("/r/") == 150
     assert store.revision == FIRST_REVISION + 150
+
+
+async def test_without_notify_or_prepared_statements_others_are_found_by_looking(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch
+):
+    async def quiet(self: Any, driver: Any) -> bool:
+        return True
+
+    monkeypatch.setattr(PostgresqlDatabase, "_has_no_notify", quiet)
+    url = f"{await cluster.database()}?statement_cache_size=0"
+    options = StoreOptions(poll=SOON)
+    async with (
+        Store(postgresql_log(url), JSONCodec(), options) as here,
+        Store(postgresql_log(url), JSONCodec(), options) as there,
+    ):
+        entry = await here.create("/r/a", {})
+        await there.reached(entry.revision)
+        await there.delete("/r/a", entry.revision)
+        await here.current()
+        assert here.get("/r/a") is None
+
+
+async def test_news_come_by_themselves(cluster: Any):
+    url = await cluster.database()
+    options = StoreOptions(poll=1_000)
+    async with (
+        Store(postgresql_log(url), JSONCodec(), options) as here,
+        Store(postgresql_log(url), JSONCodec(), options) as there,
+    ):
+        await there.current()  # from now on it listens
+        entry = await here.create("/r/a", {})
+        async with asyncio.timeout(30):  # far less than the poll
+            await there.reached(entry.revision)
