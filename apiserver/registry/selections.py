@@ -88,7 +88,7 @@ class Selections:
         return lambda entry: value(resource.view(entry, served))
 
 
-def _terms(labels: str, fields: str) -> list[tuple[str, Value, Sequence[str]]]:
+def _terms(labels: str, fields: str) -> list[tuple[str, Value, tuple[str, ...]]]:
     """The conditions that name values: a name for each, how to read it, the values."""
     requirements = selectors.parse_labels(labels) if labels else ()
     terms = selectors.parse_fields(fields) if fields else ()
