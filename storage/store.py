@@ -22,7 +22,8 @@ from inkube.storage import writes
 from inkube.storage.cache import Cache, CacheOptions
 from inkube.storage.compaction import CompactionOptions, Compactor
 from inkube.storage.entry import Change, Changes, ChangeType, Codec, Coder, Entries, Entry, Value
-from inkube.storage.errors import Closed, Compacted, FutureRevision, StorageError
+from inkube.storage.errors import Closed, Compacted, FutureRevision
+from inkube.storage.failures import Failures
 from inkube.storage.freshness import Freshness
 from inkube.storage.log import Log, MemoryLog, Range, Record
 from inkube.storage.subscription import Deliver, Subscription
@@ -106,6 +107,10 @@ class BaseStore(ABC):
         """An entry that is not stored: as `entry`, of another value."""
         data = self._coder.encode(value, entry.revision)
         return self._coder.entry(entry.key, entry.revision, entry.created, data)
+
+    def damaged(self, prefix: str) -> Sequence[str]:
+        """The keys under a prefix that lists leave out, and reads refuse, for they are damaged."""
+        return self._cache.damaged(prefix)
 
     def count(self, prefix: str) -> int:
         """How many live under a prefix now."""
@@ -301,22 +306,18 @@ class Store(BaseStore):
     async def _follow(self) -> None:
         """Publish what other processes write, until cancelled."""
         within = self._log.poll if self._options.poll is None else self._options.poll
-        delay = within
+        failures = Failures(logger, "reading the log", first=within, longest=LONGEST_DELAY)
         while True:
             try:
                 heard = await self._log.news(self.revision, within)
                 if heard > self.revision or self.failure:
                     await self._writer.catch_up(heard)
-            except StorageError as error:
-                if not self._lost:
-                    logger.warning("the log cannot be read and is tried again: %s", error)
+            except Exception as error:  # noqa: BLE001 - told, and tried again
                 self._lost = str(error)
-                await asyncio.sleep(delay)
-                delay = min(2 * delay, LONGEST_DELAY)
+                await asyncio.sleep(failures.failed(error))
             else:
-                if self._lost:
-                    logger.warning("the log can be read again")
-                self._lost, delay = "", within
+                self._lost = ""
+                failures.worked()
 
     async def _backlog(self, prefix: str, until: int, after: int) -> tuple[Changes, bool]:
         """Some changes in (after, until], and whether these are all; the queue has what follows."""

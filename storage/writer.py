@@ -10,6 +10,7 @@ of a turn of the event loop is committed where it stands, without a task switch.
 import asyncio
 import contextlib
 import gc
+import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -27,6 +28,11 @@ FOLLOWED, LOADED = 1_000, 10_000
 TURN = 256
 # Seconds that a group waits for as many as wrote last time; who writes alone waits for nobody.
 LINGER = 0.003
+
+
+TOLD = 100  # damaged keys that are named in the log
+
+logger = logging.getLogger(__name__)
 
 
 class WriterOptions(NamedTuple):
@@ -205,8 +211,8 @@ class Writer:
         changed: dict[str, Entry | None] = {}
         for write in group:
             key = write.key
-            current = changed[key] if key in changed else self._cache.get(key)
             try:
+                current = changed[key] if key in changed else self._cache.get(key)
                 change = write.change(current, self._cache.revision + len(changes) + 1, self._coder)
             except Exception as error:  # noqa: BLE001 - it is the answer to this one write
                 outcomes.append(error)
@@ -246,7 +252,12 @@ class Writer:
                     entries, horizon = await self._read()
             except _Behind:
                 continue  # compacted by another process under our hands
-            self._cache.load(entries, horizon)
+            damaged = [entry.key for entry in entries if not self._coder.is_sound(entry)]
+            if damaged:
+                logger.error("damaged and left out: %s", ", ".join(damaged[:TOLD]))
+                left_out = frozenset(damaged)
+                entries = [entry for entry in entries if entry.key not in left_out]
+            self._cache.load(entries, horizon, damaged)
             return
 
     async def _read(self) -> tuple[list[Entry], Horizon]:

@@ -6,9 +6,12 @@ from importlib import metadata
 from typing import Any
 
 from aiohttp import web
+from multidict import CIMultiDict
 
+from inkube.apiserver import http
 from inkube.apiserver.discovery import issuer
 from inkube.apiserver.http import negotiation, responses
+from inkube.apiserver.http.delivery import Answer
 from inkube.apiserver.http.metrics import Metrics
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
@@ -92,7 +95,7 @@ class Endpoints:
         check = info.path.strip("/").partition("/")[2]
         if check and check not in CHECKS:
             return responses.plain_not_found()
-        verbose = "verbose" in request.rel_url.query and not check
+        verbose = "verbose" in info.query and not check
         failure = self._failure() if name == "readyz" and check in ("", *_OF_THE_LOG) else ""
         if failure:
             lines = [
@@ -124,7 +127,5 @@ class Endpoints:
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
         """`/metrics` in the exposition format."""
-        from inkube.apiserver.http import exposition
-
         headers = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
-        return web.Response(body=exposition.text(self._metrics), headers=headers)
+        return Answer(http.exposition.text(self._metrics), CIMultiDict(headers))

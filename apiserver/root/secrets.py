@@ -8,15 +8,13 @@ hands it to the kinds that have secure values.
 
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from inkube.apiserver import auth
 from inkube.apiserver.auth.keyfiles import Keys
 from inkube.controllers.secure import Entry
 from inkube.storage import errors
 from inkube.storage.store import Store
-
-if TYPE_CHECKING:
-    from cryptography.fernet import Fernet
 
 PREFIX = "/secure"
 
@@ -29,11 +27,9 @@ class StoredSecrets:
         self._keys = keys
 
     @cached_property
-    def _seal(self) -> "Fernet":
+    def _seal(self) -> "auth.Fernet":
         """Made on first use: most servers never hold a secure value."""
-        from cryptography.fernet import Fernet
-
-        return Fernet(self._keys.load("key", Fernet.generate_key))
+        return auth.Fernet(self._keys.load("key", auth.Fernet.generate_key))
 
     async def put(self, entry: Entry) -> None:
         """Keep it, over one of the same namespace and name."""

@@ -9,23 +9,17 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import Self
 
-from inkube.apiserver.auth import serviceaccounts
+from inkube.apiserver import auth
 from inkube.storage import errors
 from inkube.storage.store import Store
 
 PREFIX = "/keys"
 
 
-def _seal() -> bytes:
-    from cryptography.fernet import Fernet
-
-    return Fernet.generate_key()
-
-
 # How each is made; `admin.token` is the token of the kubeconfig.
 NAMES: Mapping[str, Callable[[], bytes]] = {
-    "tokens.key": serviceaccounts.new_key,
-    "key": _seal,
+    "tokens.key": lambda: auth.signing.new_key(),  # noqa: PLW0108 # imported when it is called
+    "key": lambda: auth.Fernet.generate_key(),  # noqa: PLW0108 # as above
     "admin.token": lambda: secrets.token_urlsafe(32).encode(),
 }
 

@@ -1,4 +1,4 @@
-"""What answers under an object's name or instead of its kind: scale, tokens, reviews, finalize.
+"""What answers under an object's name or instead of its kind: scale, tokens, evictions, reviews.
 
 A part of the composition root that `server` imports at the first request for one of them.
 """
@@ -7,8 +7,12 @@ from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.handlers.verbs import Handler, Handlers
 from inkube.apiserver.registry.registry import Registry
+from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.apiserver.registry.stamps import Stamps
-from inkube.apiserver.subresources.finalize import FinalizeHandler
+from inkube.apiserver.subresources.binding import BindingHandler
+from inkube.apiserver.subresources.eviction import EvictionHandler
+from inkube.apiserver.subresources.nodeless import Proxies, Streams
+from inkube.apiserver.subresources.parts import PartHandler
 from inkube.apiserver.subresources.reviews import Reviews
 from inkube.apiserver.subresources.scale import ScaleHandler
 from inkube.apiserver.subresources.tokenrequests import TokenRequestHandler
@@ -16,6 +20,7 @@ from inkube.apiserver.subresources.tokenrequests import TokenRequestHandler
 
 def table(
     registry: Registry,
+    resources: Resources,
     handlers: Handlers,
     *,
     stamps: Stamps,
@@ -25,9 +30,31 @@ def table(
     """(group, plural, subresource) → handler, as `app.Parts` has it."""
     reviews = Reviews(authenticator, authorizer, stamps)
     tokens = TokenRequestHandler(registry, authenticator.accounts, stamps)
+    binding = BindingHandler(registry, lambda: _pods(resources))
+    part = PartHandler(handlers)
+    streams, proxies = Streams(registry), Proxies(registry)
     return {
         ("*", "*", "scale"): ScaleHandler(registry, stamps),
-        ("", "namespaces", "finalize"): FinalizeHandler(handlers),
+        ("", "bindings", ""): binding,
+        ("", "namespaces", "finalize"): PartHandler(handlers, "update"),
+        ("", "nodes", "proxy"): proxies.node,
+        ("", "pods", "attach"): streams.run,
+        ("", "pods", "binding"): binding,
+        ("", "pods", "ephemeralcontainers"): part,
+        ("", "pods", "eviction"): EvictionHandler(registry),
+        ("", "pods", "exec"): streams.run,
+        ("", "pods", "log"): streams.log,
+        ("", "pods", "portforward"): streams.ports,
+        ("", "pods", "proxy"): proxies.pod,
+        ("", "pods", "resize"): part,
+        ("", "services", "proxy"): proxies.service,
+        ("certificates.k8s.io", "certificatesigningrequests", "approval"): part,
         ("", "serviceaccounts", "token"): tokens,
         **reviews.handlers(),
     }
+
+
+def _pods(resources: Resources) -> Resource:
+    found = resources.get("", "pods")
+    assert found is not None, "pods are built in"
+    return found

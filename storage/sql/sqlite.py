@@ -17,6 +17,7 @@ from typing import Any, Literal
 import aiosqlite
 from sqlalchemy.dialects.sqlite.aiosqlite import SQLiteDialect_aiosqlite
 
+from inkube.storage import files
 from inkube.storage.errors import Locked, LogError, NotOurs, Unavailable
 from inkube.storage.log import Record
 from inkube.storage.sql import tables
@@ -77,18 +78,25 @@ class SqliteDatabase:
         # Absolute, so that no name has a meaning of its own to SQLite, as ":memory:" has.
         self.name = str(path.absolute())
         self._options = options
+        self._presence = files.Presence(path.absolute())
         self._glass: sqlite3.Connection | None = None
         self._found = float("-inf")
 
     async def connect(self) -> "SqliteConnection":
         """See Database. Nothing is changed before the file is known to be ours or new."""
         # aiosqlite leaves a thread behind when it cannot open a file: ask before it does.
+        self._presence.check()
+        try:
+            files.create(Path(self.name))
+        except OSError as error:
+            raise Unavailable(f"{self.name}: {error}") from error
         sqlite3.connect(self.name).close()
-        connection = SqliteConnection(
-            self.name, await aiosqlite.connect(self.name, isolation_level=None)
-        )
+        self._presence.note()
+        driver = await aiosqlite.connect(self.name, isolation_level=None)
+        connection = SqliteConnection(self.name, driver, self._presence)
         try:
             await connection.prepare(self._options)
+            files.make_private(Path(self.name))
         except BaseException:
             await connection.close()
             raise
@@ -158,9 +166,10 @@ class SqliteDatabase:
 class SqliteConnection:
     """See `database.Connection`."""
 
-    def __init__(self, name: str, driver: aiosqlite.Connection) -> None:
+    def __init__(self, name: str, driver: aiosqlite.Connection, presence: files.Presence) -> None:
         self._name = name
         self._driver = driver
+        self._presence = presence
 
     closed = False
 
@@ -216,7 +225,8 @@ class SqliteConnection:
             await self._driver.execute(definition)
 
     async def begin(self) -> None:
-        """See Connection."""
+        """See Connection. Raises Unavailable when the file is gone."""
+        self._presence.check()
         await self._driver.execute("BEGIN IMMEDIATE")
 
     async def begin_compaction(self) -> bool:

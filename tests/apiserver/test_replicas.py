@@ -55,7 +55,7 @@ async def pair(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
         options: dict[str, Any] = {"data": tmp_path / "inkube.db", "durable": False}
     else:
         options = {"database": await request.getfixturevalue("cluster").database()}
-    async with serving(2, **options) as webs:
+    async with serving(2, controllers=False, **options) as webs:
         yield webs
 
 
@@ -134,6 +134,7 @@ async def test_a_version_nobody_made_is_waited_for_and_then_refused(
 
 async def test_a_version_that_is_about_to_come_is_waited_for(pair: list[Web]):
     here, there = pair
+    await here.server.store.current()
     wanted = here.server.store.revision + 1
     reading = asyncio.create_task(there("GET", f"{MAPS}?resourceVersion={wanted}"))
     await asyncio.sleep(0)
@@ -149,6 +150,8 @@ async def test_replicas_share_their_keys(cluster: Any):
         account = "/api/v1/namespaces/default/serviceaccounts"
         await here("POST", account, {"metadata": {"name": "robot"}})
         _, made = await here("POST", f"{account}/robot/token", {"spec": {}})
+        # who a token is of is looked up in what a server has heard of
+        await there.server.store.reached(here.server.store.revision)
         review = {"spec": {"token": made["status"]["token"]}}
         _, told = await there("POST", "/apis/authentication.k8s.io/v1/tokenreviews", review)
         assert told["status"]["user"]["username"] == "system:serviceaccount:default:robot"

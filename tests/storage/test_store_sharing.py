@@ -155,6 +155,9 @@ from inkube.storage.sql.postgresql import PostgresqlDatabase, postgresql_log
 from inkube.storage.store import Store, StoreOptions
 
 class Codec:
+    def is_sound(self, data: bytes, revision: int) -> bool:
+        return True
+
     def encode(self, value, revision):
         return json.dumps(value).encode()
     decode = staticmethod(json.loads)

@@ -26,6 +26,9 @@ class JSONCodec:
     def encode(self, value: dict[str, Any], revision: int) -> bytes:
         return json.dumps(value).encode()
 
+    def is_sound(self, data: bytes, revision: int) -> bool:
+        return True
+
     def decode(self, data: bytes) -> dict[str, Any]:
         value: dict[str, Any] = json.loads(data)
         return value

@@ -1,0 +1,1 @@
+from inkube.apiserver.subresources import table as table

@@ -1,0 +1,129 @@
+"""Binding: POST to a pod's `binding`, or of a Binding to its namespace, puts a pod on a node.
+
+The pod is changed behind the back of its strategy, for which its node is fixed. Follows
+pkg/registry/core/pod/storage (BindingREST.Create, setPodNodeAndMetadata).
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from aiohttp import web
+
+from inkube.apiserver.handlers.verbs import Exchange
+from inkube.apiserver.registry import intake
+from inkube.apiserver.registry.admission import Attributes
+from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.registry import MAX_RETRIES, Registry
+from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.subresources import posted
+from inkube.schemas import fielderrors, status
+from inkube.schemas.builtin import podstatus
+from inkube.schemas.meta import GVK
+from inkube.storage import errors as storage_errors
+
+Object = dict[str, Any]
+KIND = GVK("", "v1", "Binding")
+
+
+class Binder:
+    """Puts pods on nodes: for the HTTP handler and for the scheduler in this process."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    async def bind(self, call: Call, binding: Object) -> None:
+        """Bind the pod of the call. Raises StatusError 404, 409 or, of a bad target, 500."""
+        attributes = Attributes("CREATE", call, binding, None, call.options.dry_run)
+        await self._registry.chain.mutate(attributes)
+        await self._registry.chain.validate(attributes)
+        node = _node(binding)
+        registry = self._registry
+        for _ in range(MAX_RETRIES):
+            entry = registry.get(call)
+            pod = registry.copy(call, entry)
+            self._assign(call, pod, binding, node)
+            if call.options.dry_run:
+                return
+            pod["metadata"].pop("resourceVersion", None)
+            try:
+                await registry.store.update(entry.key, pod, entry.revision)
+            except (storage_errors.Conflict, storage_errors.NotFound):
+                continue
+            return
+        raise status.conflict("", "pods/binding", call.name)
+
+    def _assign(self, call: Call, pod: Object, binding: Object, node: str) -> None:
+        meta, spec = pod["metadata"], pod["spec"]
+        wanted = binding["metadata"].get("uid")
+        if wanted and wanted != meta["uid"]:
+            raise status.wrong_uid("", "pods", call.name, call.key, wanted, meta["uid"])
+        why = ""
+        if "deletionTimestamp" in meta:
+            why = f"pod {call.name} is being deleted, cannot be assigned to a host"
+        elif spec.get("nodeName"):
+            why = f'pod {call.name} is already assigned to node "{spec["nodeName"]}"'
+        elif spec.get("schedulingGates"):
+            why = f"pod {call.name} has non-empty .spec.schedulingGates"
+        if why:
+            raise status.conflict("", "pods/binding", call.name, why)
+        spec["nodeName"] = node
+        for member in ("annotations", "labels"):
+            if binding["metadata"].get(member):
+                meta[member] = {**(meta.get(member) or {}), **binding["metadata"][member]}
+        told = pod["status"]
+        told.pop("nominatedNodeName", None)
+        podstatus.set_condition(
+            told,
+            {
+                "type": "PodScheduled",
+                "status": "True",
+                "lastProbeTime": None,
+                "lastTransitionTime": self._registry.stamps.timestamp(),
+            },
+        )
+
+
+def _node(binding: Object) -> str:
+    """The node's name (ValidatePodBinding). Raises StatusError 500, as the reference does."""
+    target = binding.get("target") or {}
+    errors = []
+    if target.get("kind", "") not in ("", "Node"):
+        kinds = ["Node", "<empty>"]
+        errors.append(fielderrors.not_supported("target.kind", target["kind"], kinds))
+    if not target.get("name"):
+        errors.append(fielderrors.required("target.name"))
+    if errors:
+        _, texts, _ = fielderrors.told(errors)
+        raise status.unknown(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+    return str(target["name"])
+
+
+class BindingHandler:
+    """POST of a pod's /binding, and of a Binding to the collection that nobody lists."""
+
+    def __init__(self, registry: Registry, pods: Callable[[], Resource]) -> None:
+        self._binder = Binder(registry)
+        self._pods = pods
+
+    async def __call__(self, exchange: Exchange) -> web.StreamResponse:
+        """Answer one request. Raises StatusError 405 for any verb but create."""
+        posted.check_verb(exchange.call)
+        binding = await posted.read(exchange, KIND)
+        call = exchange.call
+        meta = binding.setdefault("metadata", {})
+        if call.resource.plural != "pods":
+            pods = self._pods()
+            version = pods.versions[call.served.name]
+            call = replace(
+                call,
+                resource=pods,
+                served=version,
+                name=meta.get("name", ""),
+                subresource="binding",
+            )
+        elif meta.get("name", "") != call.name:
+            raise status.bad_request("name in URL does not match name in Binding object")
+        intake.check_namespace(call, binding)
+        await self._binder.bind(call, binding)
+        return posted.success(exchange)

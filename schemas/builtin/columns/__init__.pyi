@@ -1,0 +1,2 @@
+from inkube.schemas.builtin.columns.rows import cells as cells
+from inkube.schemas.builtin.columns.tables import of as of
