@@ -40,6 +40,7 @@ main.add_command(repair)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8001, show_default=True, help="0 takes a free port.")
 @click.option("--data", type=_FILE, help=f"SQLite file that keeps everything.  [default: {LOCAL}]")
+@click.option("--database", metavar="URL", default="", help="postgresql://… shared by servers.")
 @click.option("--in-memory", is_flag=True, help="Keep nothing.")
 @click.option("--no-fsync", is_flag=True, help="Faster writes that a power cut may lose.")
 @click.option("--definitions", type=_PATH, multiple=True, help="CRDs and objects to begin with.")
@@ -82,9 +83,11 @@ def serve(**arguments: Any) -> None:
 def _named(arguments: dict[str, Any]) -> dict[str, Any]:
     """Command-line names as `Options` has them."""
     in_memory, data = arguments.pop("in_memory"), arguments.pop("data")
-    if in_memory and data:
-        raise click.UsageError("--in-memory and --data exclude each other")
-    arguments["data"] = None if in_memory else data or LOCAL
+    given = {"--in-memory": in_memory, "--data": data, "--database": arguments["database"]}
+    chosen = [name for name, value in given.items() if value]
+    if len(chosen) > 1:
+        raise click.UsageError(f"{' and '.join(chosen)} exclude each other")
+    arguments["data"] = None if chosen and not data else data or LOCAL
     nodes, stages = arguments.pop("nodes"), arguments.pop("stages")
     if arguments["workloads"]:
         arguments["workloads"] = inkube.Workloads(nodes=nodes, stages=stages)

@@ -17,6 +17,8 @@ class Options:
     """0 takes a free port."""
     data: Path | None = None
     """The SQLite file; None keeps everything in memory."""
+    database: str = ""
+    """postgresql://… of a database that several servers share, in place of `data`."""
     durable: bool = True
     """Whether an acknowledged write survives a power cut (`synchronous=FULL`)."""
     definitions: Sequence[Path | str | Mapping[str, Any]] = ()

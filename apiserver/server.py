@@ -48,6 +48,7 @@ from inkube.apiserver.admission.podsecurity import PodSecurity
 from inkube.apiserver.admission.quotas import QuotaAdmission
 from inkube.apiserver.admission.services import ServiceAllocation
 from inkube.apiserver.app import App, Parts
+from inkube.apiserver.auth.keyfiles import KeyFiles, Keys
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import issuer
 from inkube.apiserver.discovery.endpoints import Endpoint, Endpoints, later
@@ -130,10 +131,12 @@ class APIServer:
     async def _start(self) -> None:
         codec = JSONCodec()
         self.store = await self._stack.enter_async_context(Store(self._log(), codec))
-        self.security = security.build(self.options, self.store, self.stamps)
+        self.keys = await self._keys()
+        self.security = security.build(self.options, self.store, self.stamps, self.keys)
         self._declared = DeclaredKinds(lambda: self.environment)
         chain = Chain(self._plugins())
-        self.registry = Registry(self.store, chain, self.stamps, codec)
+        self.registry = Registry(self.store, chain, self.stamps)
+        self._stack.callback(self.registry.selections.close)
         self._stack.callback(self.registry.worker.close)
         self.client = InProcessClient(self.registry, self.resources)
         bootstrap.install_builtin(self.resources, self.stamps)
@@ -229,6 +232,7 @@ class APIServer:
             self.manager,
             self.resources,
             self._declared,
+            self.keys,
             self._outside,
         )
         return root.declared.install(parts)
@@ -250,13 +254,18 @@ class APIServer:
         if self.options.kinds or any(self.store.count(keys.of_group(name)) for name in groups):
             self.resources.load()
 
+    async def _keys(self) -> Keys:
+        if not self.options.database:
+            return KeyFiles(self.options.data)
+        return await root.SharedKeys.read(self.store)
+
     def _log(self) -> Log:
+        if self.options.database:
+            return _postgresql(self.options.database)
         if self.options.data is None:
             return MemoryLog()
-        from inkube.storage.sqlite import SqliteOptions, sqlite_log
-
-        options = SqliteOptions(synchronous="FULL" if self.options.durable else "NORMAL")
-        return sqlite_log(self.options.data, options)
+        options = root.SqliteOptions(synchronous="FULL" if self.options.durable else "NORMAL")
+        return root.sqlite_log(self.options.data, options)
 
     async def _serve(self) -> None:
         self.streams = Streams(self.registry, self.stamps)
@@ -294,7 +303,7 @@ class APIServer:
     def _parts(self) -> Parts:
         metrics = Metrics()
         handlers = Handlers(self.registry, Renderer(self.stamps))
-        endpoints = Endpoints(metrics, self.resources)
+        endpoints = Endpoints(metrics, self.resources, lambda: self.store.failure)
         discovery = later(self._discovery)
         documents = issuer.Issuer(self.security.authenticator.accounts, lambda: self.url)
         return Parts(
@@ -363,6 +372,17 @@ class APIServer:
         """Wait until every controller has seen the newest revision and has nothing to do."""
         async with asyncio.timeout(within):
             await self.manager.settled()
+
+
+def _postgresql(url: str) -> Log:
+    """Raises ValueError for another URL, and where the driver is not installed."""
+    if not url.startswith(("postgresql://", "postgres://", "postgresql+asyncpg://")):
+        raise ValueError("a database is given as postgresql://user@host/name")
+    try:
+        make = root.postgresql_log
+    except ImportError as error:
+        raise ValueError("PostgreSQL takes a driver: pip install 'inkube[postgresql]'") from error
+    return make(url)
 
 
 def _request_factory(origins: Origins) -> Callable[..., Request]:

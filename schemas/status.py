@@ -256,7 +256,9 @@ def unavailable(message: str) -> StatusError:
 
 def storage_failed(message: str) -> StatusError:
     """503: the store cannot be read or written now; nothing says that the write happened."""
-    return StatusError(503, Reason.SERVICE_UNAVAILABLE, f"the store failed: {message}")
+    error = StatusError(503, Reason.SERVICE_UNAVAILABLE, f"the store failed: {message}")
+    error.headers["Retry-After"] = "1"
+    return error
 
 
 def unknown(message: str, code: int = 500) -> StatusError:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from inkube.storage.entry import Change, Changes, Entries, Entry
 from inkube.storage.errors import Closed, Compacted, Damaged, StorageError
 from inkube.storage.index import Index
-from inkube.storage.log import FIRST_REVISION, Horizon, matches
+from inkube.storage.log import FIRST_REVISION, Horizon, Range, bounds, matches
 from inkube.storage.subscription import Subscription
 
 
@@ -57,13 +57,13 @@ class Cache:
         """The keys under a prefix whose entries are left out, for they are damaged."""
         return [key for key in self._damaged if matches(prefix, key)] if self._damaged else ()
 
-    def list(self, prefix: str, after: str = "") -> Entries:
-        """The entries under a prefix whose keys follow `after`; the list is the caller's."""
-        return self._index.list(prefix, after)
+    def list(self, prefix: str) -> Entries:
+        """The entries under a prefix; the list is the caller's."""
+        return self._index.list(*bounds(prefix))
 
-    def count(self, prefix: str) -> int:
-        """How many entries a prefix has."""
-        return self._index.count(prefix)
+    def count(self, prefix: str, after: str = "") -> int:
+        """How many entries a prefix has, after a key."""
+        return self._index.count(*Range(prefix, after).interval)
 
     # What happened lately.
 
@@ -75,19 +75,43 @@ class Cache:
         found.reverse()
         return found
 
-    def at(self, prefix: str, revision: int) -> Entries | None:
-        """What lived at a revision, by undoing what followed; None as for `since`."""
+    def page(self, keys: Range, revision: int) -> tuple[Entries, int] | None:
+        """What lived at a revision, and how many followed beyond the limit; None as for `since`.
+
+        What happened since is undone, for this page only.
+        """
         if revision < self._remembers:
             return None
-        undone: dict[str, Entry | None] = {}
-        for change in self._newer(revision):
-            if matches(prefix, change.entry.key):
-                undone[change.entry.key] = change.previous
-        if not undone:
-            return self._index.list(prefix)
-        kept = {entry.key: entry for entry in self._index.list(prefix)}
-        kept |= undone  # type: ignore[arg-type]  # None marks what did not live; dropped below
-        return [entry for _, entry in sorted(kept.items()) if entry is not None]
+        low, high = keys.interval
+        # the last that is found for a key, the oldest change, says what it was
+        undone = {
+            change.entry.key: change.previous
+            for change in self._newer(revision)
+            if low <= change.entry.key < high
+        }
+        limit = keys.limit and keys.limit + len(undone)
+        found = self._index.list(low, high, limit)
+        total = self._index.count(low, high) if keys.limit else 0
+        if undone:
+            total += self._undo(found, undone, is_all=not limit or len(found) < limit)
+        page = found[: keys.limit] if keys.limit else found
+        return page, max(0, total - len(page)) if keys.limit else 0
+
+    def _undo(self, found: Entries, undone: dict[str, Entry | None], *, is_all: bool) -> int:
+        """Bring the entries found back to what they were; how many more lived then in all."""
+        more = sum(
+            (before is not None) - (self._index.get(key) is not None)
+            for key, before in undone.items()
+        )
+        last = found[-1].key if found and not is_all else None
+        kept = {entry.key: entry for entry in found if entry.key not in undone}
+        kept |= {
+            key: before
+            for key, before in undone.items()
+            if before is not None and (last is None or key <= last)
+        }
+        found[:] = [kept[key] for key in sorted(kept)]
+        return more
 
     # Who wants to know.
 
@@ -109,19 +133,23 @@ class Cache:
         """Return once `revision` is published. Raises Closed."""
         if self.revision < revision:
             waiter = asyncio.get_running_loop().create_future()
-            self._waiters.append((revision, waiter))
+            place = (revision, waiter)
+            self._waiters.append(place)
             self._wake_at = min(self._wake_at, revision)
-            await waiter
+            try:
+                await waiter
+            finally:
+                if waiter.cancelled() and place in self._waiters:
+                    self._waiters.remove(place)
 
     # What the writer calls.
 
-    def load(self, entries: Iterable[Entry], horizon: Horizon, damaged: Iterable[str] = ()) -> None:
-        """Begin anew; subscribers, who cannot be told what lies between, end with Compacted."""
+    def load(self, entries: Entries, horizon: Horizon, damaged: Iterable[str] = ()) -> None:
+        """Begin anew with entries in the order of their keys; subscribers, who cannot be told what
+        lies between, end with Compacted."""
         self._end_subscriptions(Compacted(self.revision, horizon.compacted))
-        self._index = Index()
+        self._index = Index(entries)
         self._damaged = frozenset(damaged)
-        for entry in entries:
-            self._index.put(entry)
         self._history.clear()
         self._history_bytes = 0
         self.compacted = horizon.compacted

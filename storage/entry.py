@@ -6,7 +6,7 @@ other means that one key. Keys sort by code point, which is also the order of th
 
 from collections import deque
 from collections.abc import Callable, Hashable
-from typing import Any, Final, Literal, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Final, Literal, Protocol, TypeVar, cast
 
 Value = dict[str, Any]
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
@@ -32,24 +32,21 @@ class Codec(Protocol):
 class Entry:
     """One object as it stood at `revision`; `created` is the revision it was created at."""
 
-    __slots__ = ("_decode", "_value", "created", "data", "key", "revision")
+    # Five words and no more: a million objects feel each of them.
+    __slots__ = ("_value", "created", "data", "key", "revision")
 
-    def __init__(
-        self, key: str, revision: int, created: int, data: bytes, decode: Callable[[bytes], Value]
-    ) -> None:
+    def __init__(self, key: str, revision: int, created: int, data: bytes) -> None:
         self.key: Final = key
         self.revision: Final = revision
-        self.created: Final = created
+        # most objects are as they were created, and one number is enough for both
+        self.created: Final = revision if created == revision else created
         self.data: Final = data
-        self._decode = decode
         self._value: Value | None = None
 
     @property
     def value(self) -> Value:
         """The decoded object: shared by all who ask, so nobody may change it."""
-        if self._value is None:
-            self._value = self._decode(self.data)
-        return self._value
+        raise NotImplementedError("entries are made by a Coder")
 
     def __repr__(self) -> str:
         return f"Entry({self.key!r}, revision={self.revision}, created={self.created})"
@@ -68,6 +65,15 @@ class Coder:
         self._limit = limit
         self._decoded: deque[_StoredEntry] = deque()
         self._bytes = 0
+        # A class of its own, so that no entry has to hold its coder.
+        coder = self
+
+        class Stored(_StoredEntry):
+            __slots__ = ()
+            _coder = coder
+
+        self.entry: Final[Callable[[str, int, int, bytes], Entry]] = Stored
+        """An entry of key, revision, created, data; decoded objects are kept within the bounds."""
 
     def encode(self, value: Value, revision: int) -> bytes:
         """See Codec."""
@@ -78,10 +84,6 @@ class Coder:
     def is_sound(self, entry: Entry) -> bool:
         """See Codec."""
         return self._codec.is_sound(entry.data, entry.revision)
-
-    def entry(self, key: str, revision: int, created: int, data: bytes) -> Entry:
-        """An entry whose decoded object is kept within the bounds."""
-        return _StoredEntry(key, revision, created, data, self)
 
     def remember(self, entry: "_StoredEntry") -> None:
         """Count an entry just decoded, and make those decoded long ago forget."""
@@ -96,24 +98,37 @@ class Coder:
 class _StoredEntry(Entry):
     """An entry that tells its coder when it is decoded."""
 
-    __slots__ = ("_coder",)
-
-    def __init__(self, key: str, revision: int, created: int, data: bytes, coder: Coder) -> None:
-        super().__init__(key, revision, created, data, coder.decode)
-        self._coder = coder
+    __slots__ = ()
+    _coder: ClassVar[Coder]
 
     @property
     def value(self) -> Value:
         """See Entry; once forgotten, who asks again gets a new object."""
         value = self._value
         if value is None:
-            value = self._value = self._decode(self.data)
+            value = self._value = self._coder.decode(self.data)
             self._coder.remember(self)
         return value
 
     def forget(self) -> None:
         """Let go of the decoded object."""
         self._value = None
+
+
+class ShownEntry(Entry):
+    """An entry that is not stored: the same moment of the same key, as another object."""
+
+    __slots__ = ()
+
+    def __init__(self, stored: Entry, data: bytes, value: Value) -> None:
+        super().__init__(stored.key, stored.revision, stored.created, data)
+        self._value = value
+
+    @property
+    def value(self) -> Value:
+        """See Entry."""
+        assert self._value is not None, "it was given"
+        return self._value
 
 
 class Change:

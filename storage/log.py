@@ -5,6 +5,7 @@ writer is the only one who appends, and always inside a transaction. `inkube.sto
 log that outlives the process.
 """
 
+import asyncio
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -53,12 +54,18 @@ class Range(NamedTuple):
     after: str = ""
     limit: int = 0
 
+    @property
+    def interval(self) -> tuple[str, str]:
+        """The half-open interval of keys it may hold."""
+        low, high = bounds(self.prefix)
+        return max(low, self.after + "\0") if self.after else low, high
+
 
 class Transaction(Protocol):
     """The write lock, held. Leaving the block commits; an exception inside it rolls back."""
 
-    async def missed(self, revision: int) -> Missed:
-        """Every record after `revision` by others; empty when nobody else can have written."""
+    async def missed(self, revision: int, limit: int) -> Missed:
+        """The first `limit` records after `revision`; fewer are all there are."""
         ...
 
     async def append(self, records: Sequence[Record]) -> None:
@@ -79,6 +86,21 @@ class Log(Protocol):
         """Whether other processes may append too."""
         ...
 
+    @property
+    def optimistic(self) -> bool:
+        """Whether `append_next` costs less than a transaction."""
+        ...
+
+    @property
+    def poll(self) -> float:
+        """After how many seconds at most others' writes are to be looked for."""
+        ...
+
+    @property
+    def failure(self) -> str:
+        """Why the log cannot be written at the moment, as far as is known; empty while it can."""
+        ...
+
     async def open(self) -> None:
         """Make it ready, created if need be."""
         ...
@@ -95,8 +117,27 @@ class Log(Protocol):
         """Take the write lock; raises Locked when it is not to be had in time."""
         ...
 
-    async def missed(self, revision: int) -> Missed:
+    async def append_next(self, after: int, records: Sequence[Record]) -> bool:
+        """Commit records if `after` is the newest revision; False when it is not, and for a log
+        that is not optimistic."""
+        ...
+
+    async def missed(self, revision: int, limit: int) -> Missed:
         """As in a transaction, without the lock; cheap when nothing happened."""
+        ...
+
+    def glance(self) -> int | None:
+        """The newest revision committed by anybody (0: none is left), where that costs no more
+        than microseconds; None where `newest` has to be asked."""
+        ...
+
+    async def newest(self) -> int:
+        """As `glance`, whatever it costs."""
+        ...
+
+    async def news(self, revision: int, within: float) -> int:
+        """Wait until something newer than `revision` may be there: what was heard of, or 0 when
+        `within` seconds are over."""
         ...
 
     async def changes(
@@ -112,12 +153,17 @@ class Log(Protocol):
         """What lived at a revision, in the order of keys. Raises Compacted."""
         ...
 
-    async def count_at(self, keys: Range, revision: int) -> int:
-        """How many lived at a revision. Raises Compacted."""
+    async def grown(self, keys: Range, after: int, until: int) -> int:
+        """How many more of the keys live at `until` than did at `after`; the range's limit does
+        not count. Raises Compacted."""
         ...
 
-    async def compact(self, revision: int) -> None:
-        """Forget what cannot be seen at `revision` or later; a revision already past is ignored."""
+    async def compact(self, revision: int) -> int:
+        """Forget what cannot be seen at `revision` or later; how far was compacted.
+
+        A revision already past is ignored. It may end before `revision` when another process
+        compacts, too.
+        """
         ...
 
 
@@ -140,6 +186,9 @@ class MemoryLog:
 
     immediate = True
     shared = False
+    optimistic = False
+    poll = 0.0
+    failure = ""
 
     def __init__(self) -> None:
         self._records: list[Record] = []
@@ -160,11 +209,32 @@ class MemoryLog:
         """See Log; the one append of the writer is its last step, so nothing needs undoing."""
         return nullcontext(self)
 
-    async def missed(self, revision: int) -> Missed:
+    async def missed(self, revision: int, limit: int) -> Missed:
         """See Log; another store in this process may share the log."""
         if revision == self._newest:
             return Missed((), self._compacted)
-        return Missed(self._after(revision), self._compacted)
+        if revision < self._compacted:  # what lived then has older records than are in order
+            kept = (record for versions in self._versions.values() for record in versions)
+            newer = sorted((each for each in kept if each.revision > revision), key=_revision)
+            return Missed(newer[:limit], self._compacted)
+        return Missed(self._after(revision)[:limit], self._compacted)
+
+    async def append_next(self, after: int, records: Sequence[Record]) -> bool:
+        """See Log: there is nothing to save."""
+        return False
+
+    def glance(self) -> int | None:
+        """See Log."""
+        return self._newest
+
+    async def newest(self) -> int:
+        """See Log."""
+        return self._newest
+
+    async def news(self, revision: int, within: float) -> int:
+        """See Log; nobody asks, as it is not shared."""
+        await asyncio.sleep(within)
+        return 0
 
     async def append(self, records: Sequence[Record]) -> None:
         """See Transaction."""
@@ -192,18 +262,24 @@ class MemoryLog:
         found = sorted(self._living(keys, revision), key=attrgetter("key"))
         return found[: keys.limit] if keys.limit else found
 
-    async def count_at(self, keys: Range, revision: int) -> int:
+    async def grown(self, keys: Range, after: int, until: int) -> int:
         """See Log."""
-        self._check(revision)
-        return sum(1 for _ in self._living(keys, revision))
+        self._check(after)
+        low, high = keys.interval
+        return sum(
+            (not record.deleted) - (record.previous > 0)
+            for record in self._after(after)
+            if record.revision <= until and low <= record.key < high
+        )
 
-    async def compact(self, revision: int) -> None:
+    async def compact(self, revision: int) -> int:
         """See Log."""
         gone = self._records[: bisect_right(self._records, revision, key=_revision)]
         del self._records[: len(gone)]
         for key in {record.key for record in gone}:
             self._forget(key, revision)
         self._compacted = max(self._compacted, revision)
+        return self._compacted
 
     def _forget(self, key: str, revision: int) -> None:
         versions = self._versions[key]

@@ -13,10 +13,8 @@ import logging
 import time
 import warnings
 from abc import ABC, abstractmethod
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import partial
-from operator import attrgetter
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -26,9 +24,10 @@ from inkube.storage.compaction import CompactionOptions, Compactor
 from inkube.storage.entry import Change, Changes, ChangeType, Codec, Coder, Entries, Entry, Value
 from inkube.storage.errors import Closed, Compacted, FutureRevision
 from inkube.storage.failures import Failures
+from inkube.storage.freshness import Freshness
 from inkube.storage.log import Log, MemoryLog, Range, Record
 from inkube.storage.subscription import Deliver, Subscription
-from inkube.storage.writer import Writer, WriterOptions
+from inkube.storage.writer import Progress, Writer, WriterOptions
 
 __all__ = [
     "BaseStore",
@@ -50,18 +49,21 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
+# Seconds between two attempts to follow a log that fails, at most.
+LONGEST_DELAY = 5.0
+
 # Rows of the log read at once for a subscriber who comes from before history.
 BACKLOG_PAGE = 500
 
 
 class StoreOptions(NamedTuple):
     """Everything that can be set; `poll` is after how many seconds at most the writes of other
-    processes on the same file are seen, `decoded` see `Coder`."""
+    processes are looked for (None: as the log advises), `decoded` see `Coder`."""
 
     cache: CacheOptions = CacheOptions()
     writer: WriterOptions = WriterOptions()
     compaction: CompactionOptions = CompactionOptions()
-    poll: float = 0.1
+    poll: float | None = None
     decoded: int = 4 * 2**20
 
 
@@ -81,6 +83,7 @@ class BaseStore(ABC):
         self._cache = cache
         self._coder = coder
         self._writer = writer
+        self._freshness = Freshness(log, cache, writer)
 
     @property
     def revision(self) -> int:
@@ -100,6 +103,11 @@ class BaseStore(ABC):
         """What lives under a prefix now, in order of keys; the list is the caller's."""
         return self._cache.list(prefix)
 
+    def shown(self, entry: Entry, value: Value) -> Entry:
+        """An entry that is not stored: as `entry`, of another value."""
+        data = self._coder.encode(value, entry.revision)
+        return self._coder.entry(entry.key, entry.revision, entry.created, data)
+
     def damaged(self, prefix: str) -> Sequence[str]:
         """The keys under a prefix that lists leave out, and reads refuse, for they are damaged."""
         return self._cache.damaged(prefix)
@@ -112,37 +120,33 @@ class BaseStore(ABC):
         """The revision of the newest change under a prefix, deletions in history included."""
         return self._cache.newest(prefix)
 
-    async def get_at(self, key: str, revision: int) -> Entry | None:
-        """The state of a key at a revision. Raises Compacted, FutureRevision."""
-        found = await self.list_at(key, revision)
-        return found[0] if found else None
+    async def current(self) -> None:
+        """Return once everything acknowledged before this call, by any process, is read here.
 
-    async def list_at(self, prefix: str, revision: int) -> Entries:
-        """What lived under a prefix at a revision, in order of keys.
-
-        Raises Compacted, FutureRevision.
+        Costs nothing where only this process writes. Raises LogError.
         """
-        await self._check_revision(revision)
-        found = self._cache.at(prefix, revision)
-        if found is None:
-            found = self._entries(await self._log.at(Range(prefix=prefix), revision))
-        return found
+        await self._freshness.current()
 
-    async def page(self, prefix: str, limit: int, after_key: str = "", revision: int = 0) -> Page:
-        """At most `limit` entries whose keys follow `after_key`, at a revision (0: the newest).
+    async def page(
+        self, prefix: str, *, limit: int = 0, after: str = "", revision: int = 0
+    ) -> Page:
+        """The first `limit` entries (0: all) whose keys follow `after`, at a revision (0: now).
 
-        Pages read at one revision are parts of one list. Raises Compacted, FutureRevision.
+        Pages read at one revision are parts of one list. What a page costs does not depend on how
+        many entries there are. Raises Compacted, FutureRevision.
         """
         revision = revision or self.revision
         await self._check_revision(revision)
-        found = self._cache.at(prefix, revision)
+        keys = Range(prefix, after, limit)
+        found = self._cache.page(keys, revision)
         if found is not None:
-            start = bisect_right(found, after_key, key=attrgetter("key"))
-            entries = found[start : start + limit]
-            return Page(entries, len(found) - start - len(entries), revision)
-        keys = Range(prefix=prefix, after=after_key, limit=limit)
+            return Page(*found, revision)
         entries = self._entries(await self._log.at(keys, revision))
-        total = await self._log.count_at(keys, revision)
+        if not limit:
+            return Page(entries, 0, revision)
+        now = self.revision
+        total = self._cache.count(prefix, after)  # and nothing is awaited between these two
+        total -= await self._log.grown(keys, revision, now)
         return Page(entries, total - len(entries), revision)
 
     @abstractmethod
@@ -167,7 +171,7 @@ class BaseStore(ABC):
         if revision < self.compacted:
             raise Compacted(revision, self.compacted)
         if revision > self.revision:
-            await self._writer.catch_up()
+            await self.current()
         if revision > self.revision:
             raise FutureRevision(revision, self.revision)
 
@@ -188,6 +192,8 @@ class Store(BaseStore):
         coder = Coder(codec, self._options.decoded)
         super().__init__(log, cache, coder, Writer(log, cache, coder, self._options.writer))
         self._clock = clock
+        self._lost = ""
+        """Why others cannot be followed; empty while they can."""
         self._tasks: list[asyncio.Task[None]] = []
         self._open = False
 
@@ -268,6 +274,21 @@ class Store(BaseStore):
                 raise
         return subscription
 
+    @property
+    def shared(self) -> bool:
+        """Whether other processes may write, too."""
+        return self._log.shared
+
+    @property
+    def failure(self) -> str:
+        """Why nothing can be written at the moment, as far as is known; empty while it can."""
+        return self._log.failure or self._lost
+
+    @property
+    def progress(self) -> Progress | None:
+        """While the store is being opened: how far that is."""
+        return self._writer.progress
+
     async def reached(self, revision: int) -> None:
         """Return once the store has come to `revision`. Raises Closed."""
         await self._cache.reached(revision)
@@ -284,16 +305,18 @@ class Store(BaseStore):
 
     async def _follow(self) -> None:
         """Publish what other processes write, until cancelled."""
-        failures = Failures(logger, "reading the log", first=self._options.poll, longest=10.0)
-        wait = self._options.poll
+        within = self._log.poll if self._options.poll is None else self._options.poll
+        failures = Failures(logger, "reading the log", first=within, longest=LONGEST_DELAY)
         while True:
-            await asyncio.sleep(wait)
-            wait = self._options.poll
             try:
-                await self._writer.catch_up()
+                heard = await self._log.news(self.revision, within)
+                if heard > self.revision or self.failure:
+                    await self._writer.catch_up(heard)
             except Exception as error:  # noqa: BLE001 - told, and tried again
-                wait = failures.failed(error)
+                self._lost = str(error)
+                await asyncio.sleep(failures.failed(error))
             else:
+                self._lost = ""
                 failures.worked()
 
     async def _backlog(self, prefix: str, until: int, after: int) -> tuple[Changes, bool]:
@@ -326,6 +349,6 @@ class DryRunStore(BaseStore):
         return await self._rehearse(writes.Delete(key, expected, value))
 
     async def _rehearse(self, write: writes.Write) -> Entry:
-        await self._writer.catch_up()
+        await self.current()
         current = self._cache.get(write.key)
         return write.change(current, current.revision if current else 0, self._coder).entry

@@ -63,11 +63,7 @@ class Subscription:
     @property
     def revision(self) -> int:
         """Everything up to here under the prefix was handed over: what a bookmark may say."""
-        if self._batch:
-            return self._batch[-1].revision - 1
-        if self._backlog is not None or self._early or self._queue or self._over:
-            return self._delivered
-        return max(self._delivered, self._publisher.revision)
+        return self._told_up_to(self._publisher.revision)
 
     @property
     def over(self) -> bool:
@@ -175,7 +171,8 @@ class Subscription:
             self._push(self._deliver, changes)
             return
         if len(self._queue) + len(changes) > self._limit:
-            self._cut_off(SlowConsumer(self.revision))
+            # these changes are published already, and told to nobody here
+            self._cut_off(SlowConsumer(self._told_up_to(changes[0].revision - 1)))
             return
         self._queue.extend(changes)
         self._wake()
@@ -188,6 +185,14 @@ class Subscription:
             self._wake()
 
     # Helpers.
+
+    def _told_up_to(self, published: int) -> int:
+        """The revision up to which nothing is missing, when all up to `published` was offered."""
+        if self._batch:
+            return self._batch[-1].revision - 1
+        if self._backlog is not None or self._early or self._queue or self._over:
+            return self._delivered
+        return max(self._delivered, published)
 
     def _take(self) -> Changes:
         if self._batch:

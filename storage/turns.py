@@ -2,6 +2,7 @@
 
 Many requests that arrive together are worked on faster stage by stage than one after the other:
 the code and data of one stage stay in the processor's caches. Who comes alone waits for nothing.
+The writer asks who is first, to commit where it stands; the registry, above, works in stages.
 """
 
 import asyncio

@@ -9,18 +9,21 @@ of a turn of the event loop is committed where it stands, without a task switch.
 
 import asyncio
 import contextlib
+import gc
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from inkube.storage import writes
 from inkube.storage.cache import Cache
 from inkube.storage.entry import Change, Coder, Entry
-from inkube.storage.errors import Closed, Compacted
-from inkube.storage.log import Log, Missed, Range
+from inkube.storage.errors import Closed
+from inkube.storage.log import Horizon, Log, Missed, Record
 from inkube.storage.turns import Turns
 
+# Rows read at once: of what others wrote, of everything at a start.
+FOLLOWED, LOADED = 1_000, 10_000
 # Writes committed in a row before subscribers get their turn; far below what their queues hold.
 TURN = 256
 # Seconds that a group waits for as many as wrote last time; who writes alone waits for nobody.
@@ -44,6 +47,13 @@ class _Pending(NamedTuple):
     answer: asyncio.Future[Entry]
 
 
+class Progress(NamedTuple):
+    """How far a start has come: living objects and the revision read so far."""
+
+    objects: int
+    revision: int
+
+
 class _Behind(Exception):
     """Others compacted what this process has not read yet: it must load everything anew."""
 
@@ -62,6 +72,8 @@ class Writer:
         self._wanted = asyncio.Event()
         self._turns = Turns()
         self._closed = False
+        self.progress: Progress | None = None
+        """While everything is being read: how far that is."""
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -94,20 +106,25 @@ class Writer:
             self._wanted.set()
             return await pending.answer
 
-    async def catch_up(self) -> None:
-        """Publish what other processes appended. Raises LogError."""
-        if self._log.shared:
-            async with self._lock:
-                try:
-                    self._accept(await self._log.missed(self._cache.revision))
-                except _Behind:
-                    await self._load()
+    async def catch_up(self, wanted: int = 0) -> None:
+        """Publish what other processes appended, up to `wanted` at least where it is given.
+
+        Raises LogError.
+        """
+        if not self._log.shared:
+            return
+        async with self._lock:
+            if wanted and self._cache.revision >= wanted:
+                return
+            try:
+                await self._follow(self._log.missed)
+            except _Behind:
+                await self._load()
 
     async def compact(self, revision: int) -> None:
-        """Forget what cannot be seen at `revision` or later."""
-        async with self._lock:
-            await self._log.compact(revision)
-            self._cache.compacted = max(self._cache.compacted, revision)
+        """Forget what cannot be seen at `revision` or later. Writers go on between its steps."""
+        compacted = await self._log.compact(revision)
+        self._cache.compacted = max(self._cache.compacted, compacted)
 
     def _may_commit_here(self) -> bool:
         free = self._log.immediate and not self._queue and not self._lock.locked()
@@ -168,14 +185,24 @@ class Writer:
                     await self._load()
 
     async def _try_commit(self, group: Sequence[writes.Write]) -> Sequence[Entry | Exception]:
+        if self._log.optimistic:
+            # What is refused may be so only because this process has not seen the newest.
+            changes, outcomes = self._check(group)
+            if len(changes) == len(group) and await self._append_next(changes):
+                self._cache.publish(changes)
+                return outcomes
         async with self._log.begin() as transaction:
-            self._accept(await transaction.missed(self._cache.revision))
+            await self._follow(transaction.missed)
             changes, outcomes = self._check(group)
             if changes:
                 await transaction.append([writes.record(change) for change in changes])
         if changes:
             self._cache.publish(changes)
         return outcomes
+
+    async def _append_next(self, changes: Sequence[Change]) -> bool:
+        records = [writes.record(change) for change in changes]
+        return await self._log.append_next(self._cache.revision, records)
 
     def _check(self, group: Sequence[writes.Write]) -> tuple[list[Change], list[Entry | Exception]]:
         """What a group comes to, each write seeing those before it."""
@@ -195,16 +222,22 @@ class Writer:
             changed[key] = None if change.type == "DELETED" else change.entry
         return changes, outcomes
 
-    def _accept(self, missed: Missed) -> None:
+    async def _follow(self, missed: Callable[[int, int], Awaitable[Missed]]) -> None:
         """Publish what others appended; it is committed whatever becomes of our transaction."""
-        if missed.compacted > self._cache.revision:
-            raise _Behind
-        self._cache.compacted = max(self._cache.compacted, missed.compacted)
-        if not missed.records:
-            return
+        while True:
+            found = await missed(self._cache.revision, FOLLOWED)
+            if found.compacted > self._cache.revision:
+                raise _Behind
+            self._cache.compacted = max(self._cache.compacted, found.compacted)
+            if found.records:
+                self._accept(found.records)
+            if len(found.records) < FOLLOWED:
+                return
+
+    def _accept(self, records: Sequence[Record]) -> None:
         changes: list[Change] = []
         states: dict[str, Entry] = {}
-        for record in missed.records:
+        for record in records:
             previous = states.get(record.key) or self._cache.get(record.key)
             change = writes.change(record, previous, self._coder)
             changes.append(change)
@@ -212,20 +245,57 @@ class Writer:
         self._cache.publish(changes)
 
     async def _load(self) -> None:
+        """Read the whole log, from the first revision to the newest, into the cache."""
         while True:
-            horizon = await self._log.horizon()
             try:
-                records = await self._log.at(Range(prefix="/"), horizon.newest)
-            except Compacted:
-                continue  # by another process, between the two reads
-            entries, damaged = [], []
-            for record in records:
-                entry = writes.entry(record, self._coder)
-                if self._coder.is_sound(entry):
-                    entries.append(entry)
-                else:
-                    damaged.append(entry.key)
+                with _without_collector():
+                    entries, horizon = await self._read()
+            except _Behind:
+                continue  # compacted by another process under our hands
+            damaged = [entry.key for entry in entries if not self._coder.is_sound(entry)]
             if damaged:
                 logger.error("damaged and left out: %s", ", ".join(damaged[:TOLD]))
+                left_out = frozenset(damaged)
+                entries = [entry for entry in entries if entry.key not in left_out]
             self._cache.load(entries, horizon, damaged)
             return
+
+    async def _read(self) -> tuple[list[Entry], Horizon]:
+        living: dict[str, Entry] = {}
+        revision, begun = 0, 0
+        make = self._coder.entry
+        while True:
+            found = await self._log.missed(revision, LOADED)
+            begun = begun or found.compacted
+            # A deletion that was forgotten before it was read would leave its object behind.
+            if found.compacted > max(begun, revision):
+                raise _Behind
+            for record in found.records:
+                if record.deleted:
+                    living.pop(record.key, None)
+                else:
+                    living[record.key] = make(
+                        record.key, record.revision, record.created, record.data
+                    )
+            if found.records:
+                revision = found.records[-1].revision
+            if len(found.records) < LOADED:
+                break
+            self.progress = Progress(len(living), revision)
+        self.progress = None
+        entries = [living[key] for key in sorted(living)]
+        return entries, Horizon(found.compacted, max(revision, found.compacted))
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """Reading makes millions of objects and no cycle; looking for cycles among them, again and
+    again, takes two fifths of a start."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()

@@ -1,9 +1,34 @@
 """In CI every property is tried on the same examples, so that a red run can be repeated."""
 
 import os
+from collections.abc import Iterator
+from typing import Any
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
+
+
+def _cluster() -> Iterator[Any]:
+    import postgresql  # few tests need its driver
+
+    why = postgresql.missing()
+    if why:
+        pytest.skip(why)
+    with postgresql.cluster() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    """One PostgreSQL for all tests of a process, each of which takes a database of its own."""
+    yield from _cluster()
+
+
+@pytest.fixture
+def own_cluster() -> Iterator[Any]:
+    """A PostgreSQL that a test may end."""
+    yield from _cluster()

@@ -25,6 +25,8 @@ Endpoint = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamRe
 REFERENCE = "v1.36.2"
 CHECKS = ("ping", "log", "etcd", "poststarthook/start-apiextensions-controllers")
 
+_OF_THE_LOG = ("log", "etcd")
+
 
 def later(make: Callable[[], Endpoint]) -> Endpoint:
     """An endpoint that its first request makes, and whose module that imports."""
@@ -64,9 +66,10 @@ def version_document() -> Object:
 class Endpoints:
     """Handlers of plain paths, each `(request, info, user) → response`."""
 
-    def __init__(self, metrics: Metrics, resources: Resources) -> None:
+    def __init__(self, metrics: Metrics, resources: Resources, failure: Callable[[], str]) -> None:
         self._metrics = metrics
         self._resources = resources
+        self._failure = failure
 
     async def root(
         self, request: web.BaseRequest, info: RequestInfo, user: User
@@ -84,21 +87,33 @@ class Endpoints:
     async def health(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """`/healthz`, `/livez`, `/readyz`; `?verbose` lists the checks."""
+        """`/healthz`, `/livez`, `/readyz`; `?verbose` lists the checks.
+
+        While the log fails a server lives but is not ready; what went wrong is for the verbose.
+        """
         name = info.path.strip("/").split("/")[0]
         check = info.path.strip("/").partition("/")[2]
         if check and check not in CHECKS:
             return responses.plain_not_found()
-        text = "ok"
-        if "verbose" in info.query and not check:
+        verbose = "verbose" in info.query and not check
+        failure = self._failure() if name == "readyz" and check in ("", *_OF_THE_LOG) else ""
+        if failure:
+            lines = [
+                f"[-]{each} failed: {failure}" if each in _OF_THE_LOG else f"[+]{each} ok"
+                for each in CHECKS
+            ]
+            text = "\n".join([*lines, f"{name} check failed", ""])
+        elif verbose:
             lines = [f"[+]{each} ok" for each in CHECKS]
             text = "\n".join([*lines, f"{name} check passed", ""])
+        else:
+            text = "ok"
         headers = {
             "Content-Type": "text/plain; charset=utf-8",
             "Cache-Control": "no-cache, private",
             "X-Content-Type-Options": "nosniff",
         }
-        return web.Response(text=text, headers=headers)
+        return web.Response(text=text, headers=headers, status=500 if failure else 200)
 
     async def version(
         self, request: web.BaseRequest, info: RequestInfo, user: User

@@ -86,9 +86,8 @@ class Handlers:
 
     async def get(self, exchange: Exchange) -> web.StreamResponse:
         """One object; its stored bytes where they fit the form asked for."""
-        if exchange.query:
-            version = exchange.query.get("resourceVersion", "")
-            listing.check_read(version, self._registry)
+        version = exchange.query.get("resourceVersion", "")
+        await listing.settle(self._registry.store, version, listing.known_version)
         entry = self._registry.get(exchange.call)
         return await self._shown(exchange.call, entry, exchange.form)
 

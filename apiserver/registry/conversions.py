@@ -13,7 +13,7 @@ import orjson
 from inkube.apiserver.registry.resources import Resource
 from inkube.apiserver.registry.served import Served
 from inkube.schemas.ownership.typed import Steps, finished, relabelled
-from inkube.storage.entry import Change, Entry
+from inkube.storage.entry import Change, Entry, ShownEntry
 
 Object = dict[str, Any]
 T = TypeVar("T")
@@ -51,7 +51,7 @@ async def shown(
 
 
 def _entry(entry: Entry, obj: Object) -> Entry:
-    return Entry(entry.key, entry.revision, entry.created, orjson.dumps(obj), orjson.loads)
+    return ShownEntry(entry, orjson.dumps(obj), obj)
 
 
 async def shown_changes(

@@ -1,6 +1,7 @@
 """Lists: ListOptions, selectors, pages at one revision. Follows apiserver/pkg/storage/cacher."""
 
-from bisect import bisect_right
+import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -12,9 +13,16 @@ from inkube.schemas.golang import strconv
 from inkube.schemas.golang.gotext import quote
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Entry
+from inkube.storage.store import Page as StoredPage
+from inkube.storage.store import Store
 
 Object = dict[str, Any]
 Matcher = Callable[[Object], bool]
+
+# Objects looked at in a row before others get their turn.
+SLICE = 2_000
+# apiserver/pkg/storage/cacher: how long a read waits for a version it names (blockTimeout).
+BLOCK_SECONDS = 3.0
 
 TOO_OLD_TOKEN = (
     "The provided continue parameter is too old to display a consistent list result. You can "
@@ -90,44 +98,75 @@ async def find(registry: Registry, call: Call, options: ListOptions) -> Page:
     matches = matcher(call, options)
     if options.token or options.limit > 0 or options.match == "Exact":
         return await _page(registry, call, options, matches)
-    if options.resource_version not in ("", "0"):
-        check_known(_version(options.resource_version), store.revision)
+    await settle(store, options.resource_version, _version)
     name = single_name(call, options)
     if name:
         entry = store.get(call.resource.key(call.namespace, name))
         entries = [] if entry is None else [entry]
     else:
-        entries = store.list(call.resource.key(call.namespace, ""))
+        found = registry.selections.candidates(call, options.labels, options.fields)
+        entries = store.list(call.resource.key(call.namespace, "")) if found is None else found
     revision = store.revision
     entries = await registry.shown(call, entries)
-    return Page(selected(call, entries, matches), revision)
+    return Page(await _selected(call, entries, matches), revision)
 
 
 async def _page(
     registry: Registry, call: Call, options: ListOptions, matches: Matcher | None
 ) -> Page:
+    """At most `limit` entries that match, from where the token says, at one revision.
+
+    Only as many are looked at as it takes to find them.
+    """
     store, prefix = registry.store, call.resource.key(call.namespace, "")
-    after, revision = _place(options, store.revision)
+    after, revision = await _place(options, store)
+    shown: list[Entry] = []
+    limit = options.limit
+    found = None
+    if matches is not None and revision == store.revision:
+        found = registry.selections.candidates(call, options.labels, options.fields)
+    while True:
+        size = SLICE if limit <= 0 or matches is not None else limit
+        if found is not None:
+            read = StoredPage([each for each in found if each.key > prefix + after], 0, revision)
+        else:
+            read = await _read(store, prefix, options, Place(after, revision, size))
+        entries = await registry.shown(call, read.entries)
+        left = read.remaining
+        for seen, entry in enumerate(entries, 1):
+            if matches is None or matches(call.view(entry)):
+                shown.append(entry)
+                if limit > 0 and len(shown) == limit:
+                    left += len(entries) - seen
+                    break
+        if left == 0:
+            return Page(shown, revision)
+        if limit > 0 and len(shown) == limit:
+            token = continuation.encode(shown[-1].key.removeprefix(prefix), revision)
+            return Page(shown, revision, token, None if matches else left)
+        after = read.entries[-1].key.removeprefix(prefix)
+        await asyncio.sleep(0)
+
+
+class Place(NamedTuple):
+    """Where a page begins: after a key relative to its prefix, at a revision; its size."""
+
+    after: str
+    revision: int
+    size: int
+
+
+async def _read(store: Store, prefix: str, options: ListOptions, place: Place) -> StoredPage:
+    after = prefix + place.after if place.after else ""
     try:
-        entries = await store.list_at(prefix, revision)
+        return await store.page(prefix, limit=place.size, after=after, revision=place.revision)
     except storage_errors.Compacted as error:
-        raise _expired(options, after) from error
+        raise _expired(options, place.after) from error
     except storage_errors.FutureRevision as error:
-        raise too_large(revision, store.revision) from error
-    start = bisect_right(entries, prefix + after, key=_key_of) if after else 0
-    left = entries[start:] if start else entries
-    asked = left[: options.limit] if options.limit > 0 and matches is None else left
-    asked = await registry.shown(call, asked)
-    if options.limit <= 0:
-        return Page(selected(call, asked, matches), revision)
-    shown, seen = _first(call, asked, matches, options.limit)
-    if seen == len(left):
-        return Page(shown, revision)
-    token = continuation.encode(shown[-1].key.removeprefix(prefix), revision)
-    return Page(shown, revision, token, None if matches else len(left) - seen)
+        raise too_large(place.revision, store.revision) from error
 
 
-def _place(options: ListOptions, newest: int) -> tuple[str, int]:
+async def _place(options: ListOptions, store: Store) -> tuple[str, int]:
     """The key to begin after, and the revision to read. Raises StatusError 400 or 504."""
     if options.token:
         if options.resource_version:
@@ -135,31 +174,15 @@ def _place(options: ListOptions, newest: int) -> tuple[str, int]:
                 "specifying resource version is not allowed when using continue"
             )
         after, revision = continuation.decode(options.token)
-        return after, newest if revision < 0 else revision
-    if options.resource_version in ("", "0"):
-        return "", newest
-    wanted = _version(options.resource_version)
-    check_known(wanted, newest)
-    return "", newest if options.match == "NotOlderThan" else wanted
-
-
-def _first(
-    call: Call, entries: list[Entry], matches: Matcher | None, limit: int
-) -> tuple[list[Entry], int]:
-    """The first entries that match, and how many were looked at for them."""
-    if matches is None:
-        return entries[:limit], min(limit, len(entries))
-    found: list[Entry] = []
-    for seen, entry in enumerate(entries, 1):
-        if matches(call.view(entry)):
-            found.append(entry)
-            if len(found) == limit:
-                return found, seen
-    return found, len(entries)
-
-
-def _key_of(entry: Entry) -> str:
-    return entry.key
+        if revision < 0:
+            await store.current()
+        else:
+            await wait_for(store, revision)
+        return after, store.revision if revision < 0 else revision
+    await settle(store, options.resource_version, _version)
+    if options.resource_version in ("", "0") or options.match == "NotOlderThan":
+        return "", store.revision
+    return "", _version(options.resource_version)
 
 
 def _expired(options: ListOptions, after: str) -> status.StatusError:
@@ -168,6 +191,17 @@ def _expired(options: ListOptions, after: str) -> status.StatusError:
     error = status.expired(TOO_OLD_TOKEN)
     error.metadata = {"continue": continuation.encode(after, -1)}
     return error
+
+
+async def _selected(call: Call, entries: list[Entry], matches: Matcher | None) -> list[Entry]:
+    """Those that match; others get their turn between slices."""
+    if matches is None or len(entries) <= SLICE:
+        return selected(call, entries, matches)
+    found: list[Entry] = []
+    for start in range(0, len(entries), SLICE):
+        found += selected(call, entries[start : start + SLICE], matches)
+        await asyncio.sleep(0)
+    return found
 
 
 def selected(call: Call, entries: list[Entry], matches: Matcher | None) -> list[Entry]:
@@ -192,10 +226,26 @@ def check_known(wanted: int, newest: int) -> None:
         raise too_large(wanted, newest)
 
 
-def check_read(version: str, registry: Registry) -> None:
-    """The resourceVersion a read of one object asks for. Raises StatusError 500 or 504."""
-    if version not in ("", "0"):
-        check_known(known_version(version), registry.store.revision)
+async def settle(store: Store, version: str, parse: Callable[[str], int]) -> None:
+    """Let the store come to what a read asks for: "" the newest there is, "0" whatever is here, a
+    version at least that one. Raises StatusError 504, what `parse` raises, LogError."""
+    if version == "":
+        await store.current()
+    elif version != "0":
+        await wait_for(store, parse(version))
+
+
+async def wait_for(store: Store, wanted: int) -> None:
+    """Wait for a version that another process may have written already; as
+    cacher.waitUntilFreshAndBlock does. Raises StatusError 504."""
+    if wanted <= store.revision:
+        return
+    await store.current()
+    if store.shared and wanted > store.revision:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(BLOCK_SECONDS):
+                await store.reached(wanted)
+    check_known(wanted, store.revision)
 
 
 def known_version(text: str) -> int:

@@ -16,6 +16,7 @@ import orjson
 from inkube.apiserver.registry import conversions, deletion, ownerreferences, ownership
 from inkube.apiserver.registry.admission import Attributes, Chain
 from inkube.apiserver.registry.calls import Call, DeleteOptions
+from inkube.apiserver.registry.selections import Selections
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.registry.worker import Worker
 from inkube.schemas import fielderrors, status
@@ -24,7 +25,7 @@ from inkube.schemas.golang import gojson, strconv
 from inkube.schemas.objects import same
 from inkube.schemas.ownership import managedfields
 from inkube.storage import errors as storage_errors
-from inkube.storage.entry import Codec, Entry
+from inkube.storage.entry import Entry
 from inkube.storage.store import Store
 from inkube.storage.turns import Turns
 
@@ -65,13 +66,13 @@ class Update(NamedTuple):
 class Registry:
     """One for all kinds; the Call says which."""
 
-    def __init__(self, store: Store, chain: Chain, stamps: Stamps, codec: Codec) -> None:
+    def __init__(self, store: Store, chain: Chain, stamps: Stamps) -> None:
         self.store = store
         self.chain = chain
         self.stamps = stamps
-        self._codec = codec
         self._dry = store.dry_run()
         self._turns = Turns()
+        self.selections = Selections(store)
         self.worker = Worker()
         """Where what takes long is computed; to be closed."""
 
@@ -85,6 +86,7 @@ class Registry:
     async def create(self, call: Call, obj: Object) -> Outcome:
         """Store a new object; fills in name, namespace, uid and times."""
         await self._turns.stage()
+        await self.store.current()
         attributes = Attributes("CREATE", call, obj, None, call.options.dry_run)
         meta = metadata(obj)
         self._name(call, meta)
@@ -182,6 +184,7 @@ class Registry:
     async def update(self, call: Call, change: Update) -> Outcome:
         """Replace what is stored by what `change` makes of it."""
         await self._turns.stage()
+        await self.store.current()
         for _ in range(MAX_RETRIES):
             entry = self.store.get(call.key)
             if entry is None:
@@ -263,8 +266,7 @@ class Registry:
             final = await self._stored(call, obj)
             await store.delete(entry.key, entry.revision, final)
             # the reference answers the final state under the version it was deleted at
-            data = self._codec.encode(final, entry.revision)
-            shown = Entry(entry.key, entry.revision, entry.created, data, self._codec.decode)
+            shown = self.store.shown(entry, final)
             return Outcome(shown, deleted=True)
         stored = await self._stored(call, obj)
         if same_state(stored, entry.value):
@@ -344,6 +346,7 @@ class Registry:
 
         `admits` says whether admission is asked; an eviction was admitted itself.
         """
+        await self.store.current()
         for _ in range(MAX_RETRIES):
             entry = self.get(call)
             deletion.check_preconditions(call, entry, options)

@@ -7,3 +7,7 @@ from inkube.apiserver.root import eventloop as eventloop
 from inkube.apiserver.root import kubeconfig as kubeconfig
 from inkube.apiserver.root import manifests as manifests
 from inkube.apiserver.root import workloads as workloads
+from inkube.apiserver.root.sharedkeys import SharedKeys as SharedKeys
+from inkube.storage.sql.postgresql import postgresql_log as postgresql_log
+from inkube.storage.sql.sqlite import SqliteOptions as SqliteOptions
+from inkube.storage.sql.sqlite import sqlite_log as sqlite_log

@@ -43,6 +43,7 @@ class InProcessClient:
         self, resource: GVR | str, name: str, namespace: str = "", *, subresource: str = ""
     ) -> Object:
         call = self._call("get", resource, namespace, name, subresource)
+        await self._registry.store.current()
         entry = self._registry.get(call)
         [shown] = await self._registry.shown(call, [entry])
         return self._registry.copy(call, shown)

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from inkube.apiserver.admission.declaredkinds import DeclaredKinds
+from inkube.apiserver.auth.keyfiles import Keys
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.registry.behaviours import Custom
 from inkube.apiserver.registry.resources import Resource, Resources
@@ -35,6 +36,7 @@ class Parts:
     manager: Manager
     resources: Resources
     admission: DeclaredKinds
+    keys: Keys
     closing: contextlib.AsyncExitStack
     """Takes what must be closed after the controllers have stopped."""
 
@@ -60,7 +62,7 @@ def _provisioning(parts: Parts) -> Provisioning:
             timeout=options.outside_timeout,
         ),
         client=parts.client,
-        store=StoredSecrets(parts.store, options.data),
+        store=StoredSecrets(parts.store, parts.keys),
         clock=parts.manager.clock,
     )
 

@@ -1,17 +1,17 @@
 """The store of secure values: entries of the server's own store that no resource serves.
 
 Values are sealed (Fernet) before they are stored, with a key that lies in a file beside the data,
-readable by its owner only; a copy of the database alone gives nothing away. The composition root
+readable by its owner only; a copy of the file alone gives nothing away. Servers that share a
+database have the key in it. The composition root
 hands it to the kinds that have secure values.
 """
 
 from datetime import datetime
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from inkube.apiserver import auth
-from inkube.apiserver.auth import keyfiles
+from inkube.apiserver.auth.keyfiles import Keys
 from inkube.controllers.secure import Entry
 from inkube.storage import errors
 from inkube.storage.store import Store
@@ -20,16 +20,16 @@ PREFIX = "/secure"
 
 
 class StoredSecrets:
-    """`controllers.secure.SecretStore` over the server's store, whose file is `data`."""
+    """`controllers.secure.SecretStore` over the server's store."""
 
-    def __init__(self, store: Store, data: Path | None) -> None:
+    def __init__(self, store: Store, keys: Keys) -> None:
         self._store = store
-        self._data = data
+        self._keys = keys
 
     @cached_property
     def _seal(self) -> "auth.Fernet":
         """Made on first use: most servers never hold a secure value."""
-        return auth.Fernet(keyfiles.load(self._data, "key", auth.Fernet.generate_key()))
+        return auth.Fernet(self._keys.load("key", auth.Fernet.generate_key))
 
     async def put(self, entry: Entry) -> None:
         """Keep it, over one of the same namespace and name."""

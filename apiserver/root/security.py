@@ -4,17 +4,17 @@ A server without credentials is open, to loopback only; any other address takes 
 authority of clients.
 """
 
-import secrets
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
 from inkube.apiserver import admission, auth
-from inkube.apiserver.auth import authenticators, keyfiles, tls
+from inkube.apiserver.auth import authenticators, tls
 from inkube.apiserver.auth.access import Access, Guarded, Open
 from inkube.apiserver.auth.attributes import ANONYMOUS
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import AlwaysAllow, Authorizer
+from inkube.apiserver.auth.keyfiles import Keys
 from inkube.apiserver.auth.serviceaccounts import ServiceAccountTokens
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.http.guards import is_loopback
@@ -50,17 +50,17 @@ class Security:
         return tls.context(self.certificate, self.client_authority)
 
 
-def build(options: Options, store: BaseStore, stamps: Stamps) -> Security:
+def build(options: Options, store: BaseStore, stamps: Stamps, keys: Keys) -> Security:
     """Check the options and put the parts together. Raises ValueError or OSError."""
     check(options)
     authorizer, rights, escalation = _authority(options, store)
     is_open = not has_credentials(options)
-    token = "" if is_open else secrets.token_urlsafe(32)
+    token = "" if is_open else keys.admin_token
     tokens = {token: ADMIN} if token else {}
     if options.token_auth_file is not None:
         tokens |= authenticators.read_tokens(options.token_auth_file)
     authenticator = Authenticator(
-        _accounts(options, store, stamps),
+        _accounts(store, stamps, keys),
         fallback=_fallback(options, is_open=is_open),
         tokens=tokens,
         certificates=options.client_ca_file is not None,
@@ -122,9 +122,9 @@ def _fallback(options: Options, *, is_open: bool) -> User | None:
     return ANONYMOUS if options.authorization_mode == "RBAC" else None
 
 
-def _accounts(options: Options, store: BaseStore, stamps: Stamps) -> ServiceAccountTokens:
+def _accounts(store: BaseStore, stamps: Stamps, keys: Keys) -> ServiceAccountTokens:
     def load() -> bytes:
-        return keyfiles.load(options.data, "tokens.key", auth.signing.new_key())
+        return keys.load("tokens.key", auth.signing.new_key)
 
     return ServiceAccountTokens(store, load, lambda: stamps.now().timestamp())
 

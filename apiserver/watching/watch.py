@@ -44,9 +44,9 @@ class Watcher:
         version = options.resource_version
         fresh = version in ("", "0")
         found: list[Entry] = []
+        if fresh or options.initial_events:
+            await listing.settle(store, version, listing.known_version)
         if options.initial_events or (fresh and options.initial_events is None):
-            if not fresh:
-                listing.check_known(listing.known_version(version), store.revision)
             found = store.list(self._prefix)
             self.start = store.revision
         else:

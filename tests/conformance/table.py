@@ -3,11 +3,13 @@
     python tests/conformance/table.py                    # the tables
     python tests/conformance/table.py --json floor.json  # and what is not exact, for the floor
     python tests/conformance/table.py --only replay      # or kubectl
+    python tests/conformance/table.py --log postgresql   # or sqlite: where the server keeps it all
 
 The server runs as the recordings were made: with RBAC and two tokens.
 """
 
 import argparse
+import asyncio
 import json
 import re
 import shutil
@@ -46,13 +48,29 @@ class Held(NamedTuple):
 
 
 @contextmanager
-def server() -> Iterator[str]:
+def place_of(log: str, folder: Path) -> Iterator[list[str]]:
+    """The options of a server that keeps everything there."""
+    if log == "postgresql":
+        sys.path.append(str(HERE.parent / "support"))
+        import postgresql
+
+        with postgresql.cluster() as cluster:
+            yield ["--database", asyncio.run(cluster.database())]
+    else:
+        yield ["--in-memory"] if log == "memory" else ["--data", str(folder / "inkube.db")]
+
+
+@contextmanager
+def server(log: str) -> Iterator[str]:
     """A server of its own, ready; yields its URL."""
-    with tempfile.TemporaryDirectory() as folder:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        place_of(log, Path(folder)) as place,
+    ):
         tokens = Path(folder) / "tokens.csv"
         tokens.write_text(TOKENS)
         command = [
-            sys.executable, "-m", "inkube.apiserver.cli", "serve", "--in-memory", "--port", "0",
+            sys.executable, "-m", "inkube.apiserver.cli", "serve", *place, "--port", "0",
             "--authorization-mode", "RBAC", "--token-auth-file", str(tokens),
             "--kubeconfig", str(Path(folder) / "kubeconfig"), "--quiet",
         ]  # fmt: skip
@@ -160,6 +178,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, help="write the steps below exact here")
     parser.add_argument("--only", choices=("replay", "kubectl", "workloads"))
+    parser.add_argument("--log", choices=("memory", "sqlite", "postgresql"), default="memory")
     options = parser.parse_args()
     below: dict[str, dict[str, str]] = {}
     client = reference_kubectl()
@@ -170,7 +189,7 @@ def main() -> int:
             if client is not None:
                 held = kubectl(url, client, of=WORKLOADS, token="")
                 below["workloads kubectl"] = _shown(held)
-    with server() as url:
+    with server(options.log) as url:
         if "replay" in asked:
             below["replay"] = _shown(replay(url))
         if "kubectl" in asked and client is not None:

@@ -3,13 +3,13 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from inkube.storage.log import Log, MemoryLog
-from inkube.storage.sqlite import SqliteOptions, sqlite_log
+from inkube.storage.sql.postgresql import postgresql_log
+from inkube.storage.sql.sqlite import SqliteOptions, sqlite_log
 from inkube.storage.store import Store, StoreOptions
 
 Value = dict[str, Any]
@@ -38,6 +38,7 @@ class Backend:
 
     kind: str
     make_log: Callable[[], Log]
+    place: str = ""
     opened: list[Store] = field(default_factory=list)
 
     async def open(self, **options: Any) -> Store:
@@ -51,13 +52,17 @@ class Backend:
             await store.close()
 
 
-def make_backend(kind: str, folder: Path) -> Backend:
+async def make_backend(request: pytest.FixtureRequest, kind: str) -> Backend:
     if kind == "memory":
         log = MemoryLog()
         return Backend(kind, lambda: log)
+    if kind == "postgresql":
+        url = await request.getfixturevalue("cluster").database()
+        return Backend(kind, lambda: postgresql_log(url), url)
     # The tests wait for no disk: what survives a power cut is SQLite's own business.
     options = SqliteOptions(synchronous="NORMAL")
-    return Backend(kind, lambda: sqlite_log(folder / "inkube.db", options))
+    path = request.getfixturevalue("tmp_path") / "inkube.db"
+    return Backend(kind, lambda: sqlite_log(path, options), str(path))
 
 
 @pytest.fixture
@@ -65,17 +70,17 @@ def codec() -> JSONCodec:
     return JSONCodec()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-async def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    backend = make_backend(request.param, tmp_path)
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+async def backend(request: pytest.FixtureRequest) -> Any:
+    backend = await make_backend(request, request.param)
     yield backend
     await backend.close()
 
 
-@pytest.fixture
-async def shared(tmp_path: Path) -> Any:
-    """A backend on which two stores may be open at once."""
-    backend = make_backend("sqlite", tmp_path)
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def shared(request: pytest.FixtureRequest) -> Any:
+    """A backend on which several stores may be open at once."""
+    backend = await make_backend(request, request.param)
     yield backend
     await backend.close()
 

@@ -14,7 +14,7 @@ from inkube.storage import errors
 from inkube.storage.cache import CacheOptions
 from inkube.storage.entry import Entry
 from inkube.storage.index import RUN, Index
-from inkube.storage.log import FIRST_REVISION, MemoryLog, Record, matches
+from inkube.storage.log import FIRST_REVISION, MemoryLog, Range, Record, bounds, matches
 from inkube.storage.store import Store, StoreOptions
 from inkube.storage.writer import WriterOptions
 
@@ -28,7 +28,7 @@ class GatedLog(MemoryLog):
         super().__init__()
         self.gate = asyncio.Event()
         self.groups: list[int] = []
-        self.failure: Exception | None = None
+        self.error: Exception | None = None
         self._held: Sequence[Record] = ()
 
     async def append(self, records: Sequence[Record]) -> None:
@@ -39,8 +39,8 @@ class GatedLog(MemoryLog):
         self._held = ()
         yield self
         await self.gate.wait()
-        if self.failure is not None:
-            raise self.failure
+        if self.error is not None:
+            raise self.error
         if self._held:
             self.groups.append(len(self._held))
             await super().append(self._held)
@@ -134,11 +134,11 @@ async def test_a_write_cancelled_before_its_turn_is_not_done(log: GatedLog, code
 async def test_a_failed_commit_fails_its_writes_and_leaves_no_trace(log: GatedLog, codec: Any):
     log.gate.set()
     async with Store(log, codec) as store:
-        log.failure = errors.Unavailable("the disk is full")
+        log.error = errors.Unavailable("the disk is full")
         with pytest.raises(errors.Unavailable):
             await store.create("/r/a", {})
         assert store.get("/r/a") is None
-        log.failure = None
+        log.error = None
         entry = await store.create("/r/a", {})
     assert entry.revision == FIRST_REVISION + 1
 
@@ -194,18 +194,29 @@ async def test_of_decoded_objects_only_the_latest_are_kept(codec: Any):
 
 
 def entry(key: str, revision: int = 1) -> Entry:
-    return Entry(key, revision, 1, b"", lambda _: {})
+    return Entry(key, revision, 1, b"")
 
 
 KEYS = st.text(alphabet="/a-.0é", min_size=1, max_size=6)
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(st.tuples(st.booleans(), KEYS)), st.lists(KEYS, min_size=1), KEYS)
+@given(
+    st.lists(KEYS, unique=True),
+    st.lists(st.tuples(st.booleans(), KEYS)),
+    st.lists(KEYS, min_size=1),
+    KEYS,
+    st.integers(0, 4),
+)
 def test_an_index_is_a_sorted_dictionary(
-    steps: list[tuple[bool, str]], prefixes: list[str], after: str
+    first: list[str],
+    steps: list[tuple[bool, str]],
+    prefixes: list[str],
+    after: str,
+    limit: int,
 ):
-    index, model = Index(), dict[str, Entry]()
+    model = {key: entry(key) for key in sorted(first)}
+    index = Index(list(model.values()))
     for adds, key in steps:
         if adds:
             model[key] = entry(key)
@@ -214,10 +225,15 @@ def test_an_index_is_a_sorted_dictionary(
             del model[key]
             index.remove(key)
     for prefix in prefixes:
+        keys = Range(prefix, after, limit)
         expected = [model[key] for key in sorted(model) if matches(prefix, key)]
-        assert index.list(prefix) == expected
-        assert index.count(prefix) == len(expected)
-        assert index.list(prefix, after) == [e for e in expected if e.key > after]
+        assert index.list(*bounds(prefix)) == expected
+        assert index.count(*bounds(prefix)) == len(expected)
+        later = [e for e in expected if e.key > after]
+        assert index.list(*keys.interval, limit) == (later[:limit] if limit else later)
+        assert index.count(*keys.interval) == len(later)
+    assert [index.get(key) for key in first] == [model.get(key) for key in first]
+    assert len(index) == len(model)
 
 
 def test_an_index_of_many_runs_stays_sorted():
@@ -230,10 +246,10 @@ def test_an_index_of_many_runs_stays_sorted():
     for key in keys[1::3]:
         index.put(entry(key, 2))
     left = sorted(set(keys) - set(keys[::3]))
-    assert [found.key for found in index.list("/")] == left
-    assert index.count("/r/") == len(index) == len(left)
+    assert [found.key for found in index.list(*bounds("/"))] == left
+    assert index.count(*bounds("/r/")) == len(index) == len(left)
     for key in left:
         index.remove(key)
-    assert index.list("/") == []
+    assert index.list(*bounds("/")) == []
     index.put(entry("/z"))
-    assert index.count("/") == 1
+    assert index.count(*bounds("/")) == 1

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from inkube.storage.sqlite import sqlite_log
+from inkube.storage.sql.sqlite import sqlite_log
 from inkube.storage.store import Store
 
 ROUNDS = 20
 
 WRITER = """
 import asyncio, json, os, sys
-from inkube.storage.sqlite import sqlite_log
+from inkube.storage.sql.sqlite import sqlite_log
 from inkube.storage.store import Store
 
 class Codec:

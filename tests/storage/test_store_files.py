@@ -9,7 +9,7 @@ import pytest
 
 from inkube.storage import errors
 from inkube.storage.log import FIRST_REVISION
-from inkube.storage.sqlite import SqliteOptions, sqlite_log
+from inkube.storage.sql.sqlite import SqliteOptions, sqlite_log
 from inkube.storage.store import MemoryLog, Store
 
 
@@ -73,7 +73,7 @@ async def test_a_restart_keeps_the_past_and_the_watches(backend: Any):
     await store.close()
 
     store = await backend.open()
-    assert [e.data for e in await store.list_at("/r/", a.revision)] == [a.data]
+    assert [e.data for e in (await store.page("/r/", revision=a.revision)).entries] == [a.data]
     with store.subscribe("/r/", FIRST_REVISION) as subscription:
         told = await subscription.next_batch()
     assert [change.type for change in told] == ["ADDED", "MODIFIED", "DELETED"]
@@ -93,12 +93,9 @@ async def test_odd_names_are_file_names_like_any_other(
 
 async def test_full_synchronisation_is_what_files_get_unless_asked(path: Path, codec: Any):
     async def level(log: Any) -> int:
-        async with Store(log, codec):
-            connection = log._connection
-            found = await connection.exec_driver_sql("PRAGMA synchronous")
-            mode = await connection.exec_driver_sql("PRAGMA journal_mode")
-            assert mode.scalar_one() == "wal"
-            return int(found.scalar_one())
+        async with Store(log, codec), log._front.held() as connection:
+            assert await connection.pragma("journal_mode") == "wal"
+            return int(await connection.pragma("synchronous"))
 
     assert await level(sqlite_log(path)) == 2
     assert await level(sqlite_log(path, SqliteOptions(synchronous="NORMAL"))) == 1
@@ -175,18 +172,20 @@ async def test_opening_a_locked_file_says_so(path: Path, codec: Any, locked: sql
 
 
 async def test_a_full_disk_fails_the_write_and_the_next_may_succeed(path: Path, codec: Any):
-    log = sqlite_log(path)
+    log: Any = sqlite_log(path)
     async with Store(log, codec) as store:
         await store.create("/r/a", {})
-        connection: Any = log._connection
-        await connection.exec_driver_sql("PRAGMA max_page_count = 12")
+        async with log._front.held() as connection:
+            await connection.pragma("max_page_count = 12")
         with pytest.raises(errors.Unavailable, match="full"):
             await store.create("/r/big", {"v": "x" * 200_000})
-        if log._connection is connection:
-            await connection.exec_driver_sql("PRAGMA max_page_count = 100000")
+        assert "full" in store.failure
+        async with log._front.held() as connection:
+            await connection.pragma("max_page_count = 100000")
         await store.create("/r/b", {})
+        assert store.failure == ""
         assert [entry.key for entry in store.list("/r/")] == ["/r/a", "/r/b"]
-        assert await store.list_at("/r/", store.revision) == store.list("/r/")
+        assert (await store.page("/r/", revision=store.revision)).entries == store.list("/r/")
 
 
 async def test_an_unclosed_store_is_warned_about(codec: Any):

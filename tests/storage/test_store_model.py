@@ -21,7 +21,8 @@ from hypothesis.stateful import (
 from inkube.storage import errors
 from inkube.storage.cache import CacheOptions
 from inkube.storage.log import FIRST_REVISION, Log, MemoryLog, matches
-from inkube.storage.sqlite import SqliteOptions, sqlite_log
+from inkube.storage.sql.postgresql import postgresql_log
+from inkube.storage.sql.sqlite import SqliteOptions, sqlite_log
 from inkube.storage.store import Change, Codec, Store, StoreOptions, Subscription
 from inkube.storage.writer import WriterOptions
 
@@ -66,6 +67,7 @@ class StoreMachine(RuleBasedStateMachine):
     """Rules are what clients do; each checks its answer against the model."""
 
     make_log: ClassVar[Any]
+    make_place: ClassVar[Any]
     codec: ClassVar[Codec]
 
     def __init__(self) -> None:
@@ -73,7 +75,8 @@ class StoreMachine(RuleBasedStateMachine):
         self.runner = asyncio.Runner()
         self.folder = tempfile.TemporaryDirectory()
         memory = MemoryLog()
-        self.log = lambda: type(self).make_log(memory, Path(self.folder.name))
+        place = type(self).make_place(Path(self.folder.name))
+        self.log = lambda: type(self).make_log(memory, place)
         self.now: State = {}
         self.moments: dict[int, State] = {FIRST_REVISION: {}}
         self.compacted = self.revision = FIRST_REVISION
@@ -149,9 +152,9 @@ class StoreMachine(RuleBasedStateMachine):
         revision = max(self.revision - steps, FIRST_REVISION)
         if revision < self.compacted:
             with pytest.raises(errors.Compacted):
-                self.run(self.store.list_at(prefix, revision))
+                self.run(self.store.page(prefix, revision=revision))
             return
-        found = self.run(self.store.list_at(prefix, revision))
+        found = self.run(self.store.page(prefix, revision=revision)).entries
         listed = {entry.key: (entry.revision, entry.value["v"]) for entry in found}
         assert list(listed.items()) == list(part(self.moments[revision], prefix).items())
 
@@ -162,7 +165,11 @@ class StoreMachine(RuleBasedStateMachine):
         seen: list[str] = []
         remaining = 1
         while remaining:
-            page = self.run(self.store.page(prefix, limit, seen[-1] if seen else "", revision))
+            page = self.run(
+                self.store.page(
+                    prefix, limit=limit, after=seen[-1] if seen else "", revision=revision
+                )
+            )
             seen += [entry.key for entry in page.entries]
             remaining = page.remaining
             assert seen == expected[: len(seen)]
@@ -208,20 +215,32 @@ class StoreMachine(RuleBasedStateMachine):
         assert list(listed.items()) == list(part(self.now, "/").items())
 
 
-def memory(log: MemoryLog, folder: Path) -> Log:
+def memory(log: MemoryLog, place: Any) -> Log:
     return log
 
 
-def sqlite(log: MemoryLog, folder: Path) -> Log:
-    return sqlite_log(folder / "inkube.db", SqliteOptions(synchronous="NORMAL"))
+def sqlite(log: MemoryLog, place: Path) -> Log:
+    return sqlite_log(place / "inkube.db", SqliteOptions(synchronous="NORMAL"))
 
 
-@pytest.mark.parametrize(("make_log", "examples"), [(memory, 60), (sqlite, 15)])
-def test_a_store_behaves_as_its_model(make_log: Any, examples: int, codec: Codec):
+def postgresql(log: MemoryLog, place: str) -> Log:
+    return postgresql_log(place)
+
+
+@pytest.mark.parametrize(("make_log", "examples"), [(memory, 60), (sqlite, 15), (postgresql, 4)])
+def test_a_store_behaves_as_its_model(
+    make_log: Any, examples: int, codec: Codec, request: pytest.FixtureRequest
+):
+    def make_place(folder: Path) -> Any:
+        if make_log is not postgresql:
+            return folder
+        return asyncio.run(request.getfixturevalue("cluster").database())
+
     class Machine(StoreMachine):
         pass
 
     Machine.make_log = staticmethod(make_log)
+    Machine.make_place = staticmethod(make_place)
     Machine.codec = codec
     run_state_machine_as_test(
         Machine,

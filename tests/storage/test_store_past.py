@@ -12,7 +12,7 @@ from inkube.storage import errors
 from inkube.storage.cache import CacheOptions
 from inkube.storage.compaction import CompactionOptions, Compactor
 from inkube.storage.log import FIRST_REVISION, MemoryLog
-from inkube.storage.sqlite import sqlite_log
+from inkube.storage.sql.sqlite import sqlite_log
 from inkube.storage.store import Entry, Store
 
 # With so little history, the past is read from the log.
@@ -55,7 +55,7 @@ async def test_a_list_at_a_revision_shows_that_moment(past: Store):
     b2 = await past.create("/r/b", {"v": 2})
 
     async def versions(revision: int) -> list[int]:
-        return [entry.revision for entry in await past.list_at("/r/", revision)]
+        return [entry.revision for entry in (await past.page("/r/", revision=revision)).entries]
 
     assert await versions(FIRST_REVISION) == []
     assert await versions(a.revision) == [a.revision]
@@ -70,16 +70,15 @@ async def test_a_past_state_has_its_value_and_its_creation(past: Store):
     first = await past.create("/r/a", {"v": 1})
     second = await past.update("/r/a", {"v": 2}, first.revision)
     await past.delete("/r/a", second.revision)
-    entry = await past.get_at("/r/a", second.revision)
-    assert entry is not None
+    (entry,) = (await past.page("/r/a", revision=second.revision)).entries
     assert (entry.value["v"], entry.created, entry.data) == (2, first.revision, second.data)
-    assert await past.get_at("/r/a", past.revision) is None
+    assert (await past.page("/r/a", revision=past.revision)).entries == []
 
 
 async def test_pages_of_one_revision_make_one_list_while_others_write(past: Store):
     for n in range(25):
         await past.create(f"/r/{n:03}", {"n": n})
-    page = await past.page("/r/", 10)
+    page = await past.page("/r/", limit=10)
     seen, revision = names(page.entries), page.revision
     assert page.remaining == 15
     for n in range(0, 25, 3):
@@ -88,7 +87,7 @@ async def test_pages_of_one_revision_make_one_list_while_others_write(past: Stor
         await past.delete(entry.key, entry.revision)
         await past.create(f"/r/{n:03}x", {})
     while page.remaining:
-        page = await past.page("/r/", 10, page.entries[-1].key, revision)
+        page = await past.page("/r/", limit=10, after=page.entries[-1].key, revision=revision)
         seen += names(page.entries)
     assert seen == [f"{n:03}" for n in range(25)]
 
@@ -104,14 +103,14 @@ async def test_the_newest_change_of_a_prefix_may_be_a_deletion(store: Store):
 
 async def test_the_future_cannot_be_read(store: Store):
     with pytest.raises(errors.FutureRevision) as refused:
-        await store.list_at("/r/", store.revision + 1)
+        await store.page("/r/", revision=store.revision + 1)
     assert refused.value.newest == store.revision
 
 
 async def test_before_a_new_store_all_is_compacted(store: Store):
     assert store.compacted == store.revision == FIRST_REVISION
     with pytest.raises(errors.Compacted):
-        await store.list_at("/r/", 1)
+        await store.page("/r/", revision=1)
     with pytest.raises(errors.Compacted):
         store.subscribe("/r/", 1)
 
@@ -125,10 +124,10 @@ class TestCompaction:
         await past.compact(a.revision + 1)
         assert past.compacted == a.revision + 1
         with pytest.raises(errors.Compacted) as refused:
-            await past.list_at("/r/", a.revision)
+            await past.page("/r/", revision=a.revision)
         assert refused.value.compacted == a.revision + 1
         with pytest.raises(errors.Compacted):
-            await past.page("/r/", 5, "", a.revision)
+            await past.page("/r/", limit=5, revision=a.revision)
         with pytest.raises(errors.Compacted):
             past.subscribe("/r/", a.revision)
 
@@ -139,9 +138,10 @@ class TestCompaction:
         for n in (1, 3):
             await past.update(entries[n].key, {"n": "new"}, entries[n].revision)
         moments = range(entries[-1].revision + 2, past.revision + 1)
-        before = [[e.data for e in await past.list_at("/r/", m)] for m in moments]
+        before = [[e.data for e in (await past.page("/r/", revision=m)).entries] for m in moments]
         await past.compact(moments[0])
-        assert [[e.data for e in await past.list_at("/r/", m)] for m in moments] == before
+        after = [[e.data for e in (await past.page("/r/", revision=m)).entries] for m in moments]
+        assert after == before
 
     async def test_compacting_to_the_newest_keeps_what_lives(self, backend: Any):
         store = await backend.open()
@@ -189,7 +189,7 @@ class TestCompaction:
         await past.compact(past.revision)
         again = await past.create("/r/a", {})
         assert again.created == again.revision
-        assert names(await past.list_at("/r/", past.revision)) == ["a"]
+        assert names((await past.page("/r/", revision=past.revision)).entries) == ["a"]
 
     async def test_many_revisions_are_compacted_in_steps(self, store: Store):
         await asyncio.gather(*(store.create(f"/r/{n}", {}) for n in range(1_200)))
@@ -197,7 +197,7 @@ class TestCompaction:
             await store.delete(entry.key, entry.revision)
         await store.compact(store.revision)
         assert store.count("/r/") == 600
-        assert len(await store.list_at("/r/", store.revision)) == 600
+        assert len((await store.page("/r/", revision=store.revision)).entries) == 600
 
 
 class TestCompactor:

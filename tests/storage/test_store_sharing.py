@@ -3,15 +3,16 @@
 import asyncio
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
+from storenode import JSONCodec
 
 from inkube.storage import errors
 from inkube.storage.cache import CacheOptions
 from inkube.storage.log import FIRST_REVISION
-from inkube.storage.store import Store
+from inkube.storage.sql.postgresql import PostgresqlDatabase, postgresql_log
+from inkube.storage.store import Store, StoreOptions
 
 SOON = 0.01
 
@@ -54,7 +55,8 @@ async def test_a_dry_run_looks_at_what_the_other_has_written(shared: Any):
 async def test_a_revision_of_the_other_can_be_read_at_once(shared: Any):
     here, there = await shared.open(poll=1_000), await shared.open(poll=1_000)
     entry = await here.create("/r/a", {})
-    assert [e.data for e in await there.list_at("/r/", entry.revision)] == [entry.data]
+    page = await there.page("/r/", revision=entry.revision)
+    assert [e.data for e in page.entries] == [entry.data]
 
 
 async def test_concurrent_writers_of_both_get_revisions_without_holes_or_doubles(
@@ -116,11 +118,13 @@ async def test_compaction_by_the_other_is_noticed(pair: tuple[Store, Store]):
     await there.reached(last.revision)
     assert there.compacted == here.compacted
     with pytest.raises(errors.Compacted):
-        await there.list_at("/r/", entry.revision)
+        await there.page("/r/", revision=entry.revision)
 
 
 async def test_who_slept_through_a_compaction_loads_anew_and_ends_its_watches(shared: Any):
     awake, asleep = await shared.open(poll=1_000), await shared.open(poll=1_000)
+    for task in asleep._tasks:
+        task.cancel()
     subscription = asleep.subscribe("/r/")
     a = await awake.create("/r/a", {})
     await awake.create("/r/b", {})
@@ -145,8 +149,10 @@ async def test_a_backlog_may_come_from_before_this_store_was_opened(shared: Any)
 
 OPENER = """
 import asyncio, json, sys
-from inkube.storage.sqlite import sqlite_log
-from inkube.storage.store import Store
+from inkube.storage.sql.postgresql import postgresql_log
+from inkube.storage.sql.sqlite import sqlite_log
+from inkube.storage.sql.postgresql import PostgresqlDatabase, postgresql_log
+from inkube.storage.store import Store, StoreOptions
 
 class Codec:
     def is_sound(self, data: bytes, revision: int) -> bool:
@@ -156,25 +162,59 @@ class Codec:
         return json.dumps(value).encode()
     decode = staticmethod(json.loads)
 
-async def main(path, name):
-    async with Store(sqlite_log(path), Codec()) as store:
+async def main(place, name):
+    log = postgresql_log(place) if "://" in place else sqlite_log(place)
+    async with Store(log, Codec()) as store:
         await asyncio.gather(*(store.create(f"/r/{name}/{n}", {}) for n in range(50)))
 
 asyncio.run(main(*sys.argv[1:]))
 """
 
 
-def open_in_processes(path: Path, count: int) -> list[bytes]:
-    """What processes that open a file at the same time complain of."""
-    command = [sys.executable, "-c", OPENER, str(path)]
+def open_in_processes(place: str, count: int) -> list[bytes]:
+    """What processes that open a log at the same time complain of."""
+    command = [sys.executable, "-c", OPENER, place]
     processes = [
         subprocess.Popen([*command, f"p{n}"], stderr=subprocess.PIPE) for n in range(count)
     ]
     return [process.communicate(timeout=60)[1] for process in processes]
 
 
-async def test_processes_that_make_one_file_at_once_share_it(shared: Any, tmp_path: Path):
-    assert await asyncio.to_thread(open_in_processes, tmp_path / "inkube.db", 3) == [b""] * 3
+async def test_processes_that_make_one_log_at_once_share_it(shared: Any):
+    assert await asyncio.to_thread(open_in_processes, shared.place, 3) == [b""] * 3
     store = await shared.open()
     assert store.count("/r/") == 150
     assert store.revision == FIRST_REVISION + 150
+
+
+async def test_without_notify_or_prepared_statements_others_are_found_by_looking(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch
+):
+    async def quiet(self: Any, driver: Any) -> bool:
+        return True
+
+    monkeypatch.setattr(PostgresqlDatabase, "_has_no_notify", quiet)
+    url = f"{await cluster.database()}?statement_cache_size=0"
+    options = StoreOptions(poll=SOON)
+    async with (
+        Store(postgresql_log(url), JSONCodec(), options) as here,
+        Store(postgresql_log(url), JSONCodec(), options) as there,
+    ):
+        entry = await here.create("/r/a", {})
+        await there.reached(entry.revision)
+        await there.delete("/r/a", entry.revision)
+        await here.current()
+        assert here.get("/r/a") is None
+
+
+async def test_news_come_by_themselves(cluster: Any):
+    url = await cluster.database()
+    options = StoreOptions(poll=1_000)
+    async with (
+        Store(postgresql_log(url), JSONCodec(), options) as here,
+        Store(postgresql_log(url), JSONCodec(), options) as there,
+    ):
+        await there.current()  # from now on it listens
+        entry = await here.create("/r/a", {})
+        async with asyncio.timeout(30):  # far less than the poll
+            await there.reached(entry.revision)

@@ -6,7 +6,7 @@ import pytest
 
 from inkube.storage import errors, writer
 from inkube.storage.log import FIRST_REVISION
-from inkube.storage.sqlite import ROWS
+from inkube.storage.sql.sqlite import ROWS
 from inkube.storage.store import Store
 
 KEY = "/registry/widgets/default/a"

@@ -95,7 +95,7 @@ async def test_a_kind_with_rules_in_python_can_have_its_versions_converted_by_so
 
 
 def entry(number):
-    return Entry(f"/k/{number}", 1, 1, b'{"n":%d}' % number, lambda data: {})
+    return Entry(f"/k/{number}", 1, 1, b'{"n":%d}' % number)
 
 
 def test_no_more_than_a_few_renewed_objects_are_kept_and_nothing_of_those_that_did_not_change():
@@ -115,7 +115,7 @@ def test_no_more_than_a_few_renewed_objects_are_kept_and_nothing_of_those_that_d
 
 
 def test_a_state_that_did_not_differ_is_not_looked_at_again_and_another_one_is():
-    renewals, other = Renewals(), Entry("/k/0", 1, 1, b'{"n":1}', lambda data: {})
+    renewals, other = Renewals(), Entry("/k/0", 1, 1, b'{"n":1}')
     assert renewals.of(entry(0), lambda: None) is None
     assert renewals.of(entry(0), lambda: {"never": "asked"}) is None
     assert renewals.of(other, lambda: {"fresh": 1}) == {"fresh": 1}

@@ -1,0 +1,177 @@
+"""Indexes by label and by field, kept for what is asked often.
+
+A selector looks at every object of a kind. Where that is many, and the same label or field is asked
+for again, its values are indexed: in slices, while requests are served, then with every change as
+it is published. An index belongs to one served version of one resource, as it is installed: what a
+definition's change does to the values (a new default) begins it anew. Only `listing` asks.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.served import Served
+from inkube.schemas import selectors
+from inkube.schemas.objects import Object
+from inkube.storage.entry import Change, Entry
+from inkube.storage.store import Store
+from inkube.storage.subscription import Subscription
+
+logger = logging.getLogger(__name__)
+
+# Fewer objects than this are looked at faster than an index is worth.
+MANY = 2_000
+# An index is made when it is asked for so many times.
+OFTEN = 2
+# Indexes of a server, and terms whose questions are counted; who was asked longest ago goes.
+MOST, COUNTED = 8, 256
+# Objects looked at in a row before others get their turn.
+SLICE = 500
+
+Value = Callable[[Object], str | None]
+
+
+class Selections:
+    """The indexes of one store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._indexes: dict[tuple[Resource, Served, str], _Index] = {}
+        self._asked: Counter[tuple[Resource, Served, str]] = Counter()
+
+    def close(self) -> None:
+        """Let all go."""
+        for index in self._indexes.values():
+            index.close()
+        self._indexes.clear()
+
+    def candidates(self, call: Call, labels: str, fields: str) -> list[Entry] | None:
+        """Entries among which are all that match now, in the order of keys; None: look at all.
+
+        Every condition has still to be asked.
+        """
+        prefix = call.resource.key("", "")
+        if call.resource.converter is not None or self._store.count(prefix) < MANY:
+            return None
+        for name, value, wanted in _terms(labels, fields):
+            place = (call.resource, call.served, name)
+            index = self._indexes.pop(place, None)
+            if index is not None and index.over:
+                index = None
+            if index is None and self._is_often(place):
+                index = _Index(self._store, prefix, self._reader(call, value))
+            if index is None:
+                continue
+            self._indexes[place] = index  # the last of all now
+            while len(self._indexes) > MOST:
+                self._indexes.pop(next(iter(self._indexes))).close()
+            if index.complete:
+                within = call.resource.key(call.namespace, "")
+                return [entry for entry in index.entries(wanted) if entry.key.startswith(within)]
+        return None
+
+    def _is_often(self, place: tuple[Resource, Served, str]) -> bool:
+        self._asked[place] += 1
+        if self._asked[place] >= OFTEN:
+            del self._asked[place]
+            return True
+        if len(self._asked) > COUNTED:
+            self._asked.clear()
+        return False
+
+    @staticmethod
+    def _reader(call: Call, value: Value) -> Callable[[Entry], str | None]:
+        resource, served = call.resource, call.served
+        return lambda entry: value(resource.view(entry, served))
+
+
+def _terms(labels: str, fields: str) -> list[tuple[str, Value, tuple[str, ...]]]:
+    """The conditions that name values: a name for each, how to read it, the values."""
+    requirements = selectors.parse_labels(labels) if labels else ()
+    terms = selectors.parse_fields(fields) if fields else ()
+    return [
+        (f"label {each.key}", _label(each.key), each.values)
+        for each in requirements
+        if each.operator in ("=", "==", "in")
+    ] + [
+        (f"field {each.path}", _field(each.path), (each.value,))
+        for each in terms
+        # most objects may have no value, and names are looked up
+        if each.value and not each.negated and not each.path.startswith("metadata.")
+    ]
+
+
+def _label(key: str) -> Value:
+    return lambda obj: (obj["metadata"].get("labels") or {}).get(key)
+
+
+def _field(path: str) -> Value:
+    return lambda obj: selectors.field_value(obj, path) or None
+
+
+class _Index:
+    """The keys of each value of one term."""
+
+    def __init__(self, store: Store, prefix: str, read: Callable[[Entry], str | None]) -> None:
+        self._store = store
+        self._read = read
+        self._keys: dict[str, dict[str, None]] = {}
+        self.complete = False
+        # From here on every change is heard; what is there already is read in slices.
+        self._subscription: Subscription = store.subscribe(prefix, deliver=self._hear)
+        self._filling = asyncio.create_task(self._fill(store.list(prefix)))
+
+    @property
+    def over(self) -> bool:
+        """Whether it no longer hears of changes."""
+        return self._subscription.over
+
+    def close(self) -> None:
+        """Hear no more."""
+        self._filling.cancel()
+        self._subscription.close()
+
+    def entries(self, values: Sequence[str]) -> list[Entry]:
+        """What has one of the values now, in the order of keys."""
+        keys = sorted({key for value in values for key in self._keys.get(value, ())})
+        return [entry for key in keys if (entry := self._store.get(key)) is not None]
+
+    async def _fill(self, entries: list[Entry]) -> None:
+        try:
+            await self._read_all(entries)
+        except Exception:
+            logger.exception("an index of a selector could not be made")
+            self._subscription.close()
+
+    async def _read_all(self, entries: list[Entry]) -> None:
+        for start in range(0, len(entries), SLICE):
+            for entry in entries[start : start + SLICE]:
+                # what has changed since was heard of
+                now = self._store.get(entry.key)
+                if now is not None and now.revision == entry.revision:
+                    self._add(entry)
+            await asyncio.sleep(0)
+        self.complete = True
+
+    def _hear(self, changes: Sequence[Change]) -> None:
+        for change in changes:
+            if change.previous is not None:
+                self._remove(change.previous)
+            if change.type != "DELETED":
+                self._add(change.entry)
+
+    def _add(self, entry: Entry) -> None:
+        value = self._read(entry)
+        if value is not None:
+            self._keys.setdefault(value, {})[entry.key] = None
+
+    def _remove(self, entry: Entry) -> None:
+        value = self._read(entry)
+        keys = self._keys.get(value) if value is not None else None
+        if keys is not None:
+            keys.pop(entry.key, None)
+            if not keys:
+                del self._keys[value or ""]

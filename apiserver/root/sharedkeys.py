@@ -1,0 +1,62 @@
+"""Secret keys that every server on one database has to share, kept in the database.
+
+They stand beside what they protect: who can read the database can read everything. Whoever comes
+first makes them; servers on a file of their own have them in files instead (`auth.keyfiles`).
+"""
+
+import base64
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Self
+
+from inkube.apiserver import auth
+from inkube.storage import errors
+from inkube.storage.store import Store
+
+PREFIX = "/keys"
+
+
+# How each is made; `admin.token` is the token of the kubeconfig.
+NAMES: Mapping[str, Callable[[], bytes]] = {
+    "tokens.key": lambda: auth.signing.new_key(),  # noqa: PLW0108 # imported when it is called
+    "key": lambda: auth.Fernet.generate_key(),  # noqa: PLW0108 # as above
+    "admin.token": lambda: secrets.token_urlsafe(32).encode(),
+}
+
+
+class SharedKeys:
+    """See `auth.keyfiles.Keys`; all are read before the server serves."""
+
+    def __init__(self, keys: Mapping[str, bytes]) -> None:
+        self._keys = keys
+
+    @classmethod
+    async def read(cls, store: Store) -> Self:
+        """The keys of the database, made where they are missing. Raises LogError."""
+        await store.current()
+        return cls({name: await _key(store, name) for name in NAMES})
+
+    def load(self, name: str, make: Callable[[], bytes]) -> bytes:
+        """See Keys."""
+        return self._keys[name]
+
+    @property
+    def admin_token(self) -> str:
+        """See Keys."""
+        return self._keys["admin.token"].decode()
+
+
+async def _key(store: Store, name: str) -> bytes:
+    found = store.get(f"{PREFIX}/{name}")
+    if found is None:
+        value = {
+            "apiVersion": "inkube.dev/v1",
+            "kind": "Key",
+            "metadata": {"name": name},
+            "key": base64.b64encode(NAMES[name]()).decode(),
+        }
+        try:
+            found = await store.create(f"{PREFIX}/{name}", value)
+        except errors.AlreadyExists as error:
+            found = error.current
+    return base64.b64decode(found.value["key"])

@@ -1,0 +1,89 @@
+"""Two servers on PostgreSQL, one on a file: what creates cost, how soon a watcher elsewhere hears.
+
+A cluster of its own in a temporary folder; without PostgreSQL there are no figures.
+"""
+
+import asyncio
+import http.client
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from benchmarks import figures, load, servers
+from benchmarks.figures import Figure
+from benchmarks.servers import Request, Server
+
+sys.path.append(str(Path(__file__).parent.parent / "tests" / "support"))
+
+import postgresql
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+CREATES = 1_500
+EVENTS = 60
+
+
+def measure() -> Iterable[Figure]:
+    """See the module."""
+    if postgresql.missing():
+        return
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        postgresql.cluster(durable=True) as cluster,
+        servers.inkube("--data", f"{folder}/inkube.db") as file,
+    ):
+        url = asyncio.run(cluster.database())
+        with servers.inkube("--database", url) as here, servers.inkube("--database", url) as there:
+            yield created(here, file)
+            yield heard(here, there)
+
+
+def created(database: Server, file: Server) -> Figure:
+    """Many creates at once, by turns through both; the better of three counts."""
+    seconds: dict[Server, list[float]] = {database: [], file: []}
+    for turn in range(3):
+        for server, found in seconds.items():
+            began = time.perf_counter()
+            load.send(server.port, _creates(turn))
+            found.append(time.perf_counter() - began)
+    ratio = min(seconds[file]) / min(seconds[database])
+    note = f"{CREATES / min(seconds[database]):.0f}/s, {CREATES / min(seconds[file]):.0f}/s"
+    return Figure("creates through PostgreSQL to SQLite", ratio, "×", at_least=0.5, note=note)
+
+
+def heard(here: Server, there: Server) -> Figure:
+    """From a create's request to its event at the other server."""
+    watching = http.client.HTTPConnection("127.0.0.1", there.port, timeout=30)
+    writing = here.connect()
+    listed = servers.ask(writing, Request("GET", f"{MAPS}?limit=1"))
+    version = json.loads(listed)["metadata"]["resourceVersion"]
+    watching.request("GET", f"{MAPS}?watch=1&resourceVersion={version}")
+    stream = watching.getresponse()
+    found = []
+    for n in range(EVENTS):
+        began = time.perf_counter()
+        servers.ask(writing, Request("POST", MAPS, _map(f"heard-{n}")))
+        assert f'"heard-{n}"'.encode() in stream.readline()
+        found.append((time.perf_counter() - began) * 1000)
+    watching.close()
+    writing.close()
+    note = f"the longest {max(found):.0f} ms; with the create"
+    return Figure(
+        "a create is heard at another server", statistics.median(found), "ms", at_most=20,
+        note=note,
+    )  # fmt: skip
+
+
+def _creates(turn: int) -> Iterator[bytes]:
+    return (Request("POST", MAPS, _map(f"m-{turn}-{n}")).raw for n in range(CREATES))
+
+
+def _map(name: str) -> dict[str, object]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": "b"}}
+
+
+if __name__ == "__main__":
+    figures.main(measure)

@@ -1,0 +1,238 @@
+"""A million objects: what a request costs at 1,000, 100,000 and 1,000,000 of them.
+
+    make bench ARGS="scale"      # some minutes, 3 GiB of memory, 1 GiB in the temporary folder
+    INKUBE_SCALE=200000 make bench ARGS="scale"
+
+The servers run side by side and are asked in turn, so that a busy machine disturbs all alike; the
+figures are ratios to the smallest. The files are written directly, as servers would have left them.
+"""
+
+import asyncio
+import json
+import math
+import os
+import socket
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from benchmarks import figures, servers
+from benchmarks.figures import Figure
+from benchmarks.servers import Request, Server
+from inkube import APIServer
+from inkube.apiserver.registry import continuation, keys
+from inkube.storage.log import Record
+from inkube.storage.sql.sqlite import SqliteOptions, sqlite_log
+
+MOST = int(os.environ.get("INKUBE_SCALE", "1000000"))
+SIZES = (1_000, min(100_000, MOST // 2), MOST)
+MATCHES = 10  # objects that share a label
+PAGE = 500
+ROUNDS = 40
+FILLED = 10_000  # rows written at once
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+class Served(NamedTuple):
+    """A server of so many objects, and what its start took."""
+
+    size: int
+    server: Server
+    path: Path
+    start: float
+    stored: int
+    """Bytes of keys and JSON."""
+
+
+def measure() -> Iterable[Figure]:
+    """See the module."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        served = [_serve(stack, folder / f"{size}.db", size) for size in SIZES]
+        yield from _sizes(served[-1])
+        for each in served:  # what a start leaves to be done is done
+            _warm(each)
+        for what, ask in QUESTIONS.items():
+            yield from _compared(what, served, ask)
+        largest = served[-1]
+        while not _is_indexed(largest):
+            _selector(largest, 0)
+        found = _times(ROUNDS, lambda n: _selector(largest, n))
+        yield Figure(f"label that {MATCHES} of {largest.size:,} have", found, "ms", at_most=5)
+
+
+def _serve(stack: ExitStack, path: Path, size: int) -> Served:
+    stored = asyncio.run(_fill(path, size))
+    began = time.perf_counter()
+    server = stack.enter_context(servers.inkube("--data", str(path), "--no-fsync"))
+    return Served(size, server, path, time.perf_counter() - began, stored)
+
+
+def _warm(served: Served) -> None:
+    """Ask until the last ten answers took no longer than the ten before."""
+    before, now = math.inf, _times(10, partial(_get, served))
+    while now < 0.9 * before:
+        before, now = now, _times(10, partial(_get, served))
+
+
+def _is_indexed(served: Served) -> bool:
+    """Whether a label is found faster than all objects can be looked at."""
+    return _times(5, partial(_selector, served)) < served.size / 1_000 / 10 + 20
+
+
+def _sizes(largest: Served) -> Iterator[Figure]:
+    millions = largest.size / 1e6
+    with servers.inkube() as empty:
+        base = empty.mib
+    bytes_each = (largest.server.mib - base) * 2**20 / largest.size
+    stored = largest.stored / largest.size
+    yield Figure("until a start answers", largest.start / millions, "s a million", at_most=6)
+    yield Figure(
+        "memory beside stored bytes", bytes_each - stored, "bytes an object", at_most=200,
+        note=f"{bytes_each:.0f} of RSS, {stored:.0f} stored (key and JSON)",
+    )  # fmt: skip
+    file = largest.path.stat().st_size / largest.stored
+    yield Figure("file", file, "× stored bytes", at_most=1.3)
+
+
+def _compared(
+    what: str, served: list[Served], ask: Callable[[Served, int], float]
+) -> Iterator[Figure]:
+    """The medians of a question at every size, asked in turn."""
+    found: list[list[float]] = [[] for _ in served]
+    for n in range(ROUNDS):
+        for place, each in enumerate(served):
+            found[place].append(ask(each, n) * 1000)
+    medians = [statistics.median(times) for times in found]
+    for each, median in zip(served[1:], medians[1:], strict=True):
+        note = f"{median:.2f} ms, {medians[0]:.2f} ms at {served[0].size:,}"
+        yield Figure(f"{what} at {each.size:,}", median / medians[0], "×", at_most=1.3, note=note)
+
+
+def _times(rounds: int, ask: Callable[[int], float]) -> float:
+    return statistics.median([ask(n) * 1000 for n in range(rounds)])
+
+
+def _asked(served: Served, request: Request) -> tuple[float, bytes]:
+    connection = served.server.connect()
+    try:
+        connection.connect()
+        began = time.perf_counter()
+        body = servers.ask(connection, request)
+        return time.perf_counter() - began, body
+    finally:
+        connection.close()
+
+
+def _get(served: Served, n: int) -> float:
+    return _asked(served, Request("GET", f"{MAPS}/{_name(n * 7919 % served.size)}"))[0]
+
+
+def _create(served: Served, n: int) -> float:
+    value = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "new-"}}
+    return _asked(served, Request("POST", MAPS, {**value, "data": {"n": str(n)}}))[0]
+
+
+def _watch(served: Served, n: int) -> float:
+    """Until a watch from the newest version has begun."""
+    request = Request("GET", f"{MAPS}?watch=1&resourceVersion={_newest(served)}")
+    with socket.create_connection(("127.0.0.1", served.server.port)) as connection:
+        began = time.perf_counter()
+        connection.sendall(request.raw)
+        assert connection.recv(4096).startswith(b"HTTP/1.1 200")
+        return time.perf_counter() - began
+
+
+def _page(place: float) -> Callable[[Served, int], float]:
+    def ask(served: Served, n: int) -> float:
+        token = ""
+        if place:
+            token = f"&continue={_token(served, int((served.size - PAGE) * place))}"
+        took, body = _asked(served, Request("GET", f"{MAPS}?limit={PAGE}{token}"))
+        assert body.count(b'"uid"') >= PAGE / 2
+        return took
+
+    return ask
+
+
+def _newest(served: Served) -> int:
+    _, body = _asked(served, Request("GET", f"{MAPS}?limit=1"))
+    return int(json.loads(body)["metadata"]["resourceVersion"])
+
+
+def _token(served: Served, after: int) -> str:
+    """As a page that ended there would have told it."""
+    return continuation.encode(_name(after), _newest(served))
+
+
+def _selector(served: Served, n: int) -> float:
+    label = n % (served.size // MATCHES)
+    took, body = _asked(served, Request("GET", f"{MAPS}?labelSelector=part%3Dp{label}"))
+    assert body.count(b'"uid"') == MATCHES
+    return took
+
+
+def _name(n: int) -> str:
+    return f"object-{n:07}"
+
+
+QUESTIONS: dict[str, Callable[[Served, int], float]] = {
+    "GET": _get,
+    "create": _create,
+    "watch start": _watch,
+    "first page of 500": _page(0),
+    "middle page of 500": _page(0.5),
+    "last page of 500": _page(1),
+}
+
+
+async def _fill(path: Path, size: int) -> int:
+    """A file with so many objects; how many bytes of keys and JSON these are."""
+    async with APIServer(data=path, durable=False, controllers=False) as server:
+        await server.client.create(_object("pattern", "pattern"))
+        pattern = server.store.list(keys.key("configmaps", "default", "pattern"))[0].data
+        revision = server.store.revision
+    log = sqlite_log(path, SqliteOptions(synchronous="NORMAL"))
+    await log.open()
+    stored = 0
+    for start in range(0, size, FILLED):
+        records = []
+        for n in range(start, min(start + FILLED, size)):
+            revision += 1
+            key = keys.key("configmaps", "default", _name(n))
+            data = _variant(pattern, n, size, revision)
+            stored += len(key) + len(data)
+            records.append(Record(revision, key, 0, revision, False, data))
+        async with log.begin() as transaction:
+            await transaction.append(records)
+    await log.close()
+    return stored
+
+
+def _object(name: str, part: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": "default", "labels": {"part": part}},
+        "data": {"text": "x" * 60},
+    }
+
+
+def _variant(pattern: bytes, n: int, size: int, revision: int) -> bytes:
+    value = orjson.loads(pattern)
+    metadata = value["metadata"]
+    metadata["name"], metadata["resourceVersion"] = _name(n), str(revision)
+    metadata["uid"] = f"00000000-0000-4000-8000-{n:012}"
+    metadata["labels"]["part"] = f"p{n % (size // MATCHES)}"
+    return orjson.dumps(value)
+
+
+if __name__ == "__main__":
+    figures.main(measure)

@@ -1,0 +1,52 @@
+"""Reads that are as new as the newest write of anybody: when the cache may be asked.
+
+A read is linearizable when the cache holds everything that was committed anywhere before the read
+was asked. Where the log can be glanced at that is known at once; else one question serves all who
+wait: who comes while one is under way, which may have been answered already, waits for the next.
+"""
+
+import asyncio
+
+from inkube.storage.cache import Cache
+from inkube.storage.log import Log
+from inkube.storage.writer import Writer
+
+
+class Freshness:
+    """Brings the cache up to the newest revision; a log of this process alone always is."""
+
+    def __init__(self, log: Log, cache: Cache, writer: Writer) -> None:
+        self._log = log
+        self._cache = cache
+        self._writer = writer
+        self._running: asyncio.Task[int] | None = None
+        self._next: asyncio.Task[int] | None = None
+
+    async def current(self) -> None:
+        """Return once the cache has all that was committed before this call. Raises LogError."""
+        if not self._log.shared:
+            return
+        newest = self._log.glance()
+        if newest is None:
+            newest = await self._answer()
+        if newest > self._cache.revision:
+            await self._writer.catch_up(newest)
+
+    async def _answer(self) -> int:
+        if self._next is None:
+            self._next = asyncio.ensure_future(self._ask(self._running))
+            self._next.add_done_callback(_heard)
+        # Who is cancelled must not take the answer from the others.
+        return await asyncio.shield(self._next)
+
+    async def _ask(self, before: asyncio.Task[int] | None) -> int:
+        if before is not None:
+            await asyncio.wait([before])
+        self._running, self._next = self._next, None
+        return await self._log.newest()
+
+
+def _heard(task: asyncio.Task[int]) -> None:
+    """Whoever asked may be gone when the answer is an error."""
+    if not task.cancelled():
+        task.exception()

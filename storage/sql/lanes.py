@@ -1,0 +1,108 @@
+"""A lane: one connection, used by one coroutine at a time.
+
+It is made when it is first used, and again after it broke: at once the first time, then after
+0.1 s, 0.2 s … 5 s. Who comes in between is told what is wrong without waiting for it.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from inkube.storage.errors import LogError, Unavailable
+from inkube.storage.sql.database import Connection, Database
+
+T = TypeVar("T")
+
+SHORTEST, LONGEST = 0.1, 5.0
+
+
+class Lane:
+    """See the module."""
+
+    def __init__(
+        self, database: Database, connect: Callable[[], Awaitable[Connection]] | None = None
+    ) -> None:
+        self._database = database
+        self._open = connect or database.connect
+        self._connection: Connection | None = None
+        self._lock = asyncio.Lock()
+        self._closed = False
+        self._delay = 0.0
+        self._not_before = 0.0
+        self.failure = ""
+        """Why it cannot be used at the moment; empty while it can."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a connection to be closed."""
+        return self._connection is not None
+
+    @asynccontextmanager
+    async def held(self) -> AsyncIterator[Connection]:
+        """The connection, alone. Errors of the driver become LogErrors."""
+        async with self._lock:
+            connection = await self._connect()
+            try:
+                yield connection
+            except BaseException as error:
+                if not self._database.survives(error):
+                    await self._drop()
+                if isinstance(error, self._database.errors):
+                    raise self._failed(error) from error
+                raise
+            self.failure = ""
+
+    async def work(self, job: Callable[[Connection], Awaitable[T]]) -> T:
+        """Do a job to its end, even when the caller is cancelled: the connection is everybody's,
+        and a statement interrupted half-way would leave it in an unknown state."""
+        return await asyncio.shield(asyncio.ensure_future(self._work(job)))
+
+    async def drop(self) -> None:
+        """Give the connection up; the next who comes gets a new one."""
+        await self._drop()
+
+    async def close(self) -> None:
+        """Wait for what is under way and let go for good; may be called twice."""
+        async with self._lock:
+            self._closed = True
+            await self._drop()
+
+    async def _work(self, job: Callable[[Connection], Awaitable[T]]) -> T:
+        async with self.held() as connection:
+            return await job(connection)
+
+    async def _connect(self) -> Connection:
+        if self._connection is not None and self._connection.closed:
+            await self._drop()
+        if self._connection is not None:
+            return self._connection
+        if self._closed:
+            raise Unavailable(f"{self._database.name} is closed")
+        if asyncio.get_running_loop().time() < self._not_before:
+            raise Unavailable(self.failure)
+        try:
+            self._connection = await self._open()
+        except LogError as error:
+            self._wait_longer()
+            self.failure = str(error)
+            raise
+        except self._database.errors as error:
+            self._wait_longer()
+            raise self._failed(error) from error
+        self._delay = 0.0
+        return self._connection
+
+    def _wait_longer(self) -> None:
+        self._delay = min(max(2 * self._delay, SHORTEST), LONGEST)
+        self._not_before = asyncio.get_running_loop().time() + self._delay
+
+    def _failed(self, error: Exception) -> LogError:
+        translated = self._database.translate(error)
+        self.failure = str(translated)
+        return translated
+
+    async def _drop(self) -> None:
+        if self._connection is not None:
+            connection, self._connection = self._connection, None
+            await connection.close()

@@ -1,0 +1,243 @@
+"""The log over tables and a database. What databases do differently is in `database`.
+
+One lane writes and follows, another reads the past, so that a long look back delays no commit.
+"""
+
+import asyncio
+import warnings
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+from inkube.storage.errors import Compacted, NewerSchema
+from inkube.storage.log import FIRST_REVISION, Horizon, Missed, Range, Record, Transaction, bounds
+from inkube.storage.sql import tables
+from inkube.storage.sql.database import Connection, Database
+from inkube.storage.sql.lanes import Lane
+from inkube.storage.sql.tables import Row, Statement
+
+# Revisions compacted in one transaction: at first, at least, at most. Steps become larger and
+# smaller so that none keeps writers waiting for longer than STEP_SECONDS by much.
+COMPACTION_STEP, SMALLEST_STEP, LARGEST_STEP = 1_000, 50, 10_000
+STEP_SECONDS = 0.02
+
+
+class SqlLog:
+    """See Log."""
+
+    immediate = False
+    shared = True
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._front = Lane(database)
+        self._past = Lane(database)
+
+    def __del__(self) -> None:
+        if getattr(self, "_front", None) is not None and self._front.is_open:
+            warnings.warn(f"unclosed log {self._database.name}", ResourceWarning, stacklevel=1)
+
+    @property
+    def poll(self) -> float:
+        """See Log."""
+        return self._database.poll
+
+    @property
+    def optimistic(self) -> bool:
+        """See Log."""
+        return self._database.optimistic
+
+    @property
+    def failure(self) -> str:
+        """See Log."""
+        return self._front.failure or self._database.failure
+
+    async def open(self) -> None:
+        """See Log. Raises NotOurs, NewerSchema, Locked, Unavailable."""
+        try:
+            async with self._front.held() as connection:
+                await connection.begin_set_up()
+                async with self._ending(connection):
+                    await self._set_up(connection)
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """See Log."""
+        await self._front.close()
+        await self._past.close()
+        await self._database.close()
+
+    @asynccontextmanager
+    async def begin(self) -> AsyncIterator[Transaction]:
+        """See Log."""
+        async with self._transaction() as connection:
+            yield _SqlTransaction(connection)
+
+    async def append_next(self, after: int, records: Sequence[Record]) -> bool:
+        """See Log."""
+        async with self._front.held() as connection:
+            return await connection.append_next(after, records)
+
+    def glance(self) -> int | None:
+        """See Log."""
+        try:
+            return self._database.glance()
+        except self._database.errors as error:
+            raise self._database.translate(error) from error
+
+    async def newest(self) -> int:
+        """See Log."""
+        try:
+            return await self._database.newest()
+        except self._database.errors as error:
+            raise self._database.translate(error) from error
+
+    async def news(self, revision: int, within: float) -> int:
+        """See Log."""
+        return await self._database.news(revision, within)
+
+    async def horizon(self) -> Horizon:
+        """See Log."""
+        ((compacted, newest),) = await self._front.work(_asking(tables.HORIZON))
+        return Horizon(compacted, max(compacted, newest or 0))
+
+    async def missed(self, revision: int, limit: int) -> Missed:
+        """See Log."""
+        return await self._front.work(partial(_missed, revision=revision, limit=limit))
+
+    async def changes(
+        self, prefix: str, after: int, limit: int
+    ) -> Sequence[tuple[Record, Record | None]]:
+        """See Log."""
+        low, high = bounds(prefix)
+        parameters = {"after": after, "low": low, "high": high, "limit": limit}
+        width = len(tables.log.c)
+        return [
+            (_record(row[:width]), _record(row[width:]) if row[width] is not None else None)
+            for row in await self._fetch_exactly(tables.CHANGES, parameters, after)
+        ]
+
+    async def at(self, keys: Range, revision: int) -> Sequence[Record]:
+        """See Log."""
+        low, high = keys.interval
+        limit = keys.limit or tables.ALL
+        parameters = {"low": low, "high": high, "at": revision, "limit": limit}
+        return [_record(row) for row in await self._fetch_exactly(tables.AT, parameters, revision)]
+
+    async def grown(self, keys: Range, after: int, until: int) -> int:
+        """See Log."""
+        low, high = keys.interval
+        parameters = {"low": low, "high": high, "after": after, "until": until}
+        ((count,),) = await self._fetch_exactly(tables.GROWN, parameters, after)
+        return int(count)
+
+    async def compact(self, revision: int) -> int:
+        """See Log. In steps, each of which leaves an exact log behind; where another process is
+        compacting already, that is enough."""
+        clock = asyncio.get_running_loop().time
+        size = COMPACTION_STEP
+        done = (await self.horizon()).compacted
+        while done < revision:
+            began = clock()
+            step = min(done + size, revision)
+            if not await self._front.work(partial(self._compact, after=done, until=step)):
+                break
+            done = step
+            fits = int(size * STEP_SECONDS / max(clock() - began, 1e-6))
+            size = max(SMALLEST_STEP, min(fits, 2 * size, LARGEST_STEP))
+        return done
+
+    @asynccontextmanager
+    async def _transaction(self) -> AsyncIterator[Connection]:
+        async with self._front.held() as connection:
+            await connection.begin()
+            async with self._ending(connection):
+                yield connection
+
+    @asynccontextmanager
+    async def _ending(self, connection: Connection) -> AsyncIterator[None]:
+        """Commit what was begun, or undo it."""
+        try:
+            yield
+            await connection.commit()
+        except BaseException as error:
+            if self._database.survives(error):
+                try:
+                    await connection.roll_back()
+                except self._database.errors:
+                    # The database may have rolled back by itself; a new connection is clean.
+                    await self._front.drop()
+            raise
+
+    async def _compact(self, connection: Connection, *, after: int, until: int) -> bool:
+        """Forget what ended in (after, until]; False when somebody else is doing that."""
+        if not await connection.begin_compaction():
+            return False
+        async with self._ending(connection):
+            ((compacted,),) = await connection.fetch(tables.MARK, {"name": "compacted"})
+            if compacted < until:
+                span = {"after": after, "until": until}
+                await connection.execute(tables.SET_MARK, {"which": "compacted", "to": until})
+                await connection.execute(tables.FORGET_OUTLIVED, span)
+                await connection.execute(tables.FORGET_ENDED, span)
+        return True
+
+    async def _fetch_exactly(
+        self, query: Statement, parameters: Mapping[str, Any], revision: int
+    ) -> Sequence[Row]:
+        """What a query finds, if everything since `revision` is still there. Raises Compacted."""
+        rows: Sequence[Row] = await self._past.work(_asking(query, parameters))
+        # Asked last: compaction only moves on, so what is not compacted now was not before.
+        ((compacted,),) = await self._past.work(_asking(tables.MARK, {"name": "compacted"}))
+        if revision < compacted:
+            raise Compacted(revision, compacted)
+        return rows
+
+    async def _set_up(self, connection: Connection) -> None:
+        for name, value in (("schema", tables.SCHEMA), ("compacted", FIRST_REVISION)):
+            await connection.execute(tables.ADD_MARK, {"which": name, "to": value})
+        ((schema,),) = await connection.fetch(tables.MARK, {"name": "schema"})
+        if schema > tables.SCHEMA:
+            raise NewerSchema(
+                f"{self._database.name} has schema {schema}; this inkube knows {tables.SCHEMA}"
+            )
+
+
+class _SqlTransaction:
+    """See Transaction."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def missed(self, revision: int, limit: int) -> Missed:
+        """See Transaction."""
+        return await _missed(self._connection, revision=revision, limit=limit)
+
+    async def append(self, records: Sequence[Record]) -> None:
+        """See Transaction."""
+        await self._connection.append(records)
+
+
+def _asking(query: Statement, parameters: Mapping[str, Any] | None = None) -> Any:
+    """A job for a lane: what a query finds."""
+
+    async def ask(connection: Connection) -> Sequence[Row]:
+        return await connection.fetch(query, parameters or {})
+
+    return ask
+
+
+async def _missed(connection: Connection, *, revision: int, limit: int) -> Missed:
+    rows = await connection.fetch(tables.MISSED, {"after": revision, "limit": limit})
+    if rows:
+        return Missed([_record(row[1:]) for row in rows], rows[0][0])
+    # Asked last: what is not compacted now was not when there was nothing to be found.
+    ((compacted,),) = await connection.fetch(tables.MARK, {"name": "compacted"})
+    return Missed((), compacted)
+
+
+def _record(row: Row) -> Record:
+    return Record._make(row)  # SQLite's booleans are numbers, which is as good

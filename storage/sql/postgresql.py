@@ -1,0 +1,268 @@
+"""PostgreSQL, for servers on several machines: the row that is the lock, the news, the errors.
+
+    postgresql_log("postgresql://user@host/database")
+
+Everything is in the schema `inkube`. The row `newest` of the table of marks is the write lock: who
+holds it knows the newest revision and appends the next ones, so there are no gaps and nobody ever
+sees a revision before the one it follows. Each commit sends one NOTIFY that carries its revision;
+news may get lost (a pooler, an engine without LISTEN), so the log is also looked at once a second.
+
+Three connections at most: one writes and follows, one reads the past, one listens and is asked for
+what is newest. Only `APIServer` imports this, when it is told to.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import asyncpg
+from sqlalchemy.dialects.postgresql.asyncpg import dialect as asyncpg_dialect
+
+from inkube.storage.errors import Locked, LogError, NotOurs, Unavailable
+from inkube.storage.log import FIRST_REVISION, Record
+from inkube.storage.sql import tables
+from inkube.storage.sql.database import Connection
+from inkube.storage.sql.lanes import Lane
+from inkube.storage.sql.log import SqlLog
+from inkube.storage.sql.tables import Row, Statement
+
+logger = logging.getLogger(__name__)
+
+SCHEMA = "inkube"
+CHANNEL = "inkube"
+POLL = 1.0
+CACHE_SIZE = "statement_cache_size"  # a parameter of the URL
+
+# Seconds until a connection, an answer is given up; writers wait for each other far less.
+CONNECT_TIMEOUT, ANSWER_TIMEOUT = 5.0, 10.0
+
+# A transaction whose process sleeps is undone after so long: nobody else could write meanwhile.
+ASLEEP = "2s"
+
+# "inku": servers that start at once make the tables one after the other.
+SET_UP_LOCK = 0x696E6B75
+
+_STATEMENTS = tables.Statements(asyncpg_dialect(), SCHEMA)  # type: ignore[no-untyped-call] # so it is
+_BEGIN = f"BEGIN; SET LOCAL idle_in_transaction_session_timeout = '{ASLEEP}'"
+_LOCK = "SELECT value FROM inkube.meta WHERE name = 'newest' FOR UPDATE"
+_LOCK_COMPACTION = "SELECT value FROM inkube.meta WHERE name = 'compacted' FOR UPDATE SKIP LOCKED"
+# The marks first: of two who append after the same revision, the second finds it changed.
+_APPEND = """
+WITH head AS (
+    UPDATE inkube.meta SET value = $7 WHERE name = 'newest' AND value = $8 RETURNING value
+), added AS (
+    INSERT INTO inkube.log (revision, key, previous, created, deleted, data)
+    SELECT row.* FROM head, unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[],
+                                   $5::boolean[], $6::bytea[]) AS row
+)
+"""
+_LOUDLY = "SELECT pg_notify('inkube', value::text) FROM head"
+_QUIETLY = "SELECT value FROM head"
+
+
+def postgresql_log(url: str) -> SqlLog:
+    """The log in a database, whose schema is made with the first `open`."""
+    return SqlLog(PostgresqlDatabase(url))
+
+
+class PostgresqlDatabase:
+    """See `database.Database`."""
+
+    errors = (
+        asyncpg.PostgresError,
+        asyncpg.InterfaceError,
+        asyncpg.InternalClientError,
+        OSError,
+        TimeoutError,
+    )
+    poll = POLL
+    optimistic = True
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        self.name = f"postgresql://{parts.hostname or 'localhost'}{parts.path}"
+        kept = [pair for pair in parse_qsl(parts.query) if pair[0] != CACHE_SIZE]
+        scheme = parts.scheme.removesuffix("+asyncpg")
+        self._url = urlunsplit(parts._replace(scheme=scheme, query=urlencode(kept)))
+        # 0 for poolers that give every transaction another connection
+        self._prepared = int(dict(parse_qsl(parts.query)).get(CACHE_SIZE, 100))
+        self._ear = Lane(self, self._connect_ear)
+        self._heard = 0
+        self._quiet: bool | None = None
+        self._event = asyncio.Event()
+
+    async def connect(self) -> "PostgresqlConnection":
+        """See Database."""
+        driver = await asyncpg.connect(
+            self._url,
+            timeout=CONNECT_TIMEOUT,
+            command_timeout=ANSWER_TIMEOUT,
+            statement_cache_size=self._prepared,
+        )
+        try:
+            if self._quiet is None:
+                self._quiet = await self._has_no_notify(driver)
+        except BaseException:
+            driver.terminate()
+            raise
+        return PostgresqlConnection(driver, quiet=self._quiet)
+
+    @property
+    def failure(self) -> str:
+        """See Database."""
+        return self._ear.failure
+
+    def translate(self, error: Exception) -> LogError:
+        """See Database."""
+        if isinstance(error, asyncpg.UndefinedColumnError | asyncpg.UndefinedTableError):
+            return NotOurs(f"{self.name}: the schema {SCHEMA} is of another application: {error}")
+        if isinstance(error, asyncpg.LockNotAvailableError | asyncpg.DeadlockDetectedError):
+            return Locked(f"{self.name} is locked by another process")
+        return Unavailable(f"{self.name}: {error or type(error).__name__}")
+
+    def survives(self, error: BaseException) -> bool:
+        """See Database. After an error of its own a new connection is sure to be clean, and perhaps
+        one to the server that took over; a question given up leaves its answer on the line."""
+        return not isinstance(error, (*self.errors, asyncio.CancelledError))
+
+    def glance(self) -> int | None:
+        """See Database: a question to another machine is none to be had for microseconds."""
+        return None
+
+    async def newest(self) -> int:
+        """See Database."""
+        return await self._ear.work(_newest)
+
+    async def news(self, revision: int, within: float) -> int:
+        """See Database."""
+        if not self._ear.is_open:
+            return await self.newest()  # which begins to listen
+        try:
+            async with asyncio.timeout(within):
+                while self._heard <= revision:
+                    self._event.clear()
+                    await self._event.wait()
+        except TimeoutError:
+            return await self.newest()
+        heard, self._heard = self._heard, 0
+        return heard
+
+    def hear(self, *notification: Any) -> None:
+        """A NOTIFY has come: `(connection, pid, channel, payload)`."""
+        with contextlib.suppress(ValueError):  # of somebody else's making
+            self._heard = max(self._heard, int(notification[-1]))
+        self._event.set()
+
+    async def close(self) -> None:
+        """See Database."""
+        await self._ear.close()
+
+    async def _connect_ear(self) -> "PostgresqlConnection":
+        connection = await self.connect()
+        try:
+            if not self._quiet:
+                await connection.listen(self.hear)
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+    async def _has_no_notify(self, driver: Any) -> bool:
+        try:
+            await driver.execute(f"LISTEN {CHANNEL}; UNLISTEN {CHANNEL}; SELECT pg_notify('', '')")
+        except asyncpg.InvalidParameterValueError:
+            return False  # it knows the function: a channel must have a name
+        except asyncpg.PostgresError as error:
+            logger.warning("%s has no NOTIFY and is asked once a second: %s", self.name, error)
+            return True
+        return False
+
+
+async def _newest(connection: Connection) -> int:
+    ((newest,),) = await connection.fetch(tables.MARK, {"name": "newest"})
+    return int(newest)
+
+
+class PostgresqlConnection:
+    """See `database.Connection`."""
+
+    def __init__(self, driver: Any, *, quiet: bool) -> None:
+        self._driver = driver
+        self._append = _APPEND + (_QUIETLY if quiet else _LOUDLY)
+
+    @property
+    def closed(self) -> bool:
+        """See Connection."""
+        return bool(self._driver.is_closed())
+
+    async def fetch(self, query: Statement, parameters: Mapping[str, Any]) -> Sequence[Row]:
+        """See Connection."""
+        compiled = _STATEMENTS.compiled(query)
+        arguments = [_text(each) for each in compiled.arguments(parameters)]
+        rows: Sequence[Row] = await self._driver.fetch(compiled.text, *arguments)
+        return rows
+
+    async def execute(self, statement: Statement, parameters: Mapping[str, Any]) -> None:
+        """See Connection."""
+        compiled = _STATEMENTS.compiled(statement)
+        await self._driver.execute(compiled.text, *compiled.arguments(parameters))
+
+    async def listen(self, hear: Any) -> None:
+        """Call `hear` for every NOTIFY."""
+        await self._driver.add_listener(CHANNEL, hear)
+
+    async def begin_set_up(self) -> None:
+        """See Connection."""
+        await self._driver.execute(f"BEGIN; SELECT pg_advisory_xact_lock({SET_UP_LOCK})")
+        await self._driver.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+        for definition in _STATEMENTS.definitions():
+            await self._driver.execute(definition)
+        await self.execute(tables.ADD_MARK, {"which": "newest", "to": FIRST_REVISION})
+
+    async def begin(self) -> None:
+        """See Connection."""
+        await self._driver.execute(f"{_BEGIN}; {_LOCK}")
+
+    async def begin_compaction(self) -> bool:
+        """See Connection: writers go on, compaction touches no row of theirs."""
+        await self._driver.execute(_BEGIN)
+        if await self._driver.fetchval(_LOCK_COMPACTION) is not None:
+            return True
+        await self.roll_back()
+        return False
+
+    async def commit(self) -> None:
+        """See Connection."""
+        await self._driver.execute("COMMIT")
+
+    async def roll_back(self) -> None:
+        """See Connection."""
+        await self._driver.execute("ROLLBACK")
+
+    async def append(self, records: Sequence[Record]) -> None:
+        """See Connection."""
+        ((newest,),) = await self.fetch(tables.MARK, {"name": "newest"})
+        if not await self.append_next(newest, records):
+            raise Unavailable("the newest revision changed under its lock")
+
+    async def append_next(self, after: int, records: Sequence[Record]) -> bool:
+        """See Connection. One statement, so that no process falls asleep with the lock."""
+        columns = map(list, zip(*records, strict=True))
+        newest = records[-1].revision
+        return bool(await self._driver.fetch(self._append, *columns, newest, after))
+
+    async def close(self) -> None:
+        """See Connection."""
+        try:
+            await self._driver.close(timeout=1.0)
+        except PostgresqlDatabase.errors:
+            self._driver.terminate()
+
+
+def _text(value: Any) -> Any:
+    """A parameter. The end of an interval may hold NUL, which is in no key and PostgreSQL refuses;
+    the character after it ends the same interval."""
+    return value.replace("\0", "\1") if isinstance(value, str) else value

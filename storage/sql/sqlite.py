@@ -1,0 +1,267 @@
+"""SQLite: the file, its pragmas, its locks, its errors.
+
+A file is in WAL mode and may be shared by several processes on one machine. The write lock is
+BEGIN IMMEDIATE. What is newest is asked on a connection of the event loop's own: the answer lies in
+memory that the processes share, so a few microseconds are less than a trip to the driver's thread.
+"""
+
+import asyncio
+import contextlib
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import aiosqlite
+from sqlalchemy.dialects.sqlite.aiosqlite import SQLiteDialect_aiosqlite
+
+from inkube.storage import files
+from inkube.storage.errors import Locked, LogError, NotOurs, Unavailable
+from inkube.storage.log import Record
+from inkube.storage.sql import tables
+from inkube.storage.sql.log import SqlLog
+from inkube.storage.sql.tables import Row, Statement
+
+# "inku" in the file's header, so that the database of something else is never written to.
+APPLICATION_ID = 0x696E6B75
+
+# A log of one transaction larger than this is cut back after its checkpoint.
+WAL_BYTES = 16 * 2**20
+
+WAL_RETRY = 0.01
+
+# Rows of one INSERT. The driver's thread asks for the interpreter after each statement, not each
+# row, and does not fight over it with the loop's; its cache holds as many statements.
+ROWS = 128
+
+# Seconds between two looks for the writes of other processes: usually, and as long as some were
+# found within the last LATELY seconds. A look takes a few microseconds.
+POLL, OFTEN, LATELY = 0.1, 0.01, 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqliteOptions:
+    """`synchronous` FULL survives power cuts, NORMAL only the end of the process.
+
+    `lock_timeout` is how many seconds to wait for another process to finish a write.
+    """
+
+    synchronous: Literal["FULL", "NORMAL"] = "FULL"
+    lock_timeout: float = 5.0
+
+
+def sqlite_log(path: Path | str, options: SqliteOptions | None = None) -> SqlLog:
+    """The log in a file, created with the first `open`."""
+    return SqlLog(SqliteDatabase(Path(path), options or SqliteOptions()))
+
+
+_STATEMENTS = tables.Statements(SQLiteDialect_aiosqlite())
+_NEWEST = _STATEMENTS.compiled(tables.NEWEST).text
+
+
+@lru_cache(maxsize=ROWS)
+def _insertion(rows: int) -> str:
+    return _STATEMENTS.compile(tables.insertion(rows)).text
+
+
+class SqliteDatabase:
+    """See `database.Database`."""
+
+    errors = (sqlite3.Error,)
+    poll = POLL
+    optimistic = False
+    failure = ""
+
+    def __init__(self, path: Path, options: SqliteOptions) -> None:
+        # Absolute, so that no name has a meaning of its own to SQLite, as ":memory:" has.
+        self.name = str(path.absolute())
+        self._options = options
+        self._presence = files.Presence(path.absolute())
+        self._glass: sqlite3.Connection | None = None
+        self._found = float("-inf")
+
+    async def connect(self) -> "SqliteConnection":
+        """See Database. Nothing is changed before the file is known to be ours or new."""
+        # aiosqlite leaves a thread behind when it cannot open a file: ask before it does.
+        self._presence.check()
+        try:
+            files.create(Path(self.name))
+        except OSError as error:
+            raise Unavailable(f"{self.name}: {error}") from error
+        sqlite3.connect(self.name).close()
+        self._presence.note()
+        driver = await aiosqlite.connect(self.name, isolation_level=None)
+        connection = SqliteConnection(self.name, driver, self._presence)
+        try:
+            await connection.prepare(self._options)
+            files.make_private(Path(self.name))
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+    def translate(self, error: Exception) -> LogError:
+        """See Database."""
+        code = _code(error)
+        if code == "SQLITE_NOTADB":
+            return NotOurs(f"{self.name} is not a database")
+        if _is_busy(code):
+            return Locked(f"{self.name} is locked by another process")
+        return Unavailable(f"{self.name}: {error}")
+
+    def survives(self, error: BaseException) -> bool:
+        """See Database: a statement that fails changes nothing, the file is still open."""
+        return True
+
+    def glance(self) -> int | None:
+        """See Database."""
+        if self._glass is None:
+            # Only reading, in WAL mode, it never waits for a writer; for whom it would have to
+            # wait (a file being recovered) it fails at once.
+            # A file that is gone is not made anew.
+            where = f"{Path(self.name).as_uri()}?mode=rw"
+            self._glass = sqlite3.connect(where, uri=True, timeout=0, isolation_level=None)
+        try:
+            ((newest,),) = self._glass.execute(_NEWEST).fetchall()
+        except sqlite3.Error as error:
+            if _is_busy(_code(error)):
+                return None
+            raise
+        return newest or 0
+
+    async def newest(self) -> int:
+        """See Database: as `glance`, as soon as the file can be read."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + self._options.lock_timeout
+        while True:
+            newest = self.glance()
+            if newest is not None:
+                return newest
+            if clock() > deadline:
+                raise Locked(f"{self.name} is locked by another process")
+            await asyncio.sleep(WAL_RETRY)
+
+    async def news(self, revision: int, within: float) -> int:
+        """See Database."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + within
+        while (left := deadline - clock()) > 0:
+            often = clock() - self._found < LATELY
+            await asyncio.sleep(min(left, OFTEN if often else within))
+            newest = self.glance() or 0
+            if newest > revision:
+                self._found = clock()
+                return newest
+        return 0
+
+    async def close(self) -> None:
+        """See Database."""
+        if self._glass is not None:
+            glass, self._glass = self._glass, None
+            glass.close()
+
+
+class SqliteConnection:
+    """See `database.Connection`."""
+
+    def __init__(self, name: str, driver: aiosqlite.Connection, presence: files.Presence) -> None:
+        self._name = name
+        self._driver = driver
+        self._presence = presence
+
+    closed = False
+
+    async def prepare(self, options: SqliteOptions) -> None:
+        """The pragmas; the first is reading only. Raises NotOurs."""
+        await self._driver.execute(f"PRAGMA busy_timeout = {int(options.lock_timeout * 1000)}")
+        await self._claim()
+        await self._switch_to_wal(options.lock_timeout)
+        await self._driver.execute(f"PRAGMA synchronous = {options.synchronous}")
+        await self._driver.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
+
+    async def pragma(self, name: str) -> Any:
+        """The value of a pragma."""
+        ((value,),) = await self._driver.execute_fetchall(f"PRAGMA {name}")
+        return value
+
+    async def _claim(self) -> None:
+        if await self.pragma("application_id") == APPLICATION_ID:
+            return
+        ((found,),) = await self._driver.execute_fetchall("SELECT count(*) FROM sqlite_master")
+        if found > 0:
+            raise NotOurs(f"{self._name} is the database of another application")
+        await self._driver.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+    async def _switch_to_wal(self, timeout: float) -> None:
+        """Two processes that switch at once hinder each other; SQLite does not wait for that."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + timeout
+        while True:
+            try:
+                await self._driver.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.Error as error:
+                if clock() > deadline or not _is_busy(_code(error)):
+                    raise
+            await asyncio.sleep(WAL_RETRY)
+
+    async def fetch(self, query: Statement, parameters: Mapping[str, Any]) -> Sequence[Row]:
+        """See Connection."""
+        compiled = _STATEMENTS.compiled(query)
+        found = await self._driver.execute_fetchall(compiled.text, compiled.arguments(parameters))
+        return list(found)
+
+    async def execute(self, statement: Statement, parameters: Mapping[str, Any]) -> None:
+        """See Connection."""
+        compiled = _STATEMENTS.compiled(statement)
+        await self._driver.execute(compiled.text, compiled.arguments(parameters))
+
+    async def begin_set_up(self) -> None:
+        """See Connection."""
+        await self.begin()
+        for definition in _STATEMENTS.definitions():
+            await self._driver.execute(definition)
+
+    async def begin(self) -> None:
+        """See Connection. Raises Unavailable when the file is gone."""
+        self._presence.check()
+        await self._driver.execute("BEGIN IMMEDIATE")
+
+    async def begin_compaction(self) -> bool:
+        """See Connection: the write lock keeps compactors out, too."""
+        await self.begin()
+        return True
+
+    async def commit(self) -> None:
+        """See Connection."""
+        await self._driver.execute("COMMIT")
+
+    async def roll_back(self) -> None:
+        """See Connection."""
+        await self._driver.execute("ROLLBACK")
+
+    async def append(self, records: Sequence[Record]) -> None:
+        """See Connection."""
+        for start in range(0, len(records), ROWS):
+            rows = records[start : start + ROWS]
+            cells = [cell for row in rows for cell in row]
+            await self._driver.execute(_insertion(len(rows)), cells)
+
+    async def append_next(self, after: int, records: Sequence[Record]) -> bool:
+        """See Connection: the lock is at hand, so there is no reason to go without it."""
+        return False
+
+    async def close(self) -> None:
+        """See Connection."""
+        with contextlib.suppress(sqlite3.Error):
+            await self._driver.close()
+
+
+def _code(error: Exception) -> str:
+    return getattr(error, "sqlite_errorname", "") or ""
+
+
+def _is_busy(code: str) -> bool:
+    return code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
