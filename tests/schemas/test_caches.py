@@ -9,8 +9,8 @@ from inkube.schemas.meta import GVK
 
 ROOT = Path(__file__).parents[2]
 HOME = ROOT / "schemas" / "caches.py"
-UNKNOWING = {ROOT / "storage" / "sqlite.py"}
-"""storage knows no schemas: its two caches of SQL are bounded where they stand."""
+UNKNOWING = {ROOT / "storage" / "sql" / "sqlite.py"}
+"""storage knows no schemas: its cache of SQL is bounded where it stands."""
 CHANGES = {"add", "append", "clear", "extend", "insert", "pop", "setdefault", "update"}
 
 
