@@ -217,8 +217,9 @@ class App:
         if info.name:
             _check_name(info.name)
         if info.subresource in _STREAMED:  # what they answer has a type of its own
-            worker = self._parts.registry.worker
-            return self._verb(Exchange(request, info, call, negotiation.PLAIN, worker))
+            return self._verb(
+                Exchange(request, info, call, negotiation.PLAIN, self._parts.registry.worker)
+            )
         accept = request.headers.get("Accept")
         form = negotiation.choose(accept, any_application=call.resource.voice.any_application)
         if form.kind == "Table":

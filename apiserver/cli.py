@@ -87,9 +87,7 @@ def _named(arguments: dict[str, Any]) -> dict[str, Any]:
     arguments["data"] = None if in_memory else data or LOCAL
     nodes, stages = arguments.pop("nodes"), arguments.pop("stages")
     if arguments["workloads"]:
-        from inkube.controllers.workloads import Workloads
-
-        arguments["workloads"] = Workloads(nodes=nodes, stages=stages)
+        arguments["workloads"] = inkube.Workloads(nodes=nodes, stages=stages)
     arguments["durable"] = not arguments.pop("no_fsync")
     arguments["allow_origins"] = arguments.pop("allow_origin")
     arguments["local_path_prefixes"] = arguments.pop("local_path_prefix")

@@ -332,13 +332,11 @@ class APIServer:
 
     def _subresources(self, handlers: Handlers) -> dict[tuple[str, str, str], Handler]:
         guards = self.security
-        streams = None
-        if self.options.workloads:
-            sessions = subresources.containers.Sessions()
-            self._streaming.callback(sessions.close)
-            streams = subresources.containers.PodStreams(
-                self.registry, guards.authorizer, lambda: self._kubelet, sessions
-            )
+        sessions = subresources.containers.Sessions()
+        self._streaming.callback(sessions.close)
+        streams = subresources.containers.PodStreams(
+            self.registry, guards.authorizer, lambda: self._kubelet, sessions
+        )
         return subresources.table.table(
             self.registry,
             self.resources,

@@ -1,6 +1,6 @@
 """LimitRanger admission: what containers get and may ask for in a namespace with limit ranges.
 
-Follows plugin/pkg/admission/limitranger; what a range means is in `schemas.builtin.limitranges`.
+Follows plugin/pkg/admission/limitranger; what a range means is in `limitranges`.
 """
 
 from collections.abc import Iterator

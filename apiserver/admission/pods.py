@@ -10,7 +10,6 @@ from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import status
 from inkube.schemas.builtin import tolerations
-from inkube.schemas.builtin.behaviours import leases
 from inkube.storage.store import Store
 
 Object = dict[str, Any]
@@ -78,6 +77,8 @@ class Priority(Plugin):
             entry = self._store.get(keys.key("priorityclasses", "", name))
             if entry is not None:
                 return entry.value
+            from inkube.schemas.builtin.behaviours import leases
+
             known = leases.SYSTEM_PRIORITIES.get(name)
             return None if known is None else {"value": known}
         classes = (entry.value for entry in self._store.list(keys.prefix("priorityclasses")))

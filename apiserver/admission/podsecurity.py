@@ -2,18 +2,21 @@
 
 Pods that break what is enforced are refused, pods and whatever makes pods are warned of; a
 namespace that begins to enforce more is told which of its pods break it. What the standards say is
-`schemas.builtin.podsecurity`. Follows k8s.io/pod-security-admission/admission/admission.go.
+in `schemas`. Follows k8s.io/pod-security-admission/admission/admission.go.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import status
-from inkube.schemas.builtin.podsecurity import checks, standards
+from inkube.schemas.builtin.podsecurity import standards
 from inkube.schemas.builtin.podsecurity.standards import Level, Policy, Standard
 from inkube.storage.store import Store
+
+if TYPE_CHECKING:
+    from inkube.schemas.builtin.podsecurity.checks import Violation
 
 Object = dict[str, Any]
 MAX_PODS = 3000  # of a namespace that are looked at when its labels change, as the reference does
@@ -32,7 +35,7 @@ _TEMPLATES: dict[tuple[str, str], Sequence[str]] = {
 
 
 class PodSecurity(Plugin):
-    """Asks `schemas.builtin.podsecurity` about every pod, template and namespace."""
+    """Asks the standards about every pod, template and namespace."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -148,13 +151,15 @@ def _significant(pod: Object) -> list[list[_Significant]]:
     ]
 
 
-def _violations(standard: Standard, pod: Object) -> list[checks.Violation]:
+def _violations(standard: Standard, pod: Object) -> "list[Violation]":
     if standard.level is Level.PRIVILEGED:
         return []
+    from inkube.schemas.builtin.podsecurity import checks
+
     return checks.violations(standard, pod.get("metadata") or {}, pod.get("spec") or {})
 
 
-def _shown(broken: Iterable[checks.Violation]) -> str:
+def _shown(broken: "Iterable[Violation]") -> str:
     return ", ".join(str(one) for one in broken)
 
 

@@ -1,23 +1,21 @@
 """Addresses and node ports that clients choose for services: in range, and nobody else's.
 
-Those the server chooses follow from the service alone (`schemas.builtin.behaviours.services`).
+Those the server chooses follow from the service alone (`behaviours.services`).
 Follows pkg/registry/core/service/storage/alloc.go.
 """
 
-import ipaddress
+import functools
 from typing import Any
 
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import fielderrors, status
-from inkube.schemas.builtin.behaviours import addresses, services
 from inkube.schemas.fielderrors import FieldError
 from inkube.storage.store import Store
 
 Object = dict[str, Any]
 _PORTS = range(30000, 32768)
-_RANGE = ipaddress.ip_network(services.RANGE)
 
 
 class ServiceAllocation(Plugin):
@@ -47,11 +45,15 @@ class ServiceAllocation(Plugin):
 
     def _address(self, service: Object, before: Object) -> list[FieldError]:
         address = service["spec"].get("clusterIP") or ""
+        if address == before.get("clusterIP"):
+            return []
+        from inkube.schemas.builtin.behaviours import addresses
+
         parsed = addresses.parse(address)
-        if parsed is None or address == before.get("clusterIP"):
+        if parsed is None:
             return []
         shown = service["spec"].get("clusterIPs") or [address]
-        if parsed not in _RANGE:
+        if parsed not in _range():
             why = "the provided network does not match the current range"
         elif any(other.get("clusterIP") == address for other in self._others(service)):
             why = "provided IP is already allocated"
@@ -88,6 +90,15 @@ class ServiceAllocation(Plugin):
                 errors.append(fielderrors.invalid(place, number, why))
             seen.add(own)
         return errors
+
+
+@functools.cache
+def _range() -> Any:
+    import ipaddress
+
+    from inkube.schemas.builtin.behaviours import services
+
+    return ipaddress.ip_network(services.RANGE)
 
 
 def _identity(port: Object) -> tuple[int, str]:

@@ -12,6 +12,7 @@ from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.root.client import CONTROLLER, InProcessClient
 from inkube.apiserver.root.security import Security
+from inkube.apiserver.subresources import metrics
 from inkube.apiserver.subresources.binding import Binder
 from inkube.controllers import workloads
 from inkube.controllers.client import Client
@@ -84,8 +85,6 @@ def install(
         return Kind(served.gvr, kind, found.namespaced, frozenset(found.definition.verbs))
 
     def serve_metrics() -> None:
-        from inkube.apiserver.subresources import metrics
-
         for definition in metrics.DEFINITIONS:
             resources.install(Resource(definition, Behaviour))
 

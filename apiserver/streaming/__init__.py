@@ -8,3 +8,7 @@ such request. Every queue, frame and number of streams has a bound.
     sockets    HTTP → WebSocket             spdy        bytes ⇄ frames of SPDY/3.1
     takeover   HTTP → the bare connection   connections frames ⇄ streams
 """
+
+from inkube.schemas import lazy
+
+__getattr__ = lazy.exports(__name__)

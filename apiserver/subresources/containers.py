@@ -11,22 +11,24 @@ from typing import Any, NamedTuple, Protocol
 
 from aiohttp import web
 
+from inkube.apiserver import streaming
 from inkube.apiserver.auth import attributes
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http.options import Query
+from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.registry import Registry
-from inkube.schemas import fielderrors, status
-from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang import rfc3339, strconv, urlquery
+from inkube.apiserver.subresources import nodeless
+from inkube.schemas import status
+from inkube.schemas.golang import rfc3339, strconv
 from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.golang.urlquery import truthy
 
 Object = dict[str, Any]
 SESSIONS = 1000
 """Streams of all clients together; one more answers 429."""
 LOOK = 2.0
 """Seconds between two looks whether a client of a silent log is still there."""
-_KINDS = ("initContainers", "containers", "ephemeralContainers")
 
 
 class LogQuery(NamedTuple):
@@ -127,11 +129,12 @@ class PodStreams:
             raise _not_allowed()
         query = _log_query(exchange.query, call.name)
         pod = self._registry.get(call).value
-        container = _container(pod, call.name, exchange.query.get("container", ""))
+        container = nodeless.container_of(call, pod, exchange.query)
         node = self._node(pod)
         if node is None:
-            return web.Response(status=204)
-        kubelet = self._answering(pod, node)
+            return web.Response(status=204, headers={"Cache-Control": "no-cache, private"})
+        path = f"containerLogs/{call.namespace}/{call.name}/{container}"
+        kubelet = self._answering(pod, node, path)
         response = web.StreamResponse(headers={"Content-Type": "text/plain"})
         response.enable_chunked_encoding()
         with self._sessions.one():
@@ -187,29 +190,28 @@ class PodStreams:
         """GET or POST: connections to ports of the pod."""
         self._check_verb(exchange)
         pod = self._registry.get(exchange.call).value
-        kubelet = self._upgradable(exchange, pod)
-        from inkube.apiserver.streaming import forwards
+        path = f"portForward/{exchange.call.namespace}/{exchange.call.name}"
+        kubelet = self._upgradable(exchange, pod, path)
 
         async def connect(port: int, side: Any) -> None:
             await kubelet.forward(pod, port, side)
 
         with self._sessions.one():
-            return await forwards.serve(exchange.request, connect)
+            return await streaming.forwards.serve(exchange.request, connect)
 
     async def _serve(self, request: web.BaseRequest, wanted: Any, run: Any) -> web.StreamResponse:
-        from inkube.apiserver.streaming import commands
-
         with self._sessions.one():
-            return await commands.serve(request, wanted, run)
+            return await streaming.commands.serve(request, wanted, run)
 
     def _of_container(self, exchange: Exchange) -> tuple[Object, str, Kubelet]:
         self._check_verb(exchange)
         call = exchange.call
         pod = self._registry.get(call).value
-        container = _container(pod, call.name, exchange.query.get("container", ""))
-        return pod, container, self._upgradable(exchange, pod)
+        container = nodeless.container_of(call, pod, exchange.query)
+        path = f"{call.subresource}/{call.namespace}/{call.name}/{container}"
+        return pod, container, self._upgradable(exchange, pod, path)
 
-    def _upgradable(self, exchange: Exchange, pod: Object) -> Kubelet:
+    def _upgradable(self, exchange: Exchange, pod: Object, path: str) -> Kubelet:
         """Who answers, for a request that can be answered."""
         node = self._node(pod)
         if node is None:
@@ -217,7 +219,7 @@ class PodStreams:
         connection = exchange.request.headers.get("Connection", "").lower()
         if "upgrade" not in connection or "Upgrade" not in exchange.request.headers:
             raise status.bad_request("Upgrade request required")
-        return self._answering(pod, node)
+        return self._answering(pod, node, path)
 
     def _check_verb(self, exchange: Exchange) -> None:
         """Only GET and POST; and who may read a pod may not run commands in it by a GET."""
@@ -240,30 +242,30 @@ class PodStreams:
         if not decision.allowed:
             raise attributes.refusal(wanted, decision.reason)
 
-    def _node(self, pod: Object) -> str | None:
+    def _node(self, pod: Object) -> Object | None:
         """The pod's node. Raises StatusError 404, which names the node as a pod, as upstream."""
         name = (pod.get("spec") or {}).get("nodeName")
         if not name:
             return None
-        if self._registry.store.get(f"/registry/nodes/{name}") is None:
+        entry = self._registry.store.get(keys.key("nodes", "", name))
+        if entry is None:
             raise status.not_found("", "pods", name)
-        return str(name)
+        node: Object = entry.value
+        return node
 
-    def _answering(self, pod: Object, node: str) -> Kubelet:
+    def _answering(self, pod: Object, node: Object, path: str) -> Kubelet:
         kubelet = self._kubelet()
         if kubelet is None or not kubelet.answers(pod):
-            raise status.internal(f"error dialing backend: no kubelet answers on the node {node}")
+            raise nodeless.unreachable(node, path)
         return kubelet
 
     def _wanted(self, exchange: Exchange) -> Any:
-        from inkube.apiserver.streaming import commands
-
         query = exchange.query
-        found = commands.Wanted(
-            stdin=urlquery.truthy(query.get("stdin") or None),
-            stdout=urlquery.truthy(query.get("stdout") or None),
-            stderr=urlquery.truthy(query.get("stderr") or None),
-            tty=urlquery.truthy(query.get("tty") or None),
+        found = streaming.commands.Wanted(
+            stdin=truthy(query.get("stdin") or None),
+            stdout=truthy(query.get("stdout") or None),
+            stderr=truthy(query.get("stderr") or None),
+            tty=truthy(query.get("tty") or None),
         )
         if found.tty:  # a terminal has one output
             found = found._replace(stderr=False)
@@ -276,23 +278,6 @@ def _not_allowed() -> status.StatusError:
     return status.method_not_allowed()
 
 
-def _container(pod: Object, name: str, wanted: str) -> str:
-    """The container that is meant. Raises StatusError 400."""
-    spec = pod["spec"]
-    names = [one["name"] for kind in _KINDS for one in spec.get(kind) or ()]
-    if wanted:
-        if wanted not in names:
-            raise status.bad_request(f"container {wanted} is not valid for pod {name}")
-        return wanted
-    containers = spec.get("containers") or []
-    if len(containers) == 1:
-        return str(containers[0]["name"])
-    choice = " ".join(names)
-    raise status.bad_request(
-        f"a container name must be specified for pod {name}, choose one of: [{choice}]"
-    )
-
-
 def _log_query(query: Query, name: str) -> LogQuery:
     """PodLogOptions of a query. Raises StatusError 400 and 422."""
     tail, limit = _number(query, "tailLines"), _number(query, "limitBytes")
@@ -302,25 +287,13 @@ def _log_query(query: Query, name: str) -> LogQuery:
             rfc3339.parse(moment)
         except DecodeError as error:
             raise status.bad_request(error.text) from error
-    errors: list[FieldError] = []
-    if tail is not None and tail < 0:
-        errors.append(fielderrors.invalid("tailLines", tail, "must be greater than or equal to 0"))
-    if limit is not None and limit < 1:
-        errors.append(fielderrors.invalid("limitBytes", limit, "must be greater than 0"))
-    if seconds is not None and moment:
-        why = "at most one of `sinceTime` or `sinceSeconds` may be specified"
-        errors.append(fielderrors.forbidden("[]", why))
-    elif seconds is not None and seconds < 1:
-        errors.append(fielderrors.invalid("sinceSeconds", seconds, "must be greater than 0"))
-    if query.get("stream"):
-        errors.append(fielderrors.forbidden("stream", "may not be specified"))
+    errors = nodeless.log_errors(query)
     if errors:
-        errors.sort(key=lambda error: error.field)
         raise status.invalid("", "PodLogOptions", name, errors)
     return LogQuery(
-        follow=urlquery.truthy(query.get("follow") or None),
-        previous=urlquery.truthy(query.get("previous") or None),
-        timestamps=urlquery.truthy(query.get("timestamps") or None),
+        follow=truthy(query.get("follow") or None),
+        previous=truthy(query.get("previous") or None),
+        timestamps=truthy(query.get("timestamps") or None),
         since_seconds=seconds,
         since_time=moment,
         tail_lines=tail,

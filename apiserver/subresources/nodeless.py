@@ -1,17 +1,18 @@
-"""What asks a kubelet, an address of a pod or of a service: log, exec, attach, portforward, proxy.
+"""What would call a kubelet, an address of a pod or of a service: proxies, and what others share.
 
-Everything the reference decides before it calls anybody is decided here: the pod, the container,
-the node. No node has a kubelet to call, so what passes is refused as the reference refuses a node
-that cannot be reached. Follows pkg/registry/core/{pod,node,service} (LogLocation, streamLocation,
-ResourceLocation) and pkg/registry/core/pod/rest.
+Everything the reference decides before it calls anybody is decided here. There is no cluster
+network, so what passes is refused as the reference refuses a node that cannot be reached; where
+simulated kubelets answer, `containers` asks them. Follows pkg/registry/core/{pod,node,service}
+(LogLocation, streamLocation, ResourceLocation) and pkg/registry/core/pod/rest.
 """
 
 import ipaddress
+from collections.abc import Mapping
 from typing import Any
 
 from aiohttp import web
 
-from inkube.apiserver.handlers.verbs import Exchange
+from inkube.apiserver.handlers.verbs import Exchange, Handler
 from inkube.apiserver.http.options import Query, parse_int
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.calls import Call
@@ -28,64 +29,19 @@ _KUBELET_PORT = 10250
 _PROXY_VERBS = ("get", "create", "update", "patch", "delete")
 
 
-class Streams:
-    """Logs and streams of a pod's containers."""
-
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
-
-    async def log(self, exchange: Exchange) -> web.StreamResponse:
-        """GET of /log: nothing of a pod without a node. Raises StatusError."""
-        call, query = exchange.call, exchange.query
-        posted.check_verb(call, "get")
-        errors = _log_errors(query)
-        if errors:
-            raise status.invalid("", "PodLogOptions", call.name, errors)
-        pod = self._registry.get(call).value
-        container = _container(call, pod, query)
-        node = pod["spec"].get("nodeName")
-        if not node:
-            return web.Response(status=204, headers={"Cache-Control": "no-cache, private"})
-        path = f"containerLogs/{call.namespace}/{call.name}/{container}"
-        raise _unreachable(self._node(node), path)
-
-    async def run(self, exchange: Exchange) -> web.StreamResponse:
-        """exec and attach, by GET or POST. Raises StatusError."""
-        call = exchange.call
-        posted.check_verb(call, "get", "create")
-        pod = self._registry.get(call).value
-        container = _container(call, pod, exchange.query)
-        path = f"{call.subresource}/{call.namespace}/{call.name}/{container}"
-        raise _unreachable(self._node_of(call, pod), path)
-
-    async def ports(self, exchange: Exchange) -> web.StreamResponse:
-        """portforward, by GET or POST. Raises StatusError."""
-        call = exchange.call
-        posted.check_verb(call, "get", "create")
-        pod = self._registry.get(call).value
-        path = f"portForward/{call.namespace}/{call.name}"
-        raise _unreachable(self._node_of(call, pod), path)
-
-    def _node_of(self, call: Call, pod: Object) -> Object:
-        node = pod["spec"].get("nodeName")
-        if not node:
-            raise status.bad_request(f"pod {call.name} does not have a host assigned")
-        return self._node(node)
-
-    def _node(self, name: str) -> Object:
-        """The node. Raises StatusError 404, which the reference words as if it were a pod."""
-        entry = self._registry.store.get(keys.key("nodes", "", name))
-        if entry is None:
-            raise status.not_found("", "pods", name)
-        node: Object = entry.value
-        return node
-
-
 class Proxies:
     """Requests to a pod, a service or a node, passed on; as far as there is where to."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
+
+    def handlers(self) -> Mapping[tuple[str, str, str], Handler]:
+        """(group, plural, subresource) → handler."""
+        return {
+            ("", "nodes", "proxy"): self.node,
+            ("", "pods", "proxy"): self.pod,
+            ("", "services", "proxy"): self.service,
+        }
 
     async def pod(self, exchange: Exchange) -> web.StreamResponse:
         """To a pod's address. Raises StatusError."""
@@ -117,7 +73,7 @@ class Proxies:
         """To a kubelet. Raises StatusError."""
         _, name, _ = self._target(exchange)
         node = self._object(exchange.call, name).value
-        raise _unreachable(node, "")
+        raise unreachable(node, "")
 
     def _target(self, exchange: Exchange) -> tuple[str, str, str]:
         posted.check_verb(exchange.call, *_PROXY_VERBS)
@@ -164,7 +120,7 @@ def _is_global(address: str) -> bool:
     return not (special or found.is_unspecified or str(found) == "255.255.255.255")
 
 
-def _container(call: Call, pod: Object, query: Query) -> str:
+def container_of(call: Call, pod: Object, query: Query) -> str:
     """The container that is meant, the only one if none is named. Raises StatusError 400."""
     spec = pod["spec"]
     names = [one["name"] for member in _CONTAINERS for one in spec.get(member) or ()]
@@ -180,7 +136,7 @@ def _container(call: Call, pod: Object, query: Query) -> str:
     raise status.bad_request(f"a container name must be specified for pod {call.name}{choices}")
 
 
-def _log_errors(query: Query) -> list[FieldError]:
+def log_errors(query: Query) -> list[FieldError]:
     """ValidatePodLogOptions. Raises StatusError 400 for what is no number."""
     bounds = {"limitBytes": 1, "sinceSeconds": 1, "tailLines": 0}
     errors = []
@@ -201,7 +157,7 @@ def _log_errors(query: Query) -> list[FieldError]:
     return errors
 
 
-def _unreachable(node: Object, path: str) -> status.StatusError:
+def unreachable(node: Object, path: str) -> status.StatusError:
     """500: nothing listens where the node's kubelet should."""
     addresses = (node.get("status") or {}).get("addresses") or ()
     name = node["metadata"]["name"]

@@ -3,7 +3,7 @@
 A part of the composition root that `server` imports at the first request for one of them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import Authorizer
@@ -11,13 +11,12 @@ from inkube.apiserver.handlers.verbs import Handler, Handlers
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.apiserver.registry.stamps import Stamps
-from inkube.apiserver.subresources import nodeless
 from inkube.apiserver.subresources.binding import BindingHandler
 from inkube.apiserver.subresources.containers import PodStreams
 from inkube.apiserver.subresources.eviction import EvictionHandler
 from inkube.apiserver.subresources.metrics import Metrics, Usage
+from inkube.apiserver.subresources.nodeless import Proxies
 from inkube.apiserver.subresources.parts import PartHandler
-from inkube.apiserver.subresources.proxies import Proxies
 from inkube.apiserver.subresources.reviews import Reviews
 from inkube.apiserver.subresources.scale import ScaleHandler
 from inkube.apiserver.subresources.tokenrequests import TokenRequestHandler
@@ -31,7 +30,7 @@ def table(
     stamps: Stamps,
     authenticator: Authenticator,
     authorizer: Authorizer,
-    streams: PodStreams | None,
+    streams: PodStreams,
     usage: Callable[[], Usage | None],
 ) -> dict[tuple[str, str, str], Handler]:
     """(group, plural, subresource) → handler, as `app.Parts` has it."""
@@ -49,27 +48,10 @@ def table(
         ("", "pods", "resize"): part,
         ("certificates.k8s.io", "certificatesigningrequests", "approval"): part,
         ("", "serviceaccounts", "token"): tokens,
-        **_containers(registry, streams),
+        **streams.handlers(),
+        **Proxies(registry).handlers(),
         **Metrics(registry, usage, stamps.now).handlers(),
         **reviews.handlers(),
-    }
-
-
-def _containers(
-    registry: Registry, streams: PodStreams | None
-) -> Mapping[tuple[str, str, str], Handler]:
-    """What asks a kubelet: answered by the simulated ones, or as where there are no nodes."""
-    if streams is not None:
-        return {**streams.handlers(), **Proxies(registry).handlers()}
-    told, proxies = nodeless.Streams(registry), nodeless.Proxies(registry)
-    return {
-        ("", "nodes", "proxy"): proxies.node,
-        ("", "pods", "attach"): told.run,
-        ("", "pods", "exec"): told.run,
-        ("", "pods", "log"): told.log,
-        ("", "pods", "portforward"): told.ports,
-        ("", "pods", "proxy"): proxies.pod,
-        ("", "services", "proxy"): proxies.service,
     }
 
 

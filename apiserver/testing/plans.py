@@ -10,6 +10,7 @@ import pytest
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.root.manifests import Source
 from inkube.apiserver.testing.kube import Plan
+from inkube.controllers import workloads
 from inkube.controllers.kinds import KindModule
 
 STORAGES = ("memory", "sqlite")
@@ -36,9 +37,7 @@ def of(item: pytest.Item, folder: Path) -> Plan:
     for marker in _markers(item, "kube_options"):
         options = replace(options, **marker.kwargs)
     for marker in _markers(item, "kube_workloads"):
-        from inkube.controllers.workloads import Workloads
-
-        options = replace(options, workloads=Workloads(**marker.kwargs))
+        options = replace(options, workloads=workloads.Workloads(**marker.kwargs))
     return Plan(
         replace(
             options,

@@ -7,9 +7,9 @@ the month and of the week are given, either counts.
 import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta, tzinfo
-from functools import lru_cache
 from typing import NamedTuple
 
+from inkube.schemas import caches
 from inkube.schemas.golang import gotime
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -73,7 +73,7 @@ class Schedule(NamedTuple):
         return day or weekday
 
 
-@lru_cache(maxsize=1024)
+@caches.of_texts(1024)
 def parse(text: str) -> Schedule:
     """Read a schedule. Raises ValueError."""
     if text.startswith("@every "):

@@ -7,6 +7,7 @@ is run, if its deadline is not over.
 from collections.abc import Iterator
 from datetime import datetime, timedelta, tzinfo
 from typing import NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from inkube.controllers.client import Object
 from inkube.controllers.informer import Change, Key
@@ -167,8 +168,6 @@ class CronJobController:
         return wait
 
     async def _zone(self, owner: Object) -> tzinfo | None:
-        from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
         name = owner["spec"].get("timeZone") or "UTC"
         try:
             return ZoneInfo(name)

@@ -32,6 +32,10 @@ OUTSIDE = (
 LATER = (
     "inkube.controllers.workloads",
     "inkube.apiserver.auth.rbac",
+    "inkube.apiserver.root.workloads",
+    "inkube.apiserver.streaming",
+    "inkube.apiserver.subresources",
+    "inkube.controllers.workloads",
     "inkube.apiserver.webhooks.conversion",
     "inkube.apiserver.discovery.groups",
     "inkube.apiserver.discovery.openapi",

@@ -52,10 +52,10 @@ def globals_that_change(tree):
 
 def kept_by_modules(tree):
     """What a module keeps for the whole process: decorators of functions, values of globals."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield from node.decorator_list
     for node in tree.body:
+        for inner in (node, *(node.body if isinstance(node, ast.ClassDef) else ())):
+            if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield from inner.decorator_list
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             yield node.value
 

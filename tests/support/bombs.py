@@ -182,7 +182,7 @@ def bombs(part: float = 1.0) -> dict[str, Bomb]:
             "application/apply-patch+yaml",
         ),
         "options of a deletion": Bomb(
-            "DELETE", dry(small), dumps({"x": [1 for _ in many(1_400_000)]})
+            "DELETE", dry(small), dumps({"dryRun": ["All"], "x": [1 for _ in many(1_400_000)]})
         ),
         "members of a review": Bomb(
             "POST",

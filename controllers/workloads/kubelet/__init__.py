@@ -5,13 +5,6 @@ say Stages (`workloads.stages`), or Python functions (`functions`); what stages 
 here: leases, readiness gates, the end of containers before a pod goes.
 """
 
-from inkube.controllers.workloads.cluster import Cluster
+from inkube.schemas import lazy
 
-__all__ = ["add"]
-
-
-def add(cluster: Cluster) -> None:
-    """Let the manager of the cluster run simulated kubelets."""
-    from inkube.controllers.workloads.kubelet.kubelets import Kubelets
-
-    Kubelets(cluster).add()
+__getattr__ = lazy.exports(__name__)

@@ -226,3 +226,8 @@ def _node(name: str) -> Object:
         },
         "status": {"capacity": LARGE, "allocatable": LARGE},
     }
+
+
+def add(cluster: Cluster) -> None:
+    """Let the manager of the cluster run simulated kubelets."""
+    Kubelets(cluster).add()

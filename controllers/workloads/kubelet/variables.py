@@ -1,5 +1,6 @@
 """The environment of a container, as a kubelet makes it (`env`, `envFrom`)."""
 
+import base64
 from collections.abc import Mapping
 from typing import Any
 
@@ -72,8 +73,6 @@ async def _data(client: Client, pod: Object, kind: str, reference: Object) -> di
 
 
 def _plain(text: str) -> str:
-    import base64
-
     return base64.b64decode(text).decode("utf-8", "replace")
 
 

@@ -5,11 +5,10 @@ Follows pkg/scheduler/framework/types.go (NodeInfo) and pkg/api/v1/resource.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 from inkube.controllers.client import Object
 from inkube.controllers.workloads.claims import controller_of
-from inkube.schemas import quantity
+from inkube.schemas import caches, quantity
 
 PODS = "pods"
 CPU = "cpu"
@@ -18,7 +17,7 @@ Amounts = dict[str, int]
 """Resource → amount: thousandths of cores, bytes, or pieces."""
 
 
-@lru_cache(maxsize=4096)
+@caches.of_texts(4096)
 def amount(name: str, text: str) -> int:
     """A quantity as an integer, rounded up."""
     found = quantity.parse(text)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from inkube.controllers.workloads.stages import jq
-from inkube.schemas import caches
+from inkube.schemas import caches, cel
 
 Object = dict[str, Any]
 Outputs = Callable[[Object], list[Any]]
@@ -32,8 +32,6 @@ def of_jq(text: str) -> Outputs:
 @caches.of_texts(256)
 def of_cel(text: str) -> Outputs:
     """The one output of a CEL expression over `self`. Raises ExpressionError."""
-    from inkube.schemas import cel  # the engine is loaded for whoever uses it
-
     try:
         program = cel.compile(text)
     except cel.CelError as error:
@@ -63,12 +61,8 @@ def of_usage(text: str) -> Callable[[Mapping[str, Any]], float | None]:
     KWOK's `Quantity(text)`, `Rand()` and `pod.SinceSecond()` are known. Quantities are not
     multiplied: `quantity("1Mi").asApproximateFloat()` is a number. Raises ExpressionError.
     """
-    from inkube.schemas import cel
-    from inkube.schemas.cel.declarations import types
-    from inkube.schemas.cel.library.quantity import QuantityValue
-
-    known = dict.fromkeys(("pod", "node", "container"), types.DYN)
-    known |= dict.fromkeys(("rand", "since"), types.DOUBLE)
+    known = dict.fromkeys(("pod", "node", "container"), cel.types.DYN)
+    known |= dict.fromkeys(("rand", "since"), cel.types.DOUBLE)
     for pattern, ours in _NAMES:
         text = pattern.sub(ours, text)
     try:
@@ -81,7 +75,7 @@ def of_usage(text: str) -> Callable[[Mapping[str, Any]], float | None]:
             found = program.evaluate(variables, CEL_COST)
         except cel.CelError:
             return None
-        if isinstance(found, QuantityValue):
+        if isinstance(found, cel.QuantityValue):
             return found.amount.as_float()
         if isinstance(found, (int, float)) and not isinstance(found, bool):
             return float(found)

@@ -9,6 +9,7 @@ import binascii
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from inkube.controllers.workloads.stages import templates
@@ -89,8 +90,6 @@ def node_conditions(now: str) -> list[dict[str, Any]]:
 
 class _NoClock:
     def now(self) -> Any:
-        from datetime import UTC, datetime
-
         return datetime.min.replace(tzinfo=UTC)
 
     def monotonic(self) -> float:

@@ -5,7 +5,13 @@ pkg/apis/admissionregistration/v1/defaults.go.
 """
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin.behaviours import checks, naming
+from inkube.schemas.builtin.behaviours import (
+    checks,
+    metadata,
+    naming,
+    requirements,
+    scheduling,
+)
 from inkube.schemas.builtin.behaviours.base import Behaviour
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
@@ -59,8 +65,17 @@ class RuntimeClasses(Behaviour):
     def check(self, obj: Object) -> list[FieldError]:
         handler = obj.get("handler", "")
         if not handler:
-            return [fielderrors.required("handler")]
-        return checks.named(handler, "handler", naming.label)
+            errors = [fielderrors.required("handler")]
+        else:
+            errors = checks.named(handler, "handler", naming.label)
+        fixed = (obj.get("overhead") or {}).get("podFixed")
+        if fixed:
+            errors += requirements.of_container({"limits": fixed}, "overhead")
+        given = obj.get("scheduling") or {}
+        errors += metadata.labels(given.get("nodeSelector") or {}, "scheduling.nodeSelector")
+        for index, toleration in enumerate(given.get("tolerations") or ()):
+            errors += scheduling.toleration(toleration, f"scheduling.tolerations[{index}]")
+        return errors
 
     def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
         return checks.immutable(obj, old, "", "handler")

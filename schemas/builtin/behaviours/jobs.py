@@ -6,7 +6,7 @@ Follows pkg/apis/batch/v1/defaults.go, pkg/apis/batch/validation and pkg/registr
 import zoneinfo
 
 from inkube.schemas import fielderrors, selectors
-from inkube.schemas.builtin.behaviours import checks, poddefaults, podvalidation
+from inkube.schemas.builtin.behaviours import checks, naming, poddefaults, podvalidation
 from inkube.schemas.builtin.behaviours.base import Behaviour, same
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import strconv
@@ -83,6 +83,17 @@ class Jobs(Behaviour):
         if not selectors.selects(spec["selector"], labels):
             why = "`selector` does not match template `labels`"
             errors.append(fielderrors.invalid("spec.template.metadata.labels", labels, why))
+        return errors
+
+    def validate(self, obj: Object) -> list[FieldError]:
+        """A new one's pods must be able to have hostnames."""
+        errors, spec = super().validate(obj), obj["spec"]
+        name, count = obj["metadata"].get("name", ""), spec.get("completions") or 0
+        if spec.get("completionMode") == "Indexed" and count > 0:
+            pod = f"{name}-{count - 1}"
+            if naming.label(pod):
+                why = f"will not able to create pod with invalid DNS label: {pod}"
+                errors.append(fielderrors.invalid("metadata.name", name, why))
         return errors
 
     def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
@@ -231,6 +242,8 @@ class CronJobs(Behaviour):
     def check(self, obj: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}
         errors = _schedule(spec.get("schedule", ""), "spec.schedule")
+        if spec.get("timeZone") is not None:
+            errors += _zone(spec["timeZone"], "spec.timeZone")
         errors += checks.not_negative(
             spec, "spec", "startingDeadlineSeconds", "successfulJobsHistoryLimit",
             "failedJobsHistoryLimit",

@@ -54,7 +54,7 @@ class PriorityClasses(Behaviour):
         elif value > _MAX_PRIORITY:
             why = f"maximum allowed value of a user defined priority is {_MAX_PRIORITY}"
             errors.append(fielderrors.forbidden("value", why))
-        policies = ("Never", "PreemptLowerPriority")
+        policies = ("PreemptLowerPriority", "Never")
         return errors + checks.one_of(obj.get("preemptionPolicy"), "preemptionPolicy", policies)
 
     def validate_update(self, obj: Object, old: Object) -> list[FieldError]:

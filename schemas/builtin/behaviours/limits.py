@@ -202,12 +202,20 @@ def _limit_item(item: Object, path: str) -> list[FieldError]:
     errors = []
     if kind not in ("Container", "Pod", "PersistentVolumeClaim"):
         errors += checks.named(kind, f"{path}.type", names.label_key)
+        if not errors and "/" not in kind:
+            why = "must be a standard limit type or fully qualified"
+            errors.append(fielderrors.invalid(f"{path}.type", kind, why))
     if kind == "Pod":
         errors += [
             fielderrors.forbidden(f"{path}.{member}", _POD_ONLY)
             for member in ("default", "defaultRequest")
             if item.get(member)
         ]
+    if kind == "PersistentVolumeClaim" and not any(
+        "storage" in (item.get(member) or {}) for member in ("min", "max")
+    ):
+        why = "either minimum or maximum storage value is required, but neither was provided"
+        errors.append(fielderrors.required(f"{path}.limits", why))
     for member in _AMOUNTS:
         for name in sorted(item.get(member) or {}):
             errors += resource_name(name, f"{path}.{member}[{name}]")

@@ -29,6 +29,8 @@ class Pods(Behaviour):
         super().prepare_create(obj)
         spec = obj["spec"]
         obj["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
+        if spec.get("terminationGracePeriodSeconds", 0) < 0:
+            spec["terminationGracePeriodSeconds"] = 1
         poddefaults.select_by_label_keys(spec, obj["metadata"].get("labels") or {})
 
     def prepare_status(self, obj: Object, old: Object) -> None:

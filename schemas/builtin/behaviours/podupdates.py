@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin.behaviours import addresses, checks, naming
+from inkube.schemas.builtin.behaviours import addresses, checks, containers, naming
 from inkube.schemas.builtin.behaviours.base import keep, same
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
@@ -97,6 +97,8 @@ def validate(obj: Object, old: Object) -> list[FieldError]:
         if len(new) != len(present):
             why = "pod updates may not add or remove containers"
             return [*errors, fielderrors.forbidden(f"spec.{member}", why)]
+        for index, container in enumerate(new):
+            errors += containers.untrimmed(container, f"spec.{member}[{index}]")
     deadline = spec.get("activeDeadlineSeconds")
     if deadline != before.get("activeDeadlineSeconds"):
         found = _deadline(deadline, before)

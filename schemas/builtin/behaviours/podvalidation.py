@@ -294,7 +294,8 @@ def selector_and_template(
         why = f"empty selector is invalid for {kind}"
         errors.append(fielderrors.invalid(place, selector, why))
     labels = ((given or {}).get("metadata") or {}).get("labels") or {}
-    if selector and not selectors.selects(selector, labels):
+    found = checks.label_selector(selector, place)
+    if selector and not found and not selectors.selects(selector, labels):
         why = "`selector` does not match template `labels`"
         value = labels or None
         errors.append(fielderrors.invalid(f"{path}.template.metadata.labels", value, why))

@@ -11,7 +11,7 @@ from typing import Any
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import addresses, checks, metadata, naming
-from inkube.schemas.builtin.behaviours.base import Behaviour, keep
+from inkube.schemas.builtin.behaviours.base import Behaviour, keep, same
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
@@ -64,7 +64,8 @@ class Services(Behaviour):
 
     def prepare_create(self, obj: Object) -> None:
         super().prepare_create(obj)
-        _allocate(obj)
+        if obj["spec"]["type"] != "ExternalName":
+            _allocate(obj)
 
     def prepare_update(self, obj: Object, old: Object) -> None:
         super().prepare_update(obj, old)
@@ -213,7 +214,12 @@ def _addresses(spec: Object) -> list[FieldError]:
         if address or many:
             why = "may not be set for ExternalName services"
             errors.append(fielderrors.forbidden("spec.clusterIPs", why))
-        return errors
+        why = "may not be set for ExternalName services"
+        return errors + [
+            fielderrors.forbidden(f"spec.{member}", why)
+            for member in ("ipFamilies", "ipFamilyPolicy")
+            if spec.get(member)
+        ]
     errors += _families(spec)
     if many and many[0] != address:
         why = "first value must match `clusterIP`"
@@ -390,7 +396,13 @@ class EndpointSlices(Behaviour):
         return errors
 
     def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
-        return self.check(obj) + checks.immutable(obj, old, "", "addressType")
+        """What did not change is not looked at again."""
+        changed: Object = {
+            member: [] if same(obj.get(member), old.get(member)) else obj.get(member)
+            for member in ("endpoints", "ports")
+        }
+        errors = self.check({**obj, **changed})
+        return errors + checks.immutable(obj, old, "", "addressType")
 
 
 def _endpoint(endpoint: Object, kind: str, path: str) -> list[FieldError]:

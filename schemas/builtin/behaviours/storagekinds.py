@@ -60,7 +60,11 @@ class Claims(Behaviour):
     returns_deleted = True
 
     def default(self, obj: Object) -> None:
-        obj.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
+        spec = obj.setdefault("spec", {})
+        spec.setdefault("volumeMode", "Filesystem")
+        for member in ("dataSource", "dataSourceRef"):
+            if spec.get(member) is not None:
+                spec[member].setdefault("apiGroup", None)
 
     def prepare_create(self, obj: Object) -> None:
         obj["status"] = {"phase": "Pending"}
@@ -100,9 +104,10 @@ class Claims(Behaviour):
         errors = self.check(obj)
         bound = (old.get("status") or {}).get("phase") == "Bound"
         new, before = (_fixed_part(one, bound=bound) for one in (obj, old))
-        annotations = old["metadata"].get("annotations") or {}
-        if before.get("storageClassName") is None and _OLD_CLASS not in annotations:
-            new.pop("storageClassName", None)  # the default class may come later
+        if before.get("storageClassName") is None:
+            annotations = old["metadata"].get("annotations") or {}
+            if _OLD_CLASS not in annotations:
+                new.pop("storageClassName", None)  # the default class may come later
         if not same(new, before):
             errors.append(fielderrors.forbidden("spec", _CLAIM_FIXED))
         elif bound:
@@ -173,6 +178,8 @@ class Volumes(Behaviour):
         if spec.get("storageClassName"):
             name = spec["storageClassName"]
             errors += checks.named(name, "spec.storageClassName", naming.subdomain)
+        if _MOUNTS in (obj["metadata"].get("annotations") or {}) or spec.get("mountOptions"):
+            errors += _mount_options(spec)
         return errors + _node_affinity(spec)
 
     def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
@@ -194,7 +201,7 @@ class Volumes(Behaviour):
             return []
         spec = obj["spec"]
         found = _class_warnings(obj)
-        mounts = "volume.beta.kubernetes.io/mount-options"
+        mounts = _MOUNTS
         if mounts in (obj["metadata"].get("annotations") or {}):
             where = f"metadata.annotations[{mounts}]"
             found.append(
@@ -207,6 +214,21 @@ class Volumes(Behaviour):
             )
         capacity = spec.get("capacity") or {}
         return [*found, *podwarnings.fractions(capacity, "storage", "spec.capacity")]
+
+
+_MOUNTS = "volume.beta.kubernetes.io/mount-options"
+_MOUNTED = frozenset({
+    "awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "csi",
+    "gcePersistentDisk", "glusterfs", "iscsi", "nfs", "rbd", "vsphereVolume",
+})  # fmt: skip
+"""Sources that mount with options (pkg/volume/validation)."""
+
+
+def _mount_options(spec: Object) -> list[FieldError]:
+    if _MOUNTED.intersection(_sources(spec)):
+        return []
+    why = "may not specify mount options for this volume type"
+    return [fielderrors.forbidden("metadata.annotations", why)]
 
 
 _NO_SOURCES = frozenset({"capacity", "claimRef", "nodeAffinity"})
@@ -354,7 +376,6 @@ def _topologies(terms: list[Object]) -> list[FieldError]:
 class Drivers(Behaviour):
     """CSIDrivers with their many defaults."""
 
-    generation = ("spec",)
     returns_deleted = True
     unconditional_update = False
 

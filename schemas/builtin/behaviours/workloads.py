@@ -46,6 +46,9 @@ class _Workload(Behaviour):
         errors += podvalidation.selector_and_template(
             spec.get("selector"), template, "spec", self.word
         )
+        if checks.label_selector(spec.get("selector"), ""):
+            why = "invalid label selector"
+            return [*errors, fielderrors.invalid("spec.selector", spec["selector"], why)]
         claims = [
             {"name": claim.get("metadata", {}).get("name", ""), "persistentVolumeClaim": {}}
             for claim in spec.get("volumeClaimTemplates") or []
@@ -153,16 +156,16 @@ def _strategy(strategy: Object, path: str) -> list[FieldError]:
 
 
 class ReplicaSets(_Workload):
-    """So many pods of one template."""
+    """Pods of one template."""
 
     word = "replicaset"
     warns_of_names = True
     told = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
 
     def default(self, obj: Object) -> None:
-        obj.setdefault("spec", {})
+        spec = obj.setdefault("spec", {})
         _template(obj)
-        poddefaults.fill(obj["spec"], {"replicas": 1})
+        poddefaults.fill(spec, {"replicas": 1})
 
 
 class ReplicationControllers(Behaviour):

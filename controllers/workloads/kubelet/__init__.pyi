@@ -1,0 +1,1 @@
+from inkube.controllers.workloads.kubelet.kubelets import add as add

@@ -1,0 +1,54 @@
+"""The examples of docs/workloads run as they stand there, where their packages are installed."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGES = Path(__file__).parents[2] / "docs" / "workloads"
+
+
+def example(page):
+    text = (PAGES / page).read_text()
+    (block,) = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return block
+
+
+def run(path, *command):
+    beside = Path(sys.executable).parent
+    environment = os.environ | {"PATH": f"{beside}:{os.environ['PATH']}", "HOME": str(path.parent)}
+    return subprocess.run(
+        [sys.executable, *command, str(path)], cwd=path.parent, env=environment, timeout=100,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True,
+    )  # fmt: skip
+
+
+def test_operators_are_tested_as_the_page_says(tmp_path):
+    (tmp_path / "test_operator.py").write_text(example("operators.md"))
+    done = run(
+        tmp_path / "test_operator.py",
+        "-m", "pytest", "-q", "-p", "no:schemathesis", "-p", "no:cacheprovider",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 passed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("page", "package", "said"),
+    [
+        ("hub.md", "kubespawner", "the hub would send its user to http://10.244."),
+        ("workflows.md", "parsl", "the sum of the squares is 30"),
+    ],
+)
+def test_a_package_that_makes_pods_works_against_simulated_nodes(tmp_path, page, package, said):
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed (inkube[integrations])")
+    path = tmp_path / "example.py"
+    path.write_text(example(page))
+    done = run(path)
+    assert said in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
