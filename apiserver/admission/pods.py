@@ -9,7 +9,7 @@ from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import status
-from inkube.schemas.builtin import tolerations
+from inkube.schemas.builtin import behaviours, tolerations
 from inkube.storage.store import Store
 
 Object = dict[str, Any]
@@ -77,9 +77,7 @@ class Priority(Plugin):
             entry = self._store.get(keys.key("priorityclasses", "", name))
             if entry is not None:
                 return entry.value
-            from inkube.schemas.builtin.behaviours import leases
-
-            known = leases.SYSTEM_PRIORITIES.get(name)
+            known = behaviours.leases.SYSTEM_PRIORITIES.get(name)
             return None if known is None else {"value": known}
         classes = (entry.value for entry in self._store.list(keys.prefix("priorityclasses")))
         defaults = [one for one in classes if one.get("globalDefault")]

@@ -6,17 +6,15 @@ in `schemas`. Follows k8s.io/pod-security-admission/admission/admission.go.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import status
+from inkube.schemas.builtin import podsecurity
 from inkube.schemas.builtin.podsecurity import standards
 from inkube.schemas.builtin.podsecurity.standards import Level, Policy, Standard
 from inkube.storage.store import Store
-
-if TYPE_CHECKING:
-    from inkube.schemas.builtin.podsecurity.checks import Violation
 
 Object = dict[str, Any]
 MAX_PODS = 3000  # of a namespace that are looked at when its labels change, as the reference does
@@ -151,15 +149,13 @@ def _significant(pod: Object) -> list[list[_Significant]]:
     ]
 
 
-def _violations(standard: Standard, pod: Object) -> "list[Violation]":
+def _violations(standard: Standard, pod: Object) -> "list[podsecurity.checks.Violation]":
     if standard.level is Level.PRIVILEGED:
         return []
-    from inkube.schemas.builtin.podsecurity import checks
-
-    return checks.violations(standard, pod.get("metadata") or {}, pod.get("spec") or {})
+    return podsecurity.checks.violations(standard, pod.get("metadata") or {}, pod.get("spec") or {})
 
 
-def _shown(broken: "Iterable[Violation]") -> str:
+def _shown(broken: "Iterable[podsecurity.checks.Violation]") -> str:
     return ", ".join(str(one) for one in broken)
 
 

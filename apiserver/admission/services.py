@@ -4,13 +4,14 @@ Those the server chooses follow from the service alone (`behaviours.services`).
 Follows pkg/registry/core/service/storage/alloc.go.
 """
 
-import functools
+import ipaddress
 from typing import Any
 
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.resources import Resource
-from inkube.schemas import fielderrors, status
+from inkube.schemas import caches, fielderrors, status
+from inkube.schemas.builtin import behaviours
 from inkube.schemas.fielderrors import FieldError
 from inkube.storage.store import Store
 
@@ -47,9 +48,8 @@ class ServiceAllocation(Plugin):
         address = service["spec"].get("clusterIP") or ""
         if address == before.get("clusterIP"):
             return []
-        from inkube.schemas.builtin.behaviours import addresses
 
-        parsed = addresses.parse(address)
+        parsed = behaviours.addresses.parse(address)
         if parsed is None:
             return []
         shown = service["spec"].get("clusterIPs") or [address]
@@ -92,13 +92,10 @@ class ServiceAllocation(Plugin):
         return errors
 
 
-@functools.cache
+@caches.of_values(1)
 def _range() -> Any:
-    import ipaddress
 
-    from inkube.schemas.builtin.behaviours import services
-
-    return ipaddress.ip_network(services.RANGE)
+    return ipaddress.ip_network(behaviours.services.RANGE)
 
 
 def _identity(port: Object) -> tuple[int, str]:

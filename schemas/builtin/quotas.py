@@ -7,6 +7,7 @@ says to which. Follows apiserver/pkg/quota/v1 and pkg/quota/v1/evaluator/core.
 from collections.abc import Iterable, Mapping
 
 from inkube.schemas import quantity
+from inkube.schemas.builtin import behaviours
 from inkube.schemas.objects import Object
 from inkube.schemas.quantity import Quantity
 
@@ -63,9 +64,7 @@ def _is_compute(name: str) -> bool:
         return True
     if plain.startswith(_HUGE):
         return True
-    from inkube.schemas.builtin.behaviours import requirements
-
-    return name.startswith(_REQUESTS) and requirements.is_extended(plain)
+    return name.startswith(_REQUESTS) and behaviours.requirements.is_extended(plain)
 
 
 def charges_updates(group: str, plural: str) -> bool:
@@ -238,9 +237,7 @@ def _in_scope(requirement: Object, group: str, plural: str, obj: Object) -> bool
     if scope in ("Terminating", "NotTerminating"):
         return bool(ends == (scope == "Terminating"))
     if scope in ("BestEffort", "NotBestEffort"):
-        from inkube.schemas.builtin.behaviours import pods as pod_behaviour
-
-        best: bool = pod_behaviour.qos_class(spec) == "BestEffort"
+        best: bool = behaviours.pods.qos_class(spec) == "BestEffort"
         return best is (scope == "BestEffort")
     return scope == "CrossNamespacePodAffinity" and _looks_elsewhere(spec)
 

@@ -2,11 +2,12 @@
 
 from importlib import import_module
 
-from inkube.schemas import caches
+from inkube.schemas import caches, lazy
 from inkube.schemas.builtin import resources
 from inkube.schemas.builtin.behaviours.base import Behaviour, Stamp
 
 __all__ = ["Behaviour", "Stamp", "of"]
+__getattr__ = lazy.exports(__name__)
 
 _Family = dict[str, str]
 """Plural → `module.Class` of this package, imported when the kind is first used."""

@@ -4,3 +4,7 @@ In come the metadata and spec of a pod and the labels of its namespace; out come
 reference's words. No I/O; `apiserver.admission.podsecurity` asks. Follows
 k8s.io/pod-security-admission (api/helpers.go, policy/registry.go and policy/check_*.go).
 """
+
+from inkube.schemas import lazy
+
+__getattr__ = lazy.exports(__name__)

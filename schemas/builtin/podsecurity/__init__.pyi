@@ -1,0 +1,1 @@
+from inkube.schemas.builtin.podsecurity import checks as checks
