@@ -2,7 +2,8 @@
 
 An informer lists, then watches from the list's revision; it resumes where it was when a watch ends
 and lists again only on 410, as client-go/tools/cache/reflector.go does. Subscribers hear each
-change as (old, new); what they are handed belongs to the cache and must not be changed.
+change as (old, new); what they are handed belongs to the cache and must not be changed. Cached
+objects have no managedFields.
 Bounded by the number of objects: nothing is queued here.
 """
 
@@ -226,6 +227,8 @@ class Informer:
         if new is None and old is None:
             return
         if new is not None:
+            # half of a pod; an update that leaves it out keeps what is stored
+            new["metadata"].pop("managedFields", None)
             self._objects[key] = new
         for index in self._indexes.values():
             index.update(Change(old, new))

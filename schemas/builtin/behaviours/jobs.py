@@ -242,8 +242,6 @@ class CronJobs(Behaviour):
     def check(self, obj: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}
         errors = _schedule(spec.get("schedule", ""), "spec.schedule")
-        if spec.get("timeZone") is not None:
-            errors += _zone(spec["timeZone"], "spec.timeZone")
         errors += checks.not_negative(
             spec, "spec", "startingDeadlineSeconds", "successfulJobsHistoryLimit",
             "failedJobsHistoryLimit",
