@@ -130,7 +130,7 @@ def test_every_namespace_has_an_account_and_the_authority(kube):
 def test_a_namespace_full_of_work_goes_with_all_of_it(kube):
     kube.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "new"}})
     for kind in ("Deployment", "StatefulSet", "DaemonSet"):
-        body = w.workload(kind, **({"replicas": 2} if kind != "DaemonSet" else {}))
+        body = w.workload(kind)
         body["metadata"]["namespace"] = "new"
         kube.client.create(body)
     kube.settled()
