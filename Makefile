@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JOBS ?= auto
 
-.PHONY: serve test lint types conformance bench docs dist
+.PHONY: serve test lint types exams conformance bench docs dist
 
 serve: $(STAMP)  ## http://127.0.0.1:8001, data in ./inkube.db
 	$(BIN)/inkube serve $(ARGS)
@@ -21,6 +21,10 @@ lint: $(STAMP)  ## format check, lint, types, layers
 types: $(STAMP)
 	$(BIN)/mypy -p inkube
 	$(BIN)/mypy tests
+
+exams: $(STAMP)  ## the exams in full: kills, disks, bombs, growth, fuzz, a soak of half an hour
+	INKUBE_EXAMS=long $(BIN)/python -m pytest -s --timeout 7200 tests/exams $(ARGS)
+	INKUBE_FUZZ=20000 $(BIN)/python -m pytest -s --timeout 7200 tests/apiserver/http/fuzz $(ARGS)
 
 conformance: $(STAMP)  ## the table: how much of kube-apiserver's recorded behaviour holds
 	$(BIN)/python tests/conformance/table.py $(ARGS)

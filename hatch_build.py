@@ -1,6 +1,6 @@
 """Build hook: the four root folders become the package `inkube`.
 
-A wheel renames them (pyproject's `sources`); this hook adds the two files that `sources` cannot
+A wheel renames them (pyproject's `sources`); this hook adds the files that `sources` cannot
 rename. An editable install cannot rename, so relative links are laid under `.editable/inkube/`.
 """
 
@@ -10,7 +10,11 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-FILES = {"apiserver/_facade.py": "__init__.py", "apiserver/py.typed": "py.typed"}
+FILES = {
+    "apiserver/_facade.py": "__init__.py",
+    "apiserver/_facade.pyi": "__init__.pyi",
+    "apiserver/py.typed": "py.typed",
+}
 FOLDERS = ("apiserver", "storage", "controllers", "schemas")
 
 

@@ -14,22 +14,22 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 
 from inkube.apiserver.auth.access import Access
 from inkube.apiserver.discovery.endpoints import Endpoint
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
-from inkube.apiserver.http import negotiation, requests, responses
+from inkube.apiserver.http import incoming, negotiation, requests, responses
 from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.deadlines import Deadlines
+from inkube.apiserver.http.delivery import Answer
 from inkube.apiserver.http.guards import Guard
 from inkube.apiserver.http.metrics import Metrics
 from inkube.apiserver.http.records import RequestRecord
 from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.http.responses import Answer
 from inkube.apiserver.registry.calls import Call, User
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resource, Resources
@@ -48,12 +48,25 @@ _READS = frozenset({"GET", "HEAD"})
 WRITE_SECONDS = 60.0  # --request-timeout
 
 
+class Defaults(Protocol):
+    """Objects that are made when one of their kind is first asked for (`root.defaults`)."""
+
+    def is_wanted(self, group: str, plural: str) -> bool:
+        """Whether `make` has something to do first."""
+        ...
+
+    async def make(self, group: str, plural: str) -> None:
+        """Make what is missing."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What the application is made of; put together by `server`."""
 
     registry: Registry
     resources: Resources
+    defaults: Defaults
     handlers: Handlers
     streams: Streams
     access: Access
@@ -86,8 +99,7 @@ class App:
         started = time.perf_counter()
         request_id = f"{self._run}-{next(self._numbers)}"
         url = request.rel_url
-        watch = url.raw_query_string != "" and _watches(request)
-        info = requests.parse(request.method, url.raw_path, watch=watch)
+        info = requests.parse(request.method, url.raw_path, url.raw_query_string)
         response = await self._answer(request, info, request_id)
         elapsed = time.perf_counter() - started
         parts = self._parts
@@ -111,6 +123,9 @@ class App:
     async def _answer(
         self, request: web.BaseRequest, info: RequestInfo, request_id: str
     ) -> web.StreamResponse:
+        refused = incoming.refuse(request)
+        if refused is not None:
+            return refused
         try:
             streamed = info.subresource in _STREAMED
             with self._parts.guard.admit(request, long=streamed or info.verb in _LONG):
@@ -126,6 +141,8 @@ class App:
             response = responses.error(error, form)
         except (ConnectionError, asyncio.CancelledError):
             raise
+        except storage_errors.Damaged as error:
+            response = responses.error(status.internal(str(error)), negotiation.PLAIN)
         except storage_errors.StorageError as error:
             logger.error("the store failed: %s", error, extra={"request_id": request_id})
             response = responses.error(status.storage_failed(str(error)), negotiation.PLAIN)
@@ -135,9 +152,10 @@ class App:
             response = responses.error(failure, negotiation.PLAIN)
         if isinstance(response, (Answer, web.Response)) and not response.prepared:
             response.headers["Audit-Id"] = request_id
+        if isinstance(response, Answer):
             encoding = request.headers.get("Accept-Encoding")
-            if encoding is not None:
-                await responses.compress(response, encoding)
+            if encoding is not None and request.version >= HttpVersion11:
+                responses.compress(response, encoding)
         return response
 
     async def _serve_write(self, request: web.BaseRequest, info: RequestInfo) -> web.StreamResponse:
@@ -165,6 +183,8 @@ class App:
         if resource is None or served is None:
             voice = parts.resources.voice(info.group)
             return responses.unknown_path(plain=voice.unknown_is_plain)
+        if parts.defaults.is_wanted(info.group, info.resource):
+            await parts.defaults.make(info.group, info.resource)
         namespace = info.namespace if resource.namespaced else ""
         call = Call(info.verb, resource, served, namespace, info.name, info.subresource, user=user)
         if served.version.deprecated:
@@ -197,17 +217,18 @@ class App:
         if info.name:
             _check_name(info.name)
         if info.subresource in _STREAMED:  # what they answer has a type of its own
-            return self._verb(Exchange(request, call, negotiation.PLAIN), info)
+            worker = self._parts.registry.worker
+            return self._verb(Exchange(request, info, call, negotiation.PLAIN, worker))
         accept = request.headers.get("Accept")
         form = negotiation.choose(accept, any_application=call.resource.voice.any_application)
         if form.kind == "Table":
-            include = request.rel_url.query.get("includeObject", "")
+            include = info.query.get("includeObject", "")
             tables.check_include(include)
             form = form._replace(include=include)
-        return self._verb(Exchange(request, call, form), info)
+        return self._verb(Exchange(request, info, call, form, self._parts.registry.worker))
 
-    def _verb(self, exchange: Exchange, info: RequestInfo) -> Awaitable[web.StreamResponse]:
-        call, voice = exchange.call, exchange.call.resource.voice
+    def _verb(self, exchange: Exchange) -> Awaitable[web.StreamResponse]:
+        call, info, voice = exchange.call, exchange.info, exchange.call.resource.voice
         verbs = call.resource.definition.verbs
         if call.subresource and call.subresource != "status":
             return self._subresource(exchange)
@@ -253,10 +274,6 @@ def _record(
         user_agent=request.headers.get("User-Agent", ""),
         warnings=tuple(response.headers.getall("Warning", ())),
     )
-
-
-def _watches(request: web.BaseRequest) -> bool:
-    return request.rel_url.query.get("watch", "0").lower() not in ("", "0", "false")
 
 
 def _check_name(name: str) -> None:

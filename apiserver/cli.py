@@ -1,24 +1,25 @@
-"""The command line: `inkube serve`, `inkube validate`, `inkube definitions export`."""
+"""The command line: `inkube serve`, `validate`, `definitions export`, `check`, `repair`."""
 
 import asyncio
 import contextlib
-import gc
 import logging
 import signal
-from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 import click
 
+import inkube
+from inkube.apiserver import root
 from inkube.apiserver.commands.export import definitions
+from inkube.apiserver.commands.repair import check, repair
 from inkube.apiserver.commands.validate import validate
 from inkube.apiserver.configuration import Options
+from inkube.apiserver.http import logs
+from inkube.storage.errors import StorageError
 
+logger = logging.getLogger(__name__)
 LOCAL = Path("inkube.db")
-# Young objects are looked at after so many allocations. What a server keeps is bytes, which are no
-# work for the collector, and what requests make is freed by counting references.
-COLLECT_AFTER = (25_000, 25, 100)
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _PATH = click.Path(path_type=Path)
 
@@ -31,6 +32,8 @@ def main() -> None:
 
 main.add_command(validate)
 main.add_command(definitions)
+main.add_command(check)
+main.add_command(repair)
 
 
 @main.command()
@@ -63,17 +66,15 @@ main.add_command(definitions)
 @click.option("-v", "--verbose", is_flag=True, help="Log what controllers do, too.")
 def serve(**arguments: Any) -> None:
     """Serve until interrupted."""
-    from inkube.apiserver.http import logs
-
     level = logging.DEBUG if arguments.pop("verbose") else logging.INFO
     level = logging.WARNING if arguments.pop("quiet") else level
     logs.configure(style=arguments.pop("log_format"), level=level)
     target = arguments.pop("kubeconfig")
     options = Options(**_named(arguments))
-    from inkube.storage.errors import StorageError
-
+    for danger in root.dangers.found(options):
+        logger.warning("%s", danger)
     try:
-        _runner()(_serve(options, target))
+        root.eventloop.run(_serve(options, target))
     except (StorageError, OSError, ValueError) as error:
         raise click.ClickException(str(error)) from error
 
@@ -95,42 +96,29 @@ def _named(arguments: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def _runner() -> Callable[[Coroutine[Any, Any, None]], None]:
-    """asyncio.run, on uvloop where it is installed."""
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.run
-    return uvloop.run
-
-
 async def _serve(options: Options, target: Path | None) -> None:
-    from inkube.apiserver.root import kubeconfig
-    from inkube.apiserver.server import APIServer
-
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
             loop.add_signal_handler(number, stop.set)
-    async with APIServer(options) as server:
-        _calm_collector()
-        path = target or Path("inkube.kubeconfig")
-        kubeconfig.write(path, server.kubeconfig())
-        click.echo(f"inkube serves on {server.url}")
-        click.echo(f"kubeconfig: {path}")
-        click.echo("try next:")
-        click.echo(f"  kubectl --kubeconfig {path} get namespaces")
-        click.echo(f"  curl {server.url}/apis")
-        await stop.wait()
+    async with inkube.APIServer(options) as server:
+        calm = root.collector.calm() or contextlib.nullcontext()
+        with calm:
+            _announce(server, target)
+            await stop.wait()
         click.echo("stopping")
 
 
-def _calm_collector() -> None:
-    """Let full collections, which stop everything, look at less and be rare."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*COLLECT_AFTER)
+def _announce(server: "inkube.APIServer", target: Path | None) -> None:
+    """Write the kubeconfig and say how to go on."""
+    path = target or Path("inkube.kubeconfig")
+    root.kubeconfig.write(path, server.kubeconfig())
+    click.echo(f"inkube serves on {server.url}")
+    click.echo(f"kubeconfig: {path}")
+    click.echo("try next:")
+    click.echo(f"  kubectl --kubeconfig {path} get namespaces")
+    click.echo(f"  curl {server.url}/apis")
 
 
 if __name__ == "__main__":

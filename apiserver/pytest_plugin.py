@@ -9,13 +9,10 @@ a test asks for a fixture: what the fixtures are made of is `apiserver.testing`.
 
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from inkube.apiserver.testing import AsyncKube, BlockingClient, Kube, ScriptedWorld, TestLog
-    from inkube.apiserver.testing.thread import LoopThread
+from inkube.apiserver import testing
 
 MARKERS = (
     "kube_definitions(*sources): CRDs and objects to begin with: files, folders, dicts",
@@ -25,7 +22,7 @@ MARKERS = (
     "kube_workloads(**settings): workloads live, as inkube.Workloads says",
     "kubeconfig: KUBECONFIG names a file for the test's server",
 )
-_LOG: "pytest.StashKey[TestLog]" = pytest.StashKey()
+_LOG: "pytest.StashKey[testing.TestLog]" = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -64,53 +61,50 @@ def pytest_runtest_makereport(
 
 
 @pytest.fixture(scope="session")
-def kube_thread() -> "Iterator[LoopThread]":
+def kube_thread() -> "Iterator[testing.LoopThread]":
     """The thread, with an event loop, that all servers of the session run in."""
-    from inkube.apiserver.testing.thread import LoopThread
-
-    with LoopThread() as thread:
+    with testing.LoopThread() as thread:
         yield thread
 
 
 @pytest.fixture(scope="session")
-def kube_api(request: pytest.FixtureRequest, kube_thread: "LoopThread") -> "Iterator[Kube]":
+def kube_api(
+    request: pytest.FixtureRequest, kube_thread: "testing.LoopThread"
+) -> "Iterator[testing.Kube]":
     """One server for the whole session (of each xdist worker): what tests leave in it stays."""
-    from inkube.apiserver.testing import plans
-    from inkube.apiserver.testing.kube import Plan, running
-
-    with running(kube_thread, Plan(plans.default(request.config))) as kube:
+    with testing.running(kube_thread, testing.Plan(testing.plans.default(request.config))) as kube:
         yield kube
 
 
 @pytest.fixture
 def kube(
-    request: pytest.FixtureRequest, kube_thread: "LoopThread", tmp_path: Path
-) -> "Iterator[Kube]":
+    request: pytest.FixtureRequest, kube_thread: "testing.LoopThread", tmp_path: Path
+) -> "Iterator[testing.Kube]":
     """A new server for this test, as its markers want it."""
-    from inkube.apiserver.testing import plans
-    from inkube.apiserver.testing.kube import running
-
     item: pytest.Item = request.node
-    with running(kube_thread, plans.of(item, tmp_path)) as kube:
+    with testing.running(kube_thread, testing.plans.of(item, tmp_path)) as kube:
         item.stash[_LOG] = kube.log
         yield kube
 
 
 @pytest.fixture
-def kube_client(kube: "Kube") -> "BlockingClient":
+def kube_client(kube: "testing.Kube") -> "testing.BlockingClient":
     """The blocking client of `kube`."""
     return kube.client
 
 
 @pytest.fixture
-def kube_aio(kube: "Kube") -> "AsyncKube":
+def kube_aio(kube: "testing.Kube") -> "testing.AsyncKube":
     """The client of `kube` for coroutines."""
     return kube.aio
 
 
 @pytest.fixture
 def kubeconfig(
-    request: pytest.FixtureRequest, kube: "Kube", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest,
+    kube: "testing.Kube",
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Path:
     """A kubeconfig file for `kube`; under the marker of the same name, KUBECONFIG names it."""
     path = tmp_path / "kubeconfig"
@@ -121,8 +115,6 @@ def kubeconfig(
 
 
 @pytest.fixture
-def world(kube: "Kube") -> "ScriptedWorld":
+def world(kube: "testing.Kube") -> "testing.ScriptedWorld":
     """The outside systems of `kube`: git hosts and GitHub Apps that obey the test."""
-    from inkube.apiserver.testing.scripted import ScriptedWorld
-
-    return ScriptedWorld(kube)
+    return testing.ScriptedWorld(kube)

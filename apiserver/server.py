@@ -15,19 +15,38 @@ import warnings
 from collections.abc import Callable
 from functools import cache, cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
-from aiohttp.web_request import BaseRequest
 
+from inkube.apiserver import discovery, root, subresources, webhooks
+from inkube.apiserver.admission.certificates import (
+    CertificateApproval,
+    CertificateSigning,
+    CertificateSubjectRestriction,
+)
 from inkube.apiserver.admission.declaredkinds import DeclaredKinds
+from inkube.apiserver.admission.defaultclasses import (
+    ClaimResize,
+    DefaultIngressClass,
+    DefaultStorageClass,
+    StorageProtection,
+    TaintNewNodes,
+)
 from inkube.apiserver.admission.lifecycle import NamespaceLifecycle
 from inkube.apiserver.admission.limits import LimitRanger
+from inkube.apiserver.admission.pods import (
+    DefaultTolerationSeconds,
+    Priority,
+    RuntimeClasses,
+)
+from inkube.apiserver.admission.podsecurity import PodSecurity
 from inkube.apiserver.admission.quotas import QuotaAdmission
+from inkube.apiserver.admission.services import ServiceAllocation
 from inkube.apiserver.app import App, Parts
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import issuer
@@ -35,8 +54,9 @@ from inkube.apiserver.discovery.endpoints import Endpoint, Endpoints, later
 from inkube.apiserver.handlers.rendering import Renderer
 from inkube.apiserver.handlers.verbs import Handler, Handlers
 from inkube.apiserver.http import bodies, logs
-from inkube.apiserver.http.cors import OriginRequest, Origins
+from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.guards import Guard
+from inkube.apiserver.http.incoming import Request
 from inkube.apiserver.http.metrics import Metrics
 from inkube.apiserver.policies.plugin import PolicyAdmission
 from inkube.apiserver.registry import keys
@@ -47,7 +67,7 @@ from inkube.apiserver.registry.crds import Installer
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resources
 from inkube.apiserver.registry.stamps import Stamps
-from inkube.apiserver.root import bootstrap, security
+from inkube.apiserver.root import bootstrap, defaults, security
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.root.liveschemas import LiveSchemas
@@ -55,16 +75,11 @@ from inkube.apiserver.watching.streams import Streams
 from inkube.apiserver.webhooks.plugins import MutatingWebhooks, ValidatingWebhooks
 from inkube.controllers.clock import SystemClock
 from inkube.controllers.core import aggregation, crds, expiry, garbage, namespaces, policies, quotas
+from inkube.controllers.environment import Environment
 from inkube.controllers.manager import Manager
 from inkube.controllers.provisioning import options as provisioning_options
 from inkube.storage.log import Log, MemoryLog
 from inkube.storage.store import Store
-
-if TYPE_CHECKING:
-    from inkube.apiserver.subresources.containers import Kubelet
-    from inkube.apiserver.webhooks.caller import WebhookCaller
-    from inkube.apiserver.webhooks.dispatcher import Dispatcher
-    from inkube.controllers.environment import Environment
 
 __all__ = ["APIServer", "Options"]
 
@@ -119,12 +134,16 @@ class APIServer:
         self._declared = DeclaredKinds(lambda: self.environment)
         chain = Chain(self._plugins())
         self.registry = Registry(self.store, chain, self.stamps, codec)
+        self._stack.callback(self.registry.worker.close)
         self.client = InProcessClient(self.registry, self.resources)
         bootstrap.install_builtin(self.resources, self.stamps)
         self.manager = Manager(self.client, self.clock)
         self._outside = await self._stack.enter_async_context(contextlib.AsyncExitStack())
         self._defer_kinds()
-        await bootstrap.first_objects(self.client, roles=self.options.authorization_mode == "RBAC")
+        await bootstrap.first_objects(self.client)
+        self._defaults = self._make_defaults()
+        if self.options.authorization_mode == "RBAC":
+            await self._defaults.make_set(defaults.ROLES)
         crds.add(self.manager, Installer(self.resources, self._converter))
         if self.options.controllers:
             aggregation.add(self.manager, self.client)
@@ -141,17 +160,13 @@ class APIServer:
         if self.options.workloads:
             await self.settled()
         if self.options.definitions:
-            from inkube.apiserver.root import manifests
-
-            found = manifests.read(self.options.definitions)
-            await manifests.install(self.client, found, self.settled)
+            found = root.manifests.read(self.options.definitions)
+            await root.manifests.install(self.client, found, self.settled)
 
     def _install_workloads(self) -> None:
-        from inkube.apiserver.root import workloads
-
-        config = workloads.wanted(self.options.workloads)
+        config = root.workloads.wanted(self.options.workloads)
         if config is not None:
-            self.cluster = workloads.install(
+            self.cluster = root.workloads.install(
                 config,
                 self.manager,
                 registry=self.registry,
@@ -165,42 +180,49 @@ class APIServer:
             NamespaceLifecycle(self.store),
             *self.security.rights,
             LimitRanger(self.store),
+            TaintNewNodes(),
+            PodSecurity(self.store),
+            Priority(self.store),
+            DefaultTolerationSeconds(),
+            DefaultStorageClass(self.store),
+            StorageProtection(),
+            ClaimResize(self.store),
+            RuntimeClasses(self.store),
+            CertificateApproval(self.security.authorizer),
+            CertificateSigning(self.security.authorizer),
+            CertificateSubjectRestriction(),
+            DefaultIngressClass(self.store),
             PolicyAdmission(self.store, self.resources, self.security.authorizer),
             MutatingWebhooks(self.store, lambda: self._dispatcher),
             ValidatingWebhooks(self.store, lambda: self._dispatcher),
             self._declared,
             *self.security.escalation,
+            ServiceAllocation(self.store),
             QuotaAdmission(self.store),
         ]
 
     @cached_property
-    def _dispatcher(self) -> "Dispatcher":
+    def _dispatcher(self) -> "webhooks.Dispatcher":
         """Made when the first admission webhook is to be asked."""
-        from inkube.apiserver.webhooks.dispatcher import Dispatcher
-
         authorizer = self.security.authorizer
-        return Dispatcher(self.store, self._caller, authorizer=authorizer, uid=self.stamps.uid)
+        return webhooks.Dispatcher(
+            self.store, self._caller, authorizer=authorizer, uid=self.stamps.uid
+        )
 
     @cached_property
-    def _caller(self) -> "WebhookCaller":
+    def _caller(self) -> "webhooks.WebhookCaller":
         """Made when the first webhook of any kind is known; closed after the last request."""
-        from inkube.apiserver.webhooks.caller import WebhookCaller
-
-        caller = WebhookCaller(self.store)
+        caller = webhooks.WebhookCaller(self.store)
         self._outside.push_async_callback(caller.close)
         return caller
 
     def _converter(self, webhook: dict[str, Any]) -> Converter:
-        from inkube.apiserver.webhooks.conversion import WebhookConverter
-
-        return WebhookConverter(webhook, self._caller, self.stamps)
+        return webhooks.WebhookConverter(webhook, self._caller, self.stamps)
 
     @cached_property
-    def environment(self) -> "Environment":
+    def environment(self) -> Environment:
         """What kinds declared in Python work with; they are served from when it is first read."""
-        from inkube.apiserver.root import declared
-
-        parts = declared.Parts(
+        parts = root.declared.Parts(
             self.options,
             self.store,
             self.client,
@@ -209,7 +231,17 @@ class APIServer:
             self._declared,
             self._outside,
         )
-        return declared.install(parts)
+        return root.declared.install(parts)
+
+    def _make_defaults(self) -> defaults.Defaults:
+        certificate = self.security.certificate
+        authority = certificate.authority.decode() if certificate else ""
+        return defaults.Defaults(
+            self.store,
+            self.stamps,
+            address=lambda: (self._host, self.port),
+            authority=authority,
+        )
 
     def _defer_kinds(self) -> None:
         """Leave kinds declared in Python out until they are asked for, unless there is work."""
@@ -249,6 +281,7 @@ class APIServer:
         site = web.TCPSite(runner, self.options.host, self.options.port, ssl_context=context)
         await site.start()
         host, port = runner.addresses[0][:2]
+        self._host: str = host
         self.port: int = port
         name = f"[{host}]" if ":" in host else host
         self.url = f"{'https' if context else 'http'}://{name}:{port}"
@@ -267,6 +300,7 @@ class APIServer:
         return Parts(
             registry=self.registry,
             resources=self.resources,
+            defaults=self._defaults,
             handlers=handlers,
             streams=self.streams,
             access=self.security.access,
@@ -291,26 +325,23 @@ class APIServer:
         )
 
     def _discovery(self) -> Endpoint:
-        from inkube.apiserver.discovery.groups import Discovery
-
-        return Discovery(self.resources)
+        return discovery.Discovery(self.resources)
 
     def _openapi(self) -> Endpoint:
-        from inkube.apiserver.discovery.openapi import OpenAPI
-
-        return OpenAPI(self.resources)
+        return discovery.OpenAPI(self.resources)
 
     def _subresources(self, handlers: Handlers) -> dict[tuple[str, str, str], Handler]:
-        from inkube.apiserver.subresources import containers, table
-
         guards = self.security
-        sessions = containers.Sessions()
-        self._streaming.callback(sessions.close)
-        streams = containers.PodStreams(
-            self.registry, guards.authorizer, lambda: self._kubelet, sessions
-        )
-        return table.table(
+        streams = None
+        if self.options.workloads:
+            sessions = subresources.containers.Sessions()
+            self._streaming.callback(sessions.close)
+            streams = subresources.containers.PodStreams(
+                self.registry, guards.authorizer, lambda: self._kubelet, sessions
+            )
+        return subresources.table.table(
             self.registry,
+            self.resources,
             handlers,
             stamps=self.stamps,
             authenticator=guards.authenticator,
@@ -320,17 +351,15 @@ class APIServer:
         )
 
     @property
-    def _kubelet(self) -> "Kubelet | None":
+    def _kubelet(self) -> "subresources.containers.Kubelet | None":
         """Who answers for containers, where workloads live."""
         return self.cluster.containers if self.options.workloads else None
 
     def kubeconfig(self) -> str:
         """A kubeconfig for this server, as YAML text."""
-        from inkube.apiserver.root import kubeconfig
-
         guards = self.security
         authority = guards.certificate.authority if guards.certificate else b""
-        return kubeconfig.render(kubeconfig.Access(self.url, guards.token, authority))
+        return root.kubeconfig.render(root.kubeconfig.Access(self.url, guards.token, authority))
 
     async def settled(self, within: float = 10.0) -> None:
         """Wait until every controller has seen the newest revision and has nothing to do."""
@@ -338,12 +367,12 @@ class APIServer:
             await self.manager.settled()
 
 
-def _request_factory(origins: Origins) -> Callable[..., BaseRequest]:
+def _request_factory(origins: Origins) -> Callable[..., Request]:
     """Requests whose body may be as large as kube-apiserver's."""
     loop = asyncio.get_running_loop()
-    kind: type[BaseRequest] = BaseRequest
+    kind: type[Request] = Request
     if origins:
-        kind = type("OriginRequest", (OriginRequest,), {"origins": origins})
+        kind = type("OriginRequest", (Request,), {"origins": origins})
 
     def make(
         message: RawRequestMessage,
@@ -351,7 +380,7 @@ def _request_factory(origins: Origins) -> Callable[..., BaseRequest]:
         protocol: RequestHandler,
         writer: AbstractStreamWriter,
         task: asyncio.Task[None],
-    ) -> BaseRequest:
+    ) -> Request:
         return kind(message, payload, protocol, writer, task, loop, client_max_size=bodies.MAX_BODY)
 
     return make

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from inkube.schemas import status
+from inkube.schemas import golang, status
 from inkube.schemas.golang import gojson, gotext
 from inkube.schemas.golang.unmarshal import DecodeError, cannot_unmarshal
 
@@ -48,9 +48,7 @@ def decode(body: bytes, media: Media, *, want_duplicates: bool) -> Decoded:
     Raises DecodeError with the bare Go error: `unexpected end of JSON input`, `yaml: line 1: …`.
     """
     if media == "yaml":
-        from inkube.schemas.golang import goyaml
-
-        document = goyaml.loads(body)
+        document = golang.goyaml.loads(body)
         return Decoded(document.value, document.duplicates if want_duplicates else [], "yaml")
     value = gojson.loads(body)
     return Decoded(value, duplicate_fields(body, value) if want_duplicates else [])

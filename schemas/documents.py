@@ -8,10 +8,11 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
 import yaml
+
+from inkube.schemas.lazyproperty import cached_property
 
 _SEPARATOR = re.compile(rb"^---(?=\s|$)", re.MULTILINE)
 _NOTHING = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\n|[ \t]*#[^\n]*$|%[^\n]*(?:\n|$)|\s+)*")

@@ -38,6 +38,8 @@ _TITLES = {
     Type.INTERNAL: "Internal error",
     Type.TYPE_INVALID: "Invalid value",
 }
+MOST = 10_000  # errors of one answer, and characters of their texts
+LONGEST = 2**20
 _WITHOUT_VALUE = frozenset({Type.REQUIRED, Type.FORBIDDEN, Type.TOO_LONG, Type.INTERNAL})
 
 
@@ -107,9 +109,24 @@ def show(value: Any) -> str:
     return gotext.compact_json(value)
 
 
-def unique_texts(errors: Iterable[FieldError]) -> list[str]:
-    """Each distinct text once, in order (`ErrorList.ToAggregate`)."""
-    return list(dict.fromkeys(error.text() for error in errors))
+def told(errors: Iterable[FieldError]) -> tuple[list[dict[str, str]], list[str], int]:
+    """Causes, each distinct text once in order (`ErrorList.ToAggregate`), and how many are left.
+
+    Errors may show what clients sent, each all of it, so their number and length have bounds.
+    """
+    causes: list[dict[str, str]] = []
+    texts: dict[str, None] = {}
+    size = left = 0
+    for error in errors:
+        if len(causes) >= MOST or size > LONGEST:
+            left += 1
+            continue
+        cause = error.cause()
+        causes.append(cause)
+        text = cause["message"]
+        size += len(text)
+        texts[f"{error.field}: {text}" if error.field else text] = None
+    return causes, list(texts), left
 
 
 def required(field: str, detail: str = "") -> FieldError:

@@ -1,24 +1,69 @@
-"""Packages that import a module of theirs when something of it is first used (PEP 562).
+"""Rooms that load a module of theirs when something of it is first used (PEP 562).
 
-A server that starts needs few of the rules it knows. Packages whose rules it can do without at
-first name what they offer in a table and have `__getattr__ = lazy.exports(__name__, TABLE)`;
-type checkers see the same names under `TYPE_CHECKING`.
+The one way in which anything is loaded late. A start needs few of the rules there are, so a room
+that it can do without offers its names by a stub beside its `__init__`: the stub imports them from
+where they are defined, type checkers read it like any other, and the room does what it says when a
+name is asked for.
+
+    __init__.pyi    from inkube.apiserver.discovery.groups import Discovery as Discovery
+    __init__.py     __getattr__ = lazy.exports(__name__)
+
+Others import the room and write `discovery.Discovery`. What a start must not load is listed in
+`tests/apiserver/test_cold_start.py`.
 """
 
+import ast
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
-def exports(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """A package's `__getattr__`; `homes` says which of its modules has which name."""
+def exports(package: str) -> Callable[[str], Any]:
+    """A package's `__getattr__`: its stub says which module has which name.
+
+    Raises AttributeError for other names, as any module.
+    """
+    homes: dict[str, tuple[str, str]] = {}
 
     def find(name: str) -> Any:
+        if name.startswith("__") and name != "__all__":  # Python itself asks, long before a stub
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if not homes:
+            homes.update(_read(package))
+        if name == "__all__":
+            return sorted(homes)
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found = getattr(import_module(f"{package}.{homes[name]}"), name)
+        module, original = homes[name]
+        found = _found(module, original)
         setattr(sys.modules[package], name, found)
         return found
 
     return find
+
+
+def _read(package: str) -> dict[str, tuple[str, str]]:
+    """Name → module and the name there, as the stub imports them."""
+    source = sys.modules[package].__file__
+    assert source is not None, "a package that calls `exports` has a file"
+    tree = ast.parse(Path(source).with_suffix(".pyi").read_text())
+    return {
+        alias.asname or alias.name: (node.module, alias.name)
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+    }
+
+
+def _found(module: str, name: str) -> Any:
+    loaded = import_module(module)
+    if name in vars(loaded):
+        return getattr(loaded, name)
+    try:
+        return import_module(f"{module}.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"{module}.{name}":
+            raise
+        return getattr(loaded, name)  # something that `module` itself offers late

@@ -11,7 +11,7 @@ apimachinery/pkg/api/errors/errors.go.
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
-from inkube.schemas.fielderrors import FieldError, unique_texts
+from inkube.schemas.fielderrors import FieldError, told
 from inkube.schemas.golang.gotext import quote
 from inkube.schemas.objects import Object
 
@@ -134,17 +134,33 @@ def conflict(group: str, resource: str, name: str, why: str = STALE) -> StatusEr
     )
 
 
+def wrong_uid(
+    group: str, resource: str, name: str, key: str, wanted: str, found: str
+) -> StatusError:
+    """409 in the words of the store: the object under a key has another uid."""
+    why = (
+        f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, "
+        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {wanted}, "
+        f"UID in object meta: {found}"
+    )
+    return conflict(group, resource, name, why)
+
+
 def apply_conflict(causes: Sequence[Object], message: str) -> StatusError:
     """409: fields owned by other managers, one cause each (`FieldManagerConflict`)."""
     return StatusError(409, Reason.CONFLICT, message, details={"causes": list(causes)})
 
 
 def invalid(group: str, kind: str, name: str, errors: Iterable[FieldError]) -> StatusError:
-    """422: every error as a cause; the message names each distinct text once."""
-    found = list(errors)
+    """422: every error as a cause; the message names each distinct text once.
+
+    Of more errors than anybody reads the first are told, and how many there are.
+    """
+    causes, texts, left = told(errors)
     details = _details(group, kind, name)
-    details["causes"] = [error.cause() for error in found]
-    texts = unique_texts(found)
+    details["causes"] = causes
+    if left:
+        texts = [*texts, f"and {left} more errors"]
     joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     return StatusError(
         422,
@@ -214,12 +230,28 @@ def internal(message: str) -> StatusError:
     return StatusError(500, Reason.INTERNAL_ERROR, message)
 
 
+def too_many_requests(message: str, seconds: int = 0, causes: Sequence[Object] = ()) -> StatusError:
+    """429: not now; after some seconds perhaps, if that can be said."""
+    details: Object = {"causes": list(causes)} if causes else {}
+    if seconds:
+        details["retryAfterSeconds"] = seconds
+    error = StatusError(429, Reason.TOO_MANY_REQUESTS, message, details=details)
+    if seconds:
+        error.headers["Retry-After"] = str(seconds)
+    return error
+
+
 def request_timeout(seconds: float) -> StatusError:
     """504: the request took longer than any may."""
     minutes, rest = divmod(int(seconds), 60)
     text = f"{minutes}m{rest}s" if minutes else f"{rest}s"
     message = f"Timeout: request did not complete within {text}"
     return StatusError(504, Reason.TIMEOUT, message, details={})
+
+
+def unavailable(message: str) -> StatusError:
+    """503: what the request needs is not there now."""
+    return StatusError(503, Reason.SERVICE_UNAVAILABLE, message)
 
 
 def storage_failed(message: str) -> StatusError:

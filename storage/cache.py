@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from inkube.storage.entry import Change, Changes, Entries, Entry
-from inkube.storage.errors import Closed, Compacted, StorageError
+from inkube.storage.errors import Closed, Compacted, Damaged, StorageError
 from inkube.storage.index import Index
 from inkube.storage.log import FIRST_REVISION, Horizon, matches
 from inkube.storage.subscription import Subscription
@@ -36,6 +36,7 @@ class Cache:
         self.compacted = FIRST_REVISION
         self._options = options
         self._index = Index()
+        self._damaged: frozenset[str] = frozenset()
         self._history: deque[Change] = deque()
         self._history_bytes = 0
         self._remembers = FIRST_REVISION
@@ -46,8 +47,15 @@ class Cache:
     # What lives now.
 
     def get(self, key: str) -> Entry | None:
-        """The entry of a key."""
-        return self._index.get(key)
+        """The entry of a key. Raises Damaged."""
+        entry = self._index.get(key)
+        if entry is None and key in self._damaged:
+            raise Damaged(key)
+        return entry
+
+    def damaged(self, prefix: str) -> Sequence[str]:
+        """The keys under a prefix whose entries are left out, for they are damaged."""
+        return [key for key in self._damaged if matches(prefix, key)] if self._damaged else ()
 
     def list(self, prefix: str, after: str = "") -> Entries:
         """The entries under a prefix whose keys follow `after`; the list is the caller's."""
@@ -107,10 +115,11 @@ class Cache:
 
     # What the writer calls.
 
-    def load(self, entries: Iterable[Entry], horizon: Horizon) -> None:
+    def load(self, entries: Iterable[Entry], horizon: Horizon, damaged: Iterable[str] = ()) -> None:
         """Begin anew; subscribers, who cannot be told what lies between, end with Compacted."""
         self._end_subscriptions(Compacted(self.revision, horizon.compacted))
         self._index = Index()
+        self._damaged = frozenset(damaged)
         for entry in entries:
             self._index.put(entry)
         self._history.clear()

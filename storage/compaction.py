@@ -11,6 +11,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+from inkube.storage.failures import Failures
+
 logger = logging.getLogger(__name__)
 
 
@@ -56,7 +58,12 @@ class Compactor:
         self._seen: deque[tuple[float, int]] = deque()
 
     async def run(self) -> None:
-        """Look until cancelled: at every interval, and earlier when too much has gathered."""
+        """Look until cancelled: at every interval, and earlier when too much has gathered.
+
+        While it fails the looks become rarer, and only the first failure of a row is told.
+        """
+        interval = self._options.interval
+        failures = Failures(logger, "compaction", first=interval, longest=20 * interval)
         while True:
             # A fifth more than is kept, so that a busy store is not compacted at every write.
             full = self._store.compacted + self._options.revisions * 6 // 5
@@ -67,8 +74,10 @@ class Compactor:
                 pass
             try:
                 await self.look()
-            except Exception:
-                logger.exception("compaction failed and is tried again")
+            except Exception as error:  # noqa: BLE001 - told, and tried again
+                await asyncio.sleep(failures.failed(error))
+            else:
+                failures.worked()
 
     async def look(self) -> None:
         """Compact what is too old or too much at this moment. Raises LogError."""

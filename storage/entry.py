@@ -24,6 +24,10 @@ class Codec(Protocol):
         """A new object each time."""
         ...
 
+    def is_sound(self, data: bytes, revision: int) -> bool:
+        """Whether the bytes can be what `encode` made at that revision."""
+        ...
+
 
 class Entry:
     """One object as it stood at `revision`; `created` is the revision it was created at."""
@@ -70,6 +74,10 @@ class Coder:
         # Copied, because an encoder's buffer may be much larger than what it holds: 10,000 objects
         # of 1 KB take 39 MiB as orjson leaves them, and 8 MiB like this.
         return bytes(memoryview(self._codec.encode(value, revision)))
+
+    def is_sound(self, entry: Entry) -> bool:
+        """See Codec."""
+        return self._codec.is_sound(entry.data, entry.revision)
 
     def entry(self, key: str, revision: int, created: int, data: bytes) -> Entry:
         """An entry whose decoded object is kept within the bounds."""

@@ -8,6 +8,7 @@ StorageError
 ├── RevisionError           a read of a moment that cannot be read
 │   ├── Compacted               before what is kept
 │   └── FutureRevision          after the newest
+├── Damaged                 what is stored under a key cannot be what was written
 ├── SlowConsumer            a subscriber fell too far behind and was cut off
 ├── Closed                  the store was closed
 └── LogError                the log itself failed
@@ -17,12 +18,7 @@ StorageError
     └── Unavailable             everything else: no such folder, read-only, disk full
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from inkube.storage.entry import Entry
+from inkube.storage.entry import Entry
 
 
 class StorageError(Exception):
@@ -34,6 +30,14 @@ class PreconditionError(StorageError):
 
     def __init__(self, message: str, key: str) -> None:
         super().__init__(message)
+        self.key = key
+
+
+class Damaged(StorageError):
+    """What is stored under a key cannot be what was written: it is neither read nor written to."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"what is stored at {key} is damaged; see inkube check and inkube repair")
         self.key = key
 
 

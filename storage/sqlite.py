@@ -22,6 +22,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import NullPool
 from sqlalchemy.sql.compiler import SQLCompiler
 
+from inkube.storage import files
 from inkube.storage.errors import Locked, LogError, NotOurs, Unavailable
 from inkube.storage.log import Record
 from inkube.storage.sql import Query, Row, SqlLog, log
@@ -64,6 +65,7 @@ class SqliteDialect:
         # Absolute, so that no name has a meaning of its own to SQLite, as ":memory:" has.
         self.name = str(path.absolute())
         self._options = options
+        self._presence = files.Presence(path.absolute())
 
     def engine(self) -> AsyncEngine:
         """See Dialect. Transactions are begun and ended by hand, to take the lock at once."""
@@ -73,10 +75,16 @@ class SqliteDialect:
     async def connect(self, engine: AsyncEngine) -> AsyncConnection:
         """See Dialect. Nothing is changed before the file is known to be ours or new."""
         # aiosqlite leaves a thread behind when it cannot open a file: ask before it does.
+        try:
+            files.create(Path(self.name))
+        except OSError as error:
+            raise Unavailable(f"{self.name}: {error}") from error
         sqlite3.connect(self.name).close()
+        self._presence.note()
         connection = await engine.connect()
         try:
             await self._prepare(connection)
+            files.make_private(Path(self.name))
         except BaseException:
             await connection.close()
             raise
@@ -114,6 +122,7 @@ class SqliteDialect:
 
     async def begin(self, connection: AsyncConnection) -> None:
         """See Dialect."""
+        self._presence.check()
         await _driver(connection).execute("BEGIN IMMEDIATE")
 
     async def commit(self, connection: AsyncConnection) -> None:

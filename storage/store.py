@@ -25,6 +25,7 @@ from inkube.storage.cache import Cache, CacheOptions
 from inkube.storage.compaction import CompactionOptions, Compactor
 from inkube.storage.entry import Change, Changes, ChangeType, Codec, Coder, Entries, Entry, Value
 from inkube.storage.errors import Closed, Compacted, FutureRevision
+from inkube.storage.failures import Failures
 from inkube.storage.log import Log, MemoryLog, Range, Record
 from inkube.storage.subscription import Deliver, Subscription
 from inkube.storage.writer import Writer, WriterOptions
@@ -98,6 +99,10 @@ class BaseStore(ABC):
     def list(self, prefix: str) -> Entries:
         """What lives under a prefix now, in order of keys; the list is the caller's."""
         return self._cache.list(prefix)
+
+    def damaged(self, prefix: str) -> Sequence[str]:
+        """The keys under a prefix that lists leave out, and reads refuse, for they are damaged."""
+        return self._cache.damaged(prefix)
 
     def count(self, prefix: str) -> int:
         """How many live under a prefix now."""
@@ -279,12 +284,17 @@ class Store(BaseStore):
 
     async def _follow(self) -> None:
         """Publish what other processes write, until cancelled."""
+        failures = Failures(logger, "reading the log", first=self._options.poll, longest=10.0)
+        wait = self._options.poll
         while True:
-            await asyncio.sleep(self._options.poll)
+            await asyncio.sleep(wait)
+            wait = self._options.poll
             try:
                 await self._writer.catch_up()
-            except Exception:
-                logger.exception("the log cannot be read and is tried again")
+            except Exception as error:  # noqa: BLE001 - told, and tried again
+                wait = failures.failed(error)
+            else:
+                failures.worked()
 
     async def _backlog(self, prefix: str, until: int, after: int) -> tuple[Changes, bool]:
         """Some changes in (after, until], and whether these are all; the queue has what follows."""

@@ -9,6 +9,7 @@ of a turn of the event loop is committed where it stands, without a task switch.
 
 import asyncio
 import contextlib
+import logging
 from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -24,6 +25,11 @@ from inkube.storage.turns import Turns
 TURN = 256
 # Seconds that a group waits for as many as wrote last time; who writes alone waits for nobody.
 LINGER = 0.003
+
+
+TOLD = 100  # damaged keys that are named in the log
+
+logger = logging.getLogger(__name__)
 
 
 class WriterOptions(NamedTuple):
@@ -178,8 +184,8 @@ class Writer:
         changed: dict[str, Entry | None] = {}
         for write in group:
             key = write.key
-            current = changed[key] if key in changed else self._cache.get(key)
             try:
+                current = changed[key] if key in changed else self._cache.get(key)
                 change = write.change(current, self._cache.revision + len(changes) + 1, self._coder)
             except Exception as error:  # noqa: BLE001 - it is the answer to this one write
                 outcomes.append(error)
@@ -212,6 +218,14 @@ class Writer:
                 records = await self._log.at(Range(prefix="/"), horizon.newest)
             except Compacted:
                 continue  # by another process, between the two reads
-            entries = (writes.entry(record, self._coder) for record in records)
-            self._cache.load(entries, horizon)
+            entries, damaged = [], []
+            for record in records:
+                entry = writes.entry(record, self._coder)
+                if self._coder.is_sound(entry):
+                    entries.append(entry)
+                else:
+                    damaged.append(entry.key)
+            if damaged:
+                logger.error("damaged and left out: %s", ", ".join(damaged[:TOLD]))
+            self._cache.load(entries, horizon, damaged)
             return

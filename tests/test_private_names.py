@@ -15,8 +15,8 @@ from dulwich.client import Urllib3HttpGitClient
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("apiserver", "controllers", "schemas", "storage")
 USES = {
-    "apiserver/http/responses.py": "_prepare_hook",
-    "apiserver/http/cors.py": "_prepare_hook",
+    "apiserver/http/delivery.py": "_prepare_hook",
+    "apiserver/http/incoming.py": "_prepare_hook",
     "controllers/provisioning/git.py": "_new_conn",
     "schemas/golang/patterns.py": "_parser",
     "schemas/golang/regexp.py": "_re2",

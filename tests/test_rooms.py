@@ -44,6 +44,6 @@ def test_hardly_anybody_asks_what_sort_of_kind_this_is() -> None:
         for file in APISERVER.rglob("*.py")
         if not (file.parent.name == "registry" and file.name in _ANSWERS)
         for number, line in enumerate(file.read_text().splitlines(), 1)
-        if _QUESTION.search(line) and "inkube.schemas.builtin" not in line
+        if _QUESTION.search(re.sub(r"`[^`]*`|schemas\.builtin", "", line))
     ]
     assert len(asked) <= 5, "\n".join(asked)

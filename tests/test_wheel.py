@@ -41,7 +41,7 @@ def test_a_wheel_has_the_data_of_the_built_in_kinds(names):
         for folder in ("apiserver", "storage", "controllers", "schemas")
         for path in (ROOT / folder).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
-    } - {"inkube/apiserver/_facade.py", "inkube/apiserver/py.typed"}
+    } - {"inkube/apiserver/_facade.py", "inkube/apiserver/_facade.pyi", "inkube/apiserver/py.typed"}
     assert here <= set(names)
 
 

@@ -2,3 +2,7 @@
 
 Each is a `registry.admission.Plugin`; the composition root puts them into the chain in their order.
 """
+
+from inkube.schemas import lazy
+
+__getattr__ = lazy.exports(__name__)

@@ -14,25 +14,30 @@ from inkube.schemas.builtin import limitranges
 from inkube.storage.store import Store
 
 Object = dict[str, Any]
+_BOUND = (("", "pods"), ("", "persistentvolumeclaims"))
 _PREFIX = keys.prefix("limitranges")
 
 
 class LimitRanger(Plugin):
-    """Fills in the requests and limits of new pods, and refuses those out of bounds."""
+    """Fills in what new pods leave unsaid, and refuses pods and claims out of bounds."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
-        return (resource.group, resource.plural) == ("", "pods") and operation == "CREATE"
+        return (resource.group, resource.plural) in _BOUND and operation == "CREATE"
 
     async def mutate(self, attributes: Attributes) -> None:
+        if attributes.call.resource.plural != "pods" or attributes.call.subresource:
+            return
         for limit_range in self._ranges(attributes):
             if attributes.object is not None:
                 limitranges.fill(attributes.object, limit_range)
 
     async def validate(self, attributes: Attributes) -> None:
         call = attributes.call
+        if call.subresource:
+            return
         for limit_range in self._ranges(attributes):
             errors = limitranges.violations(attributes.object or {}, limit_range)
             if errors:

@@ -1,4 +1,4 @@
-"""ResourceQuota admission: no object beyond the counts its namespace allows.
+"""ResourceQuota admission: no object beyond what its namespace allows.
 
 What is allowed is charged to the quota's status at once; `controllers.core.quotas` counts anew when
 objects go. Follows apiserver/pkg/admission/plugin/resourcequota (controller.go, checkRequest).
@@ -12,18 +12,20 @@ from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.resources import Resource
-from inkube.schemas import status
+from inkube.schemas import quantity, status
 from inkube.schemas.builtin import quotas
+from inkube.schemas.quantity import Quantity
 from inkube.storage import errors
 from inkube.storage.entry import Entry
 from inkube.storage.store import Store
 
 Object = dict[str, Any]
+_PODS = ("", "pods")
 _PREFIX = keys.prefix("resourcequotas")
 
 
 class QuotaAdmission(Plugin):
-    """Refuses and charges creates. Has to be the last plugin: what it allows is counted."""
+    """Refuses and charges what uses more. Has to be the last plugin: what it allows is counted."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -35,55 +37,79 @@ class QuotaAdmission(Plugin):
         self._limited = None
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
-        return resource.namespaced and operation == "CREATE"
+        if not resource.namespaced:
+            return False
+        place = (resource.group, resource.plural)
+        changes = quotas.charges_updates(*place) or place == _PODS
+        return operation == "CREATE" or (operation == "UPDATE" and changes)
 
     async def validate(self, attributes: Attributes) -> None:
-        call, obj = attributes.call, attributes.object or {}
-        if call.subresource:
-            return  # a token is no further service account
+        call = attributes.call
+        if not _is_counted(attributes):
+            return
         if self._limited is None:
             self._limited = frozenset(e.key.split("/")[3] for e in self._store.list(_PREFIX))
         if call.namespace not in self._limited:
             return
-        for entry in self._store.list(f"{_PREFIX}{call.namespace}/"):
-            await self._charge(attributes, entry.key, obj)
+        entries = self._store.list(f"{_PREFIX}{call.namespace}/")
+        place, obj = (call.resource.group, call.resource.plural), attributes.object or {}
+        matching = [
+            entry
+            for entry in entries
+            if quotas.about(entry.value, *place) and quotas.matches(entry.value, *place, obj)
+        ]
+        if place == _PODS:
+            for entry in matching:
+                self._check_said(call, entry.value, obj)
+        asked = _requested(attributes)
+        if asked:
+            for entry in matching:
+                await self._charge(attributes, entry.key, asked)
 
-    async def _charge(self, attributes: Attributes, key: str, obj: Object) -> None:
+    def _check_said(self, call: Call, quota: Object, pod: Object) -> None:
+        """Raises StatusError 403 where a container leaves unsaid what the quota limits."""
+        why = quotas.unsaid(quotas.about(quota, *_PODS), pod)
+        if why:
+            text = f"failed quota: {quota['metadata']['name']}: {why}"
+            raise status.forbidden(*_PODS, call.name, text)
+
+    async def _charge(self, attributes: Attributes, key: str, asked: quotas.Amounts) -> None:
         call = attributes.call
         while (entry := self._store.get(key)) is not None:
-            hard = quotas.limits(entry.value)
-            requested = _requested(call, hard, obj)
+            bounds = quotas.hard(entry.value)
+            requested = {name: amount for name, amount in asked.items() if name in bounds}
             if not requested:
                 return
-            used = self._used(call, entry, requested)
-            beyond = quotas.exceeded(hard, used, requested)
+            used = {name: self._used(call, entry, name) for name in requested}
+            more = {name: amount for name, amount in requested.items() if amount.sign > 0}
+            beyond = quotas.exceeded(bounds, used, more)
             if beyond:
-                why = quotas.refusal(entry.value["metadata"]["name"], beyond)
+                name = entry.value["metadata"]["name"]
+                why = quotas.refusal(name, beyond, requested, used, bounds)
                 raise status.forbidden(call.resource.group, call.resource.plural, call.name, why)
-            if attributes.dry_run or self._store.get(call.key) is not None:
+            exists = attributes.operation == "CREATE" and self._store.get(call.key) is not None
+            if attributes.dry_run or exists:
                 return
-            if await self._write(entry, {name: used[name] + requested[name] for name in requested}):
+            if await self._write(entry, {name: used[name].add(requested[name]) for name in used}):
                 return
 
-    def _used(self, call: Call, entry: Entry, names: dict[str, int]) -> dict[str, int]:
-        """As the status says, unless more objects are there already."""
-        known = (entry.value.get("status") or {}).get("used") or {}
-        return {name: max(int(known.get(name, 0)), self._stored(call, name)) for name in names}
-
-    def _stored(self, call: Call, name: str) -> int:
+    def _used(self, call: Call, entry: Entry, name: str) -> Quantity:
+        """As the status says, or as there is where it does not say."""
+        known = ((entry.value.get("status") or {}).get("used") or {}).get(name)
+        if known is not None:
+            return quantity.parse(known)
         prefix = call.resource.key(call.namespace, "")
-        if quotas.is_plain(name):
-            return self._store.count(prefix)
-        return quotas.total(name, (entry.value for entry in self._store.list(prefix)))
+        objects = (one.value for one in self._store.list(prefix))
+        return quotas.total(entry.value, name, objects)
 
-    async def _write(self, entry: Entry, used: dict[str, int]) -> bool:
+    async def _write(self, entry: Entry, used: quotas.Amounts) -> bool:
         """Store the new usage; False when somebody else wrote the quota meanwhile."""
         quota: Object = orjson.loads(entry.data)
         quota["metadata"].pop("resourceVersion", None)
         known = (quota.get("status") or {}).get("used") or {}
-        texts = {name: str(amount) for name, amount in used.items()}
-        hard = quota["spec"]["hard"]
-        quota["status"] = {"hard": hard, "used": dict(sorted({**known, **texts}.items()))}
+        texts = {name: quantity.canonical(amount) for name, amount in used.items()}
+        bounds = quota["spec"]["hard"]
+        quota["status"] = {"hard": bounds, "used": dict(sorted({**known, **texts}.items()))}
         try:
             await self._store.update(entry.key, quota, entry.revision)
         except (errors.Conflict, errors.NotFound):
@@ -91,8 +117,21 @@ class QuotaAdmission(Plugin):
         return True
 
 
-def _requested(call: Call, hard: dict[str, str], obj: Object) -> dict[str, int]:
-    """What the new object uses of the quota's names."""
-    place = (call.resource.group, call.resource.plural)
-    found = {name: quotas.usage(name, obj) for name in hard if quotas.counted(name) == place}
-    return {name: amount for name, amount in found.items() if amount}
+def _is_counted(attributes: Attributes) -> bool:
+    """Whether the write is one of objects, and not of a part that uses nothing."""
+    call = attributes.call
+    if call.subresource:  # a token is no further service account
+        return call.subresource == "resize"
+    pods = (call.resource.group, call.resource.plural) == _PODS
+    return not (pods and attributes.operation == "UPDATE")
+
+
+def _requested(attributes: Attributes) -> quotas.Amounts:
+    """What the write uses more, or less, than what was there."""
+    place = (attributes.call.resource.group, attributes.call.resource.plural)
+    used = quotas.usage(*place, attributes.object or {})
+    if attributes.operation == "UPDATE" and attributes.old is not None:
+        before = quotas.usage(*place, attributes.old)
+        for name, amount in before.items():
+            used[name] = used.get(name, quantity.ZERO).subtract(amount)
+    return {name: amount for name, amount in used.items() if amount.sign}

@@ -5,3 +5,7 @@ an `Authorizer` (`AlwaysAllow` or `rbac.RBAC`) whether they may. Roles and accou
 from memory; `celauthorizer` asks for expressions of policies and webhooks. An open server knows one
 user, `system:admin`, who may do everything.
 """
+
+from inkube.schemas import lazy
+
+__getattr__ = lazy.exports(__name__)

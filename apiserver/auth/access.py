@@ -30,12 +30,12 @@ class Guarded:
     def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
         """See `Access`."""
         user = self.authenticator.identify(request)
-        wanted = attributes.of_request(user, info, request.query_string)
+        wanted = attributes.of_request(user, info)
         if impersonation.is_wanted(request.headers):
             other = impersonation.read(request.headers)
             if other is not None:
                 user = impersonation.become(other, wanted, self.authorizer)
-                wanted = attributes.of_request(user, info, request.query_string)
+                wanted = attributes.of_request(user, info)
         decision = self.authorizer.decide(wanted)
         if not decision.allowed:
             raise attributes.refusal(wanted, decision.reason)

@@ -5,11 +5,10 @@ apiserver/pkg/endpoints/handlers/responsewriters/errors.go.
 """
 
 from typing import NamedTuple
-from urllib.parse import parse_qs
 
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
-from inkube.schemas import selectors, status
+from inkube.schemas import status
 from inkube.schemas.golang.gotext import quote
 
 MASTERS = "system:masters"
@@ -17,7 +16,6 @@ AUTHENTICATED = "system:authenticated"
 UNAUTHENTICATED = "system:unauthenticated"
 ANONYMOUS = User("system:anonymous", groups=(UNAUTHENTICATED,))
 _VERBS = {"watchone": "watch"}
-_NARROWED = frozenset({"list", "watch"})
 
 
 class Attributes(NamedTuple):
@@ -47,17 +45,14 @@ class Decision(NamedTuple):
     reason: str = ""
 
 
-def of_request(user: User, info: RequestInfo, query: str = "") -> Attributes:
-    """What a request wants to do. `query` is the raw query string.
+def of_request(user: User, info: RequestInfo) -> Attributes:
+    """What a request wants to do.
 
     A list of one name (`fieldSelector=metadata.name=a`) is about that name.
     """
     verb = _VERBS.get(info.verb, info.verb)
     if not info.is_resource:
         return Attributes(user, verb, path=info.path, is_resource=False)
-    name = info.name
-    if not name and verb in _NARROWED and "fieldSelector" in query:
-        name = _selected_name(query)
     return Attributes(
         user,
         verb,
@@ -66,18 +61,8 @@ def of_request(user: User, info: RequestInfo, query: str = "") -> Attributes:
         info.resource,
         info.subresource,
         info.namespace,
-        name,
+        info.name or info.selected,
     )
-
-
-def _selected_name(query: str) -> str:
-    """The one name a field selector leaves, or ""."""
-    text = parse_qs(query).get("fieldSelector", [""])[0]
-    try:
-        name = selectors.selected_name(text)
-    except status.StatusError:
-        return ""  # the handler refuses it, to those who may ask
-    return "" if name in (".", "..") or "/" in name or "%" in name else name
 
 
 def refusal(attributes: Attributes, reason: str = "") -> status.StatusError:

@@ -3,6 +3,7 @@
 Follows apiserver/pkg/authentication: request/x509, request/bearertoken, token/tokenfile, group.
 """
 
+import csv
 import hashlib
 import ssl
 from collections.abc import Mapping, Sequence
@@ -89,8 +90,6 @@ def with_authenticated(user: User) -> User:
 
 def read_tokens(path: Path) -> dict[str, User]:
     """kube's CSV: token, user name, uid and optionally groups. Raises ValueError."""
-    import csv  # with the first such file
-
     found = {}
     with path.open(newline="", encoding="utf-8") as file:
         for row in csv.reader(file, skipinitialspace=True):

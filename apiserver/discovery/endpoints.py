@@ -6,9 +6,12 @@ from importlib import metadata
 from typing import Any
 
 from aiohttp import web
+from multidict import CIMultiDict
 
+from inkube.apiserver import http
 from inkube.apiserver.discovery import issuer
 from inkube.apiserver.http import negotiation, responses
+from inkube.apiserver.http.delivery import Answer
 from inkube.apiserver.http.metrics import Metrics
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
@@ -87,7 +90,7 @@ class Endpoints:
         if check and check not in CHECKS:
             return responses.plain_not_found()
         text = "ok"
-        if "verbose" in request.rel_url.query and not check:
+        if "verbose" in info.query and not check:
             lines = [f"[+]{each} ok" for each in CHECKS]
             text = "\n".join([*lines, f"{name} check passed", ""])
         headers = {
@@ -109,7 +112,5 @@ class Endpoints:
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
         """`/metrics` in the exposition format."""
-        from inkube.apiserver.http import exposition
-
         headers = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
-        return web.Response(body=exposition.text(self._metrics), headers=headers)
+        return Answer(http.exposition.text(self._metrics), CIMultiDict(headers))

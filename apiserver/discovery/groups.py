@@ -4,13 +4,16 @@ Documents are built from the live table when first asked for and kept until it c
 apiserver/pkg/endpoints/discovery and its aggregated form.
 """
 
+import base64
 import hashlib
 from typing import Any
 
 import orjson
 from aiohttp import web
+from multidict import CIMultiDict
 
 from inkube.apiserver.http import negotiation, responses
+from inkube.apiserver.http.delivery import Answer
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry import voices
 from inkube.apiserver.registry.calls import User
@@ -91,7 +94,7 @@ class Discovery:
         }
         if request.headers.get("If-None-Match") == etag:
             return web.Response(status=304, headers=headers)
-        return web.Response(body=body, headers=headers)
+        return Answer(body, CIMultiDict(headers))
 
     def _refresh(self) -> None:
         """Follow the table of resources."""
@@ -194,8 +197,6 @@ def _api_resources(resource: Resource, version: str) -> Any:
 
 def storage_hash(resource: Resource) -> str:
     """Identifies group, storage version and kind (discovery.StorageVersionHash)."""
-    import base64
-
     text = f"{resource.group}/{resource.storage.name}/{resource.kind}"
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-from inkube.apiserver.auth.serviceaccounts import ALGORITHM, ISSUER, ServiceAccountTokens
+from inkube.apiserver import auth
+from inkube.apiserver.auth.serviceaccounts import ISSUER, ServiceAccountTokens
 from inkube.apiserver.http import responses
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
@@ -32,7 +33,7 @@ class Issuer:
             "jwks_uri": self._url() + KEYS,
             "response_types_supported": ["id_token"],
             "subject_types_supported": ["public"],
-            "id_token_signing_alg_values_supported": [ALGORITHM],
+            "id_token_signing_alg_values_supported": [auth.signing.ALGORITHM],
         }
         return _cached(document, "application/json")
 

@@ -11,8 +11,10 @@ from typing import Any
 
 import orjson
 from aiohttp import web
+from multidict import CIMultiDict
 
 from inkube.apiserver.http import negotiation
+from inkube.apiserver.http.delivery import Answer
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
 from inkube.apiserver.registry.resources import Resources
@@ -115,7 +117,7 @@ def _version_3(
     request: web.BaseRequest, info: RequestInfo, document: _Document
 ) -> web.StreamResponse:
     """A document; asked for by its hash it may be cached for ever."""
-    asked = request.rel_url.query.get("hash", "")
+    asked = info.query.get("hash", "")
     if asked and asked != document.hash:
         return web.Response(status=301, headers={"Location": f"{info.path}?hash={document.hash}"})
     return _answer(request, document.body, document.hash, forever=bool(asked))
@@ -134,7 +136,7 @@ def _answer(
     headers = {"ETag": etag, "Vary": "Accept", "Cache-Control": control}
     if request.headers.get("If-None-Match") == etag:
         return web.Response(status=304, headers=headers)
-    return web.Response(body=body, headers={**headers, "Content-Type": media})
+    return Answer(body, CIMultiDict({**headers, "Content-Type": media}))
 
 
 def _key(parts: Sequence[str]) -> Key:

@@ -5,12 +5,14 @@ call, form of the answer) and returns a response.
 """
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from aiohttp import web
 
 from inkube.apiserver.handlers.rendering import Renderer
 from inkube.apiserver.http import bodies, responses
+from inkube.apiserver.http.delivery import Answer
 from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.http.options import (
     Query,
@@ -20,10 +22,11 @@ from inkube.apiserver.http.options import (
     read_timeout,
     read_write_options,
 )
-from inkube.apiserver.http.responses import Answer
+from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry import changes, intake, listing
 from inkube.apiserver.registry.calls import Call, WriteOptions
 from inkube.apiserver.registry.registry import Outcome, Registry
+from inkube.apiserver.registry.worker import Worker
 from inkube.schemas import status
 from inkube.storage.entry import Entry
 
@@ -34,13 +37,16 @@ class Exchange(NamedTuple):
     """One request on its way: what came in, the call it became, the form of the answer."""
 
     request: web.BaseRequest
+    info: RequestInfo
     call: Call
     form: Form
+    worker: Worker
+    """Where a large body is worked on."""
 
     @property
     def query(self) -> Query:
         """The query parameters."""
-        return self.request.rel_url.query
+        return self.info.query
 
     @property
     def lenient(self) -> bool:
@@ -80,7 +86,7 @@ class Handlers:
 
     async def get(self, exchange: Exchange) -> web.StreamResponse:
         """One object; its stored bytes where they fit the form asked for."""
-        if exchange.request.rel_url.raw_query_string:
+        if exchange.query:
             version = exchange.query.get("resourceVersion", "")
             listing.check_read(version, self._registry)
         entry = self._registry.get(exchange.call)
@@ -97,8 +103,7 @@ class Handlers:
         """POST."""
         call = exchange.call
         exchange.read_options("CreateOptions")
-        body = await bodies.read(exchange.request)
-        obj = bodies.read_object(call, body, bodies.media_type(exchange.request))
+        obj = await self._object(exchange)
         intake.check_namespace(call, obj)
         if call.name:
             obj["metadata"]["name"] = call.name
@@ -110,8 +115,7 @@ class Handlers:
         exchange.read_options("UpdateOptions")
         if not call.name:
             raise status.bad_request("name must be provided")
-        body = await bodies.read(exchange.request)
-        obj = bodies.read_object(call, body, bodies.media_type(exchange.request))
+        obj = await self._object(exchange)
         intake.check_namespace(call, obj)
         intake.check_name(call, obj)
         return await self._answer(
@@ -127,7 +131,10 @@ class Handlers:
         exchange.read_options("PatchOptions", apply=kind == "apply")
         body = await bodies.read(exchange.request)
         strict = call.options.validation == "Strict"
-        document = bodies.decode_patch(kind, body, strict=strict)
+        call.weight = len(body)
+        document = await exchange.worker.run(
+            call.weight, partial(bodies.decode_patch, kind, body, strict=strict)
+        )
         change = changes.from_patch(call, kind, document, self._registry.stamps)
         outcome = await self._registry.update(call, change)
         return await self._answer(exchange, outcome)
@@ -170,8 +177,16 @@ class Handlers:
                     raise
         return self._renderer.page(call, page, exchange.form.without_transform())
 
+    async def _object(self, exchange: Exchange) -> Object:
+        """The object of a body."""
+        call = exchange.call
+        body = await bodies.read(exchange.request)
+        media = bodies.media_type(exchange.request)
+        call.weight = len(body)
+        return await exchange.worker.run(call.effort, bodies.read_object, call, body, media)
+
     async def _delete_options(self, exchange: Exchange) -> Any:
-        body = await bodies.read_delete_options(exchange.request)
+        body = await bodies.read_delete_options(exchange.request, exchange.worker)
         options, warnings = read_delete_options(exchange.query, body, lenient=exchange.lenient)
         exchange.call.timeout = read_timeout(exchange.query)
         exchange.call.options = WriteOptions(dry_run=options.dry_run)

@@ -8,6 +8,7 @@ from inkube.apiserver.registry import intake, voices
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.changes import Patch
 from inkube.apiserver.registry.voices import Voice
+from inkube.apiserver.registry.worker import Worker
 from inkube.schemas import bodies, status
 from inkube.schemas.builtin import protobuf
 from inkube.schemas.golang.gotext import quote
@@ -106,7 +107,7 @@ def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:
     return Patch(value, decoded.duplicates)
 
 
-async def read_delete_options(request: web.BaseRequest) -> Object | None:
+async def read_delete_options(request: web.BaseRequest, worker: Worker) -> Object | None:
     """The DeleteOptions of a body, None without one. Raises StatusError 400 or 415."""
     if not request.can_read_body:
         return None
@@ -115,7 +116,7 @@ async def read_delete_options(request: web.BaseRequest) -> Object | None:
         return None
     media = media_type(request)
     try:
-        value = decode_kind(body, media, "DeleteOptions")
+        value = await worker.run(len(body), decode_kind, body, media, "DeleteOptions")
     except status.StatusError as error:
         if not error.why:
             raise

@@ -14,10 +14,12 @@ from inkube.schemas import status
 MAX_READS = 400  # --max-requests-inflight
 MAX_WRITES = 200  # --max-mutating-requests-inflight
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
-_IPV4 = re.compile(r"127(?:\.\d{1,3}){3}")  # a name may begin so too, such as 127.0.0.1.example.com
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
-
-
+# A whole host, with or without a port: no `user@` before it, no `.example.com` after it.
+_LOOPBACK = re.compile(
+    r"(localhost\.?|127(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}|\[::1\])(:\d{1,5})?",
+    re.ASCII | re.IGNORECASE,
+)
+_USUAL = frozenset({"localhost", "127.0.0.1"})  # quicker than a pattern
 _UNCOUNTED = nullcontext()
 
 
@@ -59,20 +61,10 @@ class Guard:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a Host header names this machine's loopback."""
-    if host in _LOOPBACK:
-        return True
-    name = host if host.endswith("]") else host.rsplit(":", 1)[0]
-    return name in _LOOPBACK or _IPV4.fullmatch(name) is not None
+    """Whether a Host header, a host of an origin or an address to listen on is loopback's."""
+    return host in _USUAL or host == "::1" or _LOOPBACK.fullmatch(host) is not None
 
 
 def too_many_requests() -> status.StatusError:
     """429: try again in a second."""
-    error = status.StatusError(
-        429,
-        status.Reason.TOO_MANY_REQUESTS,
-        "Too many requests, please try again later.",
-        details={"retryAfterSeconds": 1},
-    )
-    error.headers["Retry-After"] = "1"
-    return error
+    return status.too_many_requests("Too many requests, please try again later.", 1)

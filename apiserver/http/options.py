@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from multidict import MultiMapping
+from multidict import MultiDict, MultiMapping
 
 from inkube.apiserver.registry.calls import NO_OPTIONS, DeleteOptions, WriteOptions
 from inkube.apiserver.registry.listing import NO_OPTIONS as PLAIN_LIST
@@ -17,6 +17,7 @@ from inkube.apiserver.registry.listing import ListOptions
 from inkube.schemas import bodies, fielderrors, status
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import strconv, unmarshal
+from inkube.schemas.golang.urlquery import truthy
 
 MAX_MANAGER = 128
 VALIDATIONS = ("", "Ignore", "Strict", "Warn")
@@ -66,11 +67,6 @@ def read_timeout(query: Query) -> float:
         return math.inf
     seconds = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
     return seconds or math.inf
-
-
-def truthy(value: str | None) -> bool:
-    """Go's conversion of a query value to bool: only "", "0" and "false" are false."""
-    return value is not None and value.lower() not in ("false", "0")
 
 
 def _dry_run(values: Sequence[str], lenient: bool) -> tuple[bool, list[FieldError], list[str]]:
@@ -138,6 +134,12 @@ def read_delete_options(
     if errors:
         raise status.invalid("meta.k8s.io", "DeleteOptions", "", errors)
     return source._replace(dry_run=dry_run), warnings
+
+
+def delete_options(body: Mapping[str, Any]) -> DeleteOptions:
+    """DeleteOptions that stand inside another object, such as an Eviction. Raises 400 or 422."""
+    found, _ = read_delete_options(MultiDict(), body)
+    return found
 
 
 def _from_query(query: Query) -> tuple[DeleteOptions, list[str]]:

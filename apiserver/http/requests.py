@@ -1,13 +1,17 @@
-"""From method and path to a RequestInfo: which verb on which resource.
+"""From method, path and query to a RequestInfo: which verb on which resource, of which name.
 
-Pure functions over strings; nothing here knows what is served. Follows
-apiserver/pkg/endpoints/request/requestinfo.go.
+This is the only place that splits a path or a query: whoever decides (who may, which handler) and
+whoever answers read the same RequestInfo, so they cannot read it differently. Pure functions over
+strings; nothing here knows what is served. Follows apiserver/pkg/endpoints/request/requestinfo.go.
 """
 
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from inkube.schemas import caches
+from multidict import MultiDict, MultiDictProxy
+
+from inkube.schemas import caches, selectors, status
+from inkube.schemas.golang import urlquery
 
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch"}
 _READS = frozenset({"GET", "HEAD"})
@@ -16,6 +20,8 @@ _DEPRECATED = frozenset({"watch", "proxy"})  # before the resource: /api/v1/watc
 # Most requests ask for what was asked before; a look-up takes a tenth of a split. At most 3 MiB.
 REMEMBERED = 2048
 REMEMBERED_LENGTH = 512
+_NO_QUERY: MultiDictProxy[str] = MultiDictProxy(MultiDict())
+_NARROWED = frozenset({"list", "watch"})
 _RESOURCE_AT = {"api": 2, "apis": 3}  # /api/VERSION/RESOURCE, /apis/GROUP/VERSION/RESOURCE
 
 
@@ -35,13 +41,50 @@ class RequestInfo(NamedTuple):
     subresource: str = ""
     rest: tuple[str, ...] = ()
     """Path segments beyond the subresource."""
+    special: bool = False
+    """Whether the path names the verb before the resource: /api/v1/watch/pods."""
+    query: MultiDictProxy[str] = _NO_QUERY
+    selected: str = ""
+    """The one name that the field selector of a list or watch leaves, "" when it leaves more."""
 
 
-def parse(method: str, raw_path: str, *, watch: bool = False) -> RequestInfo:
-    """Split a raw (still percent-encoded) path. Empty segments make it a plain path.
+def parse(method: str, raw_path: str, raw_query: str = "") -> RequestInfo:
+    """Split a raw (still percent-encoded) path and query. Empty segments make it a plain path.
 
     Escapes are undone before the split, as Go does: an escaped slash divides like any other.
     """
+    if not raw_query:
+        return _split(method, raw_path, False)
+    query = _query(raw_query)
+    watch = urlquery.truthy(query.get("watch"))
+    info = _split(method, raw_path, watch)
+    selected = ""
+    if info.verb in _NARROWED and not info.special and "fieldSelector" in query:
+        selected = _selected_name(query["fieldSelector"])
+    return info._replace(query=query, selected=selected)
+
+
+def _query(raw: str) -> MultiDictProxy[str]:
+    return _remembered_query(raw) if len(raw) <= REMEMBERED_LENGTH else _read_query(raw)
+
+
+def _read_query(raw: str) -> MultiDictProxy[str]:
+    return MultiDictProxy(MultiDict(urlquery.pairs(raw)))
+
+
+_remembered_query = caches.of_values(REMEMBERED)(_read_query)
+
+
+def _selected_name(fields: str) -> str:
+    """The one name a field selector leaves, where it could be a segment of a path."""
+    try:
+        name = selectors.selected_name(fields)
+    except status.StatusError:
+        return ""  # the handler refuses it, to those who may ask
+    return "" if name in (".", "..") or "/" in name or "%" in name else name
+
+
+def _split(method: str, raw_path: str, watch: bool) -> RequestInfo:
     if len(raw_path) > REMEMBERED_LENGTH:
         return _parse(method, raw_path, watch)
     return _parsed(method, raw_path, watch)
@@ -70,7 +113,8 @@ def _parse(method: str, raw_path: str, watch: bool) -> RequestInfo:
     if deprecated:
         verb = _deprecated_verb(method, name, deprecated, verb)
     where = parts[0], group, version, namespace
-    return RequestInfo(method, path, verb, True, *where, resource, name, subresource, beyond)
+    what = resource, name, subresource, beyond
+    return RequestInfo(method, path, verb, True, *where, *what, deprecated != "")
 
 
 _parsed = caches.of_values(REMEMBERED)(_parse)

@@ -4,17 +4,13 @@ Until the first binding is made a write costs one look at a flag, and what judge
 """
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from inkube.apiserver import policies
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.storage.store import BaseStore
-
-if TYPE_CHECKING:
-    from inkube.apiserver.policies.judging import Judge
-    from inkube.apiserver.policies.mutating import Mutator
 
 GROUP = "admissionregistration.k8s.io"
 _JUDGING = "validatingadmissionpolicybindings"
@@ -51,16 +47,12 @@ class PolicyAdmission(Plugin):
             await self._judge.judge(attributes)
 
     @cached_property
-    def _judge(self) -> "Judge":
-        from inkube.apiserver.policies.judging import Judge
-
-        return Judge(self._store, self._resources, self._authorizer)
+    def _judge(self) -> "policies.Judge":
+        return policies.Judge(self._store, self._resources, self._authorizer)
 
     @cached_property
-    def _mutator(self) -> "Mutator":
-        from inkube.apiserver.policies.mutating import Mutator
-
-        return Mutator(self._store, self._resources, self._authorizer)
+    def _mutator(self) -> "policies.Mutator":
+        return policies.Mutator(self._store, self._resources, self._authorizer)
 
 
 def _binds(resource: Resource) -> bool:

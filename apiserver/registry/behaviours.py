@@ -21,7 +21,7 @@ from inkube.schemas import bodies
 from inkube.schemas.builtin import behaviours as builtin
 from inkube.schemas.builtin import conversion
 from inkube.schemas.builtin import decoding as builtin_decoding
-from inkube.schemas.builtin.behaviours.base import keep
+from inkube.schemas.builtin.behaviours.base import Stamp, keep
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import GVK
@@ -68,6 +68,10 @@ class Behaviour:
     undecided_warning = ""
     """What a DELETE that says nothing about dependents is warned of."""
 
+    def is_costly(self, served: Served) -> bool:
+        """Whether even a small object may take long: where expressions are compiled, or run."""
+        return False
+
     def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:
         """Give an incoming object its types: prune, default. Collects unknown fields if asked.
 
@@ -94,6 +98,12 @@ class Behaviour:
 
     def prepare_update(self, served: Served, obj: Object, old: Object, subresource: str) -> None:
         """Keep what this address may not change, and count the generation."""
+
+    stamps = False
+    """Whether `stamp` does something."""
+
+    def stamp(self, obj: Object, old: Object | None, subresource: str, stamp: Stamp) -> None:
+        """Set what depends on the time or on who asks, after the preparation."""
 
     def error_group(self, served: Served) -> str:
         """The group that a 422 names."""
@@ -160,6 +170,10 @@ class Builtin(Behaviour):
         self.dependents = own.dependents
         self.undecided_warning = own.undecided_warning
         self.deletes_itself = own.deletes_itself
+        self.stamps = own.stamps
+
+    def is_costly(self, served: Served) -> bool:
+        return served.gvk.group == "admissionregistration.k8s.io"
 
     def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:
         decoded = _decode_builtin(obj, served.gvk)
@@ -179,11 +193,14 @@ class Builtin(Behaviour):
             obj["metadata"].pop("generation", None)
         if subresource == "status":
             self._own.prepare_status(obj, old)
-        elif subresource == "finalize":
-            self._own.prepare_finalize(obj, old)
+        elif subresource:
+            self._own.prepare_part(subresource, obj, old)
         else:
             self._own.prepare_update(obj, old)
         obj["metadata"] = _in_order(obj["metadata"])
+
+    def stamp(self, obj: Object, old: Object | None, subresource: str, stamp: Stamp) -> None:
+        self._own.stamp(obj, old, subresource, stamp)
 
     def error_group(self, served: Served) -> str:
         return self._own.error_group
@@ -197,6 +214,8 @@ class Builtin(Behaviour):
         errors = self._own.validate_metadata(obj["metadata"], old["metadata"], subresource)
         if subresource == "status":
             return errors + self._own.validate_status(obj, old)
+        if subresource:
+            return errors + self._own.validate_part(subresource, obj, old)
         return errors + self._own.validate_update(obj, old)
 
     def warnings(self, obj: Object, old: Object | None, subresource: str) -> list[str]:
@@ -229,6 +248,9 @@ class Custom(Behaviour):
 
     def __init__(self, rules: Rules | None = None) -> None:
         self._rules = rules
+
+    def is_costly(self, served: Served) -> bool:
+        return served.is_costly
 
     def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:
         paths: list[str] | None = None if unknown is None else []

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from inkube.apiserver.registry.resources import Resource
 from inkube.apiserver.registry.served import Served
+from inkube.apiserver.registry.worker import HEAVY
 from inkube.storage.entry import Entry
 
 Object = dict[str, Any]
@@ -76,11 +77,18 @@ class Call:
     """Whether the object goes with a whole collection: admission is told no name then."""
     timeout: float = math.inf
     """Seconds the client gives the request, where it says so."""
+    weight: int = 0
+    """Bytes of the request's body: much of it is worked on beside the event loop."""
 
     @property
     def key(self) -> str:
         """Where the object is stored."""
         return self.resource.key(self.namespace, self.name)
+
+    @property
+    def effort(self) -> int:
+        """`weight`, or enough to leave the event loop where a small object may take long."""
+        return HEAVY if self.resource.behaviour.is_costly(self.served) else self.weight
 
     def view(self, entry: Entry) -> Object:
         """The stored object in the version of the call; shared, not to be changed."""

@@ -12,6 +12,7 @@ from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.registry import Update
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.schemas import bodies as decoding
+from inkube.schemas import patch as patches
 from inkube.schemas import status
 from inkube.schemas.golang.unmarshal import cannot_unmarshal
 from inkube.schemas.ownership import apply as apply_rules
@@ -72,8 +73,6 @@ def patch(call: Call, kind: str, document: Patch) -> Update:
 
 def patched(call: Call, kind: str, old: Object, body: Any) -> Object:
     """The object with a patch of that kind applied; `old` stays. Raises StatusError."""
-    from inkube.schemas import patch as patches  # with jsonpatch, at the first patch
-
     if kind == "json":
         new, warnings = patches.apply_json_patch(old, body)
         if call.options.validation != "Ignore":

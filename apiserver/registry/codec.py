@@ -20,3 +20,12 @@ class JSONCodec:
     def decode(self, data: bytes) -> Object:
         """A new object each time."""
         return orjson.loads(data)  # type: ignore[no-any-return] # every stored value is an object
+
+    def is_sound(self, data: bytes, revision: int) -> bool:
+        """Whether it is an object that says it was stored at that revision."""
+        try:
+            value = orjson.loads(data)
+            version = value["metadata"]["resourceVersion"]
+        except (ValueError, TypeError, LookupError):
+            return False
+        return bool(version == str(revision))

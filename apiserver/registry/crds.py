@@ -27,6 +27,9 @@ class Definitions(Behaviour):
     def __init__(self, stamps: Stamps) -> None:
         self._stamps = stamps
 
+    def is_costly(self, served: Served) -> bool:
+        return True
+
     def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:
         decoded, found = crds.decode(obj)
         if unknown is not None:

@@ -85,6 +85,8 @@ def single_name(call: Call, options: ListOptions) -> str:
 async def find(registry: Registry, call: Call, options: ListOptions) -> Page:
     """The page that the options ask for."""
     store = registry.store
+    for key in store.damaged(call.resource.key(call.namespace, "")):
+        call.warn(f"{key} is damaged and left out")
     matches = matcher(call, options)
     if options.token or options.limit > 0 or options.match == "Exact":
         return await _page(registry, call, options, matches)

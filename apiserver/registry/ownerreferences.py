@@ -3,6 +3,7 @@
 Follows apiserver/pkg/endpoints/handlers/create.go (dedupOwnerReferencesAndAddWarning).
 """
 
+import json
 from typing import Any
 
 from inkube.apiserver.registry.calls import Call
@@ -21,14 +22,15 @@ def deduplicate(call: Call, meta: Object, *, admitted: bool = False) -> None:
     references = meta.get("ownerReferences")
     if not isinstance(references, list) or len(references) < 2:
         return
-    kept: list[Object] = []
+    kept: dict[str, Object] = {}
     repeated: dict[str, None] = {}
     for reference in references:
-        if reference in kept:
+        identity = json.dumps(reference, sort_keys=True)
+        if identity in kept:
             repeated[reference.get("uid", "")] = None
         else:
-            kept.append(reference)
+            kept[identity] = reference
     if repeated:
-        meta["ownerReferences"] = kept
+        meta["ownerReferences"] = list(kept.values())
         when = f" {_AFTER}" if admitted else ""
         call.warn(_WARNING.format(when=when, uids=", ".join(repeated)))

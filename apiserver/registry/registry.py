@@ -7,7 +7,8 @@ transform (what is stored) and before the store (what is to be). Follows
 apiserver/pkg/registry/generic/registry/store.go.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, NamedTuple
 
 import orjson
@@ -16,7 +17,9 @@ from inkube.apiserver.registry import conversions, deletion, ownerreferences, ow
 from inkube.apiserver.registry.admission import Attributes, Chain
 from inkube.apiserver.registry.calls import Call, DeleteOptions
 from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry.worker import Worker
 from inkube.schemas import fielderrors, status
+from inkube.schemas.builtin.behaviours import Stamp
 from inkube.schemas.golang import gojson, strconv
 from inkube.schemas.objects import same
 from inkube.schemas.ownership import managedfields
@@ -48,7 +51,7 @@ class Update(NamedTuple):
     `retry` says whether a lost race may be tried again with the newer object.
     """
 
-    transform: Callable[[Object | None], Object | Awaitable[Object]]
+    transform: Callable[[Object | None], Object | Coroutine[Any, Any, Object]]
     retry: bool = False
     create: bool = False
     """Whether the new object may be created when there is none (apply, PUT of some kinds)."""
@@ -69,6 +72,8 @@ class Registry:
         self._codec = codec
         self._dry = store.dry_run()
         self._turns = Turns()
+        self.worker = Worker()
+        """Where what takes long is computed; to be closed."""
 
     def get(self, call: Call) -> Entry:
         """The newest state. Raises StatusError 404."""
@@ -86,13 +91,13 @@ class Registry:
         if call.resource.definition.terminating:
             why = "create not allowed while custom resource definition is terminating"
             raise status.forbidden(call.resource.group, call.resource.plural, call.name, why)
-        ownerreferences.deduplicate(call, meta)
-        await ownership.track(call, None, obj, self.stamps.timestamp())
+        await self._deduplicate(call, meta)
+        await self._track(call, None, obj)
         return await self._create(call, obj, attributes)
 
     async def _create(self, call: Call, obj: Object, attributes: Attributes) -> Outcome:
         await self._mutate(attributes)
-        self._before_create(call, obj)
+        await self.worker.run(call.effort, self._before_create, call, obj)
         await self.chain.validate(attributes)
         if metadata(obj).get("resourceVersion"):
             raise status.unknown("resourceVersion should not be set on objects to be created")
@@ -142,6 +147,8 @@ class Registry:
         call.name = meta.get("name") or ""
         served = call.served
         behaviour.prepare_create(served, obj)
+        if behaviour.stamps:
+            behaviour.stamp(obj, None, "", self._stamp(call))
         found = behaviour.validate(served, obj, call.warn)
         if found:
             raise status.invalid(
@@ -149,6 +156,12 @@ class Registry:
             )
         for warning in behaviour.warnings(obj, None, call.subresource):
             call.warn(warning)
+
+    async def _track(self, call: Call, old: Object | None, obj: Object) -> None:
+        """Record who set what; ownership changes nothing else of the object."""
+        steps = ownership.track(call, old, obj, self.stamps.timestamp())
+        waits = call.resource.converter is not None
+        await self.worker.finish(call.effort, steps, waits=waits)
 
     async def shown(self, call: Call, entries: list[Entry]) -> list[Entry]:
         """The entries as the call's version shows them; to be viewed. Raises StatusError 500."""
@@ -162,7 +175,7 @@ class Registry:
             gojson.settle_numbers(obj)
         stored = await conversions.to_storage(resource, obj)
         size = len(data) if stored is obj else len(orjson.dumps(stored))
-        if size > MAX_OBJECT:
+        if size > MAX_OBJECT and size - _owned(stored) > MAX_OBJECT:
             raise status.unknown("etcdserver: request is too large")
         return stored
 
@@ -187,7 +200,7 @@ class Registry:
     async def _update_missing(self, call: Call, change: Update) -> Outcome:
         if not change.create:
             raise status.not_found(call.resource.group, call.resource.plural, call.name)
-        obj = await _resolve(change.transform(None))
+        obj = await self._transformed(call, change, None)
         meta = metadata(obj)
         if meta.get("uid"):
             if change.tracks:
@@ -198,23 +211,34 @@ class Registry:
             meta["namespace"] = call.namespace
         attributes = Attributes("CREATE", call, obj, None, call.options.dry_run)
         if change.tracks:
-            await ownership.track(call, None, obj, self.stamps.timestamp())
+            await self._track(call, None, obj)
         return await self._create(call, obj, attributes)
 
     async def _update(self, call: Call, change: Update, entry: Entry) -> Outcome:
         [shown] = await self.shown(call, [entry])
         old = call.view(shown)
-        obj = await _resolve(change.transform(old if change.shares else self.copy(call, shown)))
+        call.weight = max(call.weight, len(entry.data))
+        obj = await self._transformed(
+            call, change, old if change.shares else self.copy(call, shown)
+        )
         attributes = Attributes("UPDATE", call, obj, old, call.options.dry_run)
-        ownerreferences.deduplicate(call, metadata(obj))
+        await self._deduplicate(call, metadata(obj))
         if change.tracks:
-            await ownership.track(call, old, obj, self.stamps.timestamp())
+            await self._track(call, old, obj)
         await self._mutate(attributes)
         self._check_version(call, obj, entry)
-        self._before_update(call, obj, old)
+        await self.worker.run(call.effort, self._before_update, call, obj, old)
         await self.chain.validate(attributes)
         managedfields.keep_times(old, obj)
         return await self._store_changed(call, obj, entry)
+
+    async def _transformed(self, call: Call, change: Update, old: Object | None) -> Object:
+        """The new object, made beside the loop where that may take long."""
+        made = await self.worker.run(call.effort, change.transform, old)
+        if isinstance(made, dict):
+            return made
+        waits = call.resource.converter is not None
+        return await self.worker.finish(call.effort, made, waits=waits)
 
     async def _mutate(self, attributes: Attributes) -> None:
         """Mutating admission; entries of managedFields it breaks are put back."""
@@ -225,7 +249,12 @@ class Registry:
         warning = managedfields.admitted(sent, obj)
         if warning:
             attributes.call.warn(warning)
-        ownerreferences.deduplicate(attributes.call, obj["metadata"], admitted=True)
+        await self._deduplicate(attributes.call, obj["metadata"], admitted=True)
+
+    async def _deduplicate(self, call: Call, meta: Object, *, admitted: bool = False) -> None:
+        if meta.get("ownerReferences"):
+            drop = partial(ownerreferences.deduplicate, call, meta, admitted=admitted)
+            await self.worker.run(call.effort, drop)
 
     async def _store_changed(self, call: Call, obj: Object, entry: Entry) -> Outcome:
         store = self._dry if call.options.dry_run else self.store
@@ -264,13 +293,13 @@ class Registry:
         if uid and uid != current and (call.verb == "update" or call.subresource == "scale"):
             raise self._wrong_uid(call, uid, current)
 
+    def _stamp(self, call: Call) -> Stamp:
+        user = call.user
+        return Stamp(self.stamps.timestamp(), user.name, user.uid, user.groups, user.extra)
+
     def _wrong_uid(self, call: Call, uid: str, current: str) -> status.StatusError:
-        why = (
-            f"StorageError: invalid object, Code: 4, Key: {call.key}, ResourceVersion: 0, "
-            f"AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, "
-            f"UID in object meta: {current}"
-        )
-        return status.conflict(call.resource.group, call.resource.plural, call.name, why)
+        resource = call.resource
+        return status.wrong_uid(resource.group, resource.plural, call.name, call.key, uid, current)
 
     def _before_update(self, call: Call, obj: Object, old: Object) -> None:
         """rest.BeforeUpdate: what the server owns is kept, then every validation."""
@@ -291,6 +320,8 @@ class Registry:
             meta.pop("namespace", None)
         behaviour, served = call.resource.behaviour, call.served
         behaviour.prepare_update(served, obj, old, call.subresource)
+        if behaviour.stamps:
+            behaviour.stamp(obj, old, call.subresource, self._stamp(call))
         found = behaviour.validate_update(
             served, obj, old, subresource=call.subresource, warn=call.warn
         )
@@ -308,16 +339,20 @@ class Registry:
         copied: Object = orjson.loads(orjson.dumps(call.view(entry)))
         return copied
 
-    async def delete(self, call: Call, options: DeleteOptions) -> Outcome:
-        """Delete, or mark as being deleted while finalizers hold it."""
+    async def delete(self, call: Call, options: DeleteOptions, *, admits: bool = True) -> Outcome:
+        """Delete, or mark as being deleted while finalizers hold it.
+
+        `admits` says whether admission is asked; an eviction was admitted itself.
+        """
         for _ in range(MAX_RETRIES):
             entry = self.get(call)
             deletion.check_preconditions(call, entry, options)
             [shown] = await self.shown(call, [entry])
             old = call.view(shown)
-            attributes = Attributes("DELETE", call, None, old, options.dry_run, options)
-            await self.chain.mutate(attributes)
-            await self.chain.validate(attributes)
+            if admits:
+                attributes = Attributes("DELETE", call, None, old, options.dry_run, options)
+                await self.chain.mutate(attributes)
+                await self.chain.validate(attributes)
             plan = deletion.plan(call, self.copy(call, shown), options, self.stamps)
             try:
                 return await self._carry_out(call, plan, entry, dry_run=options.dry_run)
@@ -374,5 +409,7 @@ def same_state(new: Object, stored: Object) -> bool:
     )
 
 
-async def _resolve(made: Object | Awaitable[Object]) -> Object:
-    return made if isinstance(made, dict) else await made
+def _owned(obj: Object) -> int:
+    """Bytes of what is kept about owners, which no client sends: the reference accepts 60,000
+    labels, though with them an object would be too large."""
+    return len(orjson.dumps(obj["metadata"].get("managedFields")))

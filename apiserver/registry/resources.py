@@ -6,7 +6,6 @@ way keep theirs.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from inkube.apiserver.registry import served as served_versions
@@ -16,6 +15,7 @@ from inkube.apiserver.registry.renewals import Renewals
 from inkube.apiserver.registry.served import Served
 from inkube.apiserver.registry.voices import Voice
 from inkube.schemas.definitions import Definition
+from inkube.schemas.lazyproperty import cached_property
 from inkube.storage.entry import Entry
 
 Object = dict[str, Any]

@@ -1,17 +1,16 @@
 """One version of a kind, with what its schema compiles to."""
 
-from functools import cached_property
-from typing import TYPE_CHECKING
+import orjson
 
-from inkube.schemas import caches
+from inkube.schemas import caches, cel, structural
 from inkube.schemas.builtin import decoding
 from inkube.schemas.definitions import Definition, Origin, Version
+from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.ownership.typed import TypedSchema
 
-if TYPE_CHECKING:
-    from inkube.schemas.cel.rules.evaluation import RuleSet
-    from inkube.schemas.structural.compiled import CompiledSchema
+_LOOPS = (b"all(", b"exists", b"map(", b"filter(", b"transform", b"sort")
+"""What stands in a rule that goes over a list."""
 
 
 class Served:
@@ -26,21 +25,30 @@ class Served:
         self.api_version = self.gvk.api_version
         self.kind = self.gvk.kind
 
+    @property
+    def is_costly(self) -> bool:
+        """Whether work with an object may take long, however small it is: the schema is yet to be
+        compiled, or has rules with loops, whose cost grows faster than their object."""
+        return "schema" not in self.__dict__ or self._loops
+
     @cached_property
-    def schema(self) -> "CompiledSchema":
+    def _loops(self) -> bool:
+        if not self.schema.node.holds("x-kubernetes-validations"):
+            return False
+        text = orjson.dumps(self.version.schema)
+        return any(loop in text for loop in _LOOPS)
+
+    @cached_property
+    def schema(self) -> "structural.CompiledSchema":
         """Pruning, defaulting and validation, loaded with the first custom object."""
-        from inkube.schemas.structural.compiled import CompiledSchema
-
-        return CompiledSchema(self.version.schema)
+        return structural.CompiledSchema(self.version.schema)
 
     @cached_property
-    def rules(self) -> "RuleSet | None":
+    def rules(self) -> "cel.RuleSet | None":
         """The schema's CEL rules, None without any; the engine is loaded when one is needed."""
         if not self.schema.node.holds("x-kubernetes-validations"):
             return None
-        from inkube.schemas.cel.rules.evaluation import RuleSet
-
-        return RuleSet(self.version.schema)
+        return cel.RuleSet(self.version.schema)
 
     @cached_property
     def typed(self) -> TypedSchema:

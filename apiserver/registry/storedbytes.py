@@ -4,14 +4,14 @@ Stored bytes are orjson's: no spaces, no key twice, ASCII never escaped. Measure
 489 bytes: `untyped` takes 0.4 µs instead of 9.0, `may_be_bound` 1.3 µs instead of 7.3.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import orjson
 
 _OWNERS, _DELETION = b'"ownerReferences":', b'"deletionTimestamp":'
 
 
-def untyped(objects: Iterable[bytes], api_version: str, kind: str) -> list[bytes]:
+def untyped(objects: Iterable[bytes], api_version: str, kind: str) -> Iterator[bytes]:
     """Objects of that type without apiVersion and kind.
 
     Cut off where they come first, as nearly always; else decoded and encoded again.
@@ -19,15 +19,13 @@ def untyped(objects: Iterable[bytes], api_version: str, kind: str) -> list[bytes
     version, name = f'"apiVersion":"{api_version}"', f'"kind":"{kind}"'
     starts = f"{{{version},{name},".encode(), f"{{{name},{version},".encode()
     length = len(starts[0])
-    found = []
     for data in objects:
         if data.startswith(starts):
-            found.append(b"{" + data[length:])
+            yield b"{" + data[length:]
         else:
             value = orjson.loads(data)
             del value["apiVersion"], value["kind"]
-            found.append(orjson.dumps(value))
-    return found
+            yield orjson.dumps(value)
 
 
 def may_be_bound(data: bytes) -> bool:

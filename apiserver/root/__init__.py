@@ -3,3 +3,7 @@
 Only here, in `server` and in `testing` does apiserver know `controllers`. `server.APIServer` calls
 it.
 """
+
+from inkube.schemas import lazy
+
+__getattr__ = lazy.exports(__name__)

@@ -34,16 +34,12 @@ def _behaviour(definition: Definition, stamps: Stamps) -> Behaviour:
     return Builtin(behaviours.of(definition.group, definition.names.plural), stamps)
 
 
-async def first_objects(client: InProcessClient, *, roles: bool) -> None:
-    """Make the namespaces that are missing and, for RBAC, the roles and bindings."""
+async def first_objects(client: InProcessClient) -> None:
+    """Make the namespaces that are missing."""
     namespaces = [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in NAMESPACES
     ]
     await asyncio.gather(*(_ensure(client, body) for body in namespaces))
-    if roles:
-        from inkube.apiserver.auth import roles as auth_roles
-
-        await asyncio.gather(*(_ensure(client, body) for body in auth_roles.objects()))
 
 
 async def _ensure(client: InProcessClient, body: Object) -> None:

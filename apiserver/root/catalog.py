@@ -16,6 +16,11 @@ from inkube.storage.store import Store
 from inkube.storage.subscription import Subscription
 
 logger = logging.getLogger(__name__)
+_COUNTED = tuple(
+    keys.prefix(plural)
+    for plural in ("persistentvolumeclaims", "pods", "resourceclaims", "services")
+)
+"""Objects whose changes are told even if they are bound to nothing: quotas count them anew."""
 
 
 class LiveCatalog:
@@ -72,8 +77,10 @@ class LiveCatalog:
 
     def _step(self, change: Change) -> Step | None:
         gone, before = change.type == "DELETED", change.previous
+        counted = before is not None and change.entry.key.startswith(_COUNTED)
         if not (
             gone
+            or counted
             or may_be_bound(change.entry.data)
             or (before is not None and may_be_bound(before.data))
         ):

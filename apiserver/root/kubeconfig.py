@@ -7,6 +7,8 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import yaml
+
 NAME = "inkube"
 
 
@@ -37,8 +39,6 @@ def render(access: Access) -> str:
         "contexts": [{"name": NAME, "context": context}],
         "current-context": NAME,
     }
-    import yaml  # not needed to serve
-
     return yaml.safe_dump(document, sort_keys=False)
 
 

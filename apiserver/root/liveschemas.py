@@ -4,6 +4,7 @@ from typing import Any
 
 from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.controllers.core.policies import Known
+from inkube.schemas.gotypes import table
 from inkube.schemas.meta import GVK
 
 
@@ -33,7 +34,5 @@ def _known(resource: Resource | None, version: str) -> Known | None:
 
 def _envelope() -> dict[str, Any]:
     """apiVersion, kind and metadata, which schemas of custom kinds leave open."""
-    from inkube.schemas.gotypes import table
-
     properties = table.schema(GVK("", "v1", "ConfigMap"))["properties"]
     return {member: properties[member] for member in ("apiVersion", "kind", "metadata")}

@@ -8,16 +8,14 @@ import copy
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from inkube.apiserver.root.client import InProcessClient
 from inkube.schemas import bodies, documents, status
 from inkube.schemas.crds import conditions
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import split_api_version
 from inkube.schemas.status import StatusError
-
-if TYPE_CHECKING:
-    from inkube.apiserver.root.client import InProcessClient
 
 Object = dict[str, Any]
 Source = Path | str | Mapping[str, Any]
@@ -93,7 +91,7 @@ def _objects(where: str, value: Any) -> Iterator[Manifest]:
 
 
 async def install(
-    client: "InProcessClient",
+    client: InProcessClient,
     manifests: Iterable[Manifest],
     settled: Callable[[], Awaitable[None]],
 ) -> None:
@@ -110,7 +108,7 @@ async def install(
         await _install(client, manifest)
 
 
-async def _check_served(client: "InProcessClient", manifest: Manifest) -> None:
+async def _check_served(client: InProcessClient, manifest: Manifest) -> None:
     """Refuse a CRD whose names another one has."""
     crd = await client.get(CRDS, manifest.object["metadata"]["name"])
     condition = conditions.find(crd["status"], conditions.NAMES_ACCEPTED)
@@ -118,7 +116,7 @@ async def _check_served(client: "InProcessClient", manifest: Manifest) -> None:
         raise ManifestError(f"{manifest.where}: it is not served: {condition['message']}")
 
 
-async def _install(client: "InProcessClient", manifest: Manifest) -> None:
+async def _install(client: InProcessClient, manifest: Manifest) -> None:
     obj = manifest.object
     try:
         try:
@@ -132,13 +130,13 @@ async def _install(client: "InProcessClient", manifest: Manifest) -> None:
         raise ManifestError(f"{manifest.where}: {error.message}") from error
 
 
-async def _replace_crd(client: "InProcessClient", obj: Object) -> None:
+async def _replace_crd(client: InProcessClient, obj: Object) -> None:
     stored = await client.get(CRDS, obj["metadata"]["name"])
     version = stored["metadata"]["resourceVersion"]
     await client.update({**obj, "metadata": {**obj["metadata"], "resourceVersion": version}})
 
 
-def placed(client: "InProcessClient", obj: Object) -> Object:
+def placed(client: InProcessClient, obj: Object) -> Object:
     """The object in the namespace `default`, where it must be in one and says none."""
     group, _ = split_api_version(obj.get("apiVersion") or "")
     metadata = obj.get("metadata") or {}

@@ -8,15 +8,13 @@ hands it to the kinds that have secure values.
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from inkube.apiserver import auth
 from inkube.apiserver.auth import keyfiles
 from inkube.controllers.secure import Entry
 from inkube.storage import errors
 from inkube.storage.store import Store
-
-if TYPE_CHECKING:
-    from cryptography.fernet import Fernet
 
 PREFIX = "/secure"
 
@@ -29,11 +27,9 @@ class StoredSecrets:
         self._data = data
 
     @cached_property
-    def _seal(self) -> "Fernet":
+    def _seal(self) -> "auth.Fernet":
         """Made on first use: most servers never hold a secure value."""
-        from cryptography.fernet import Fernet
-
-        return Fernet(keyfiles.load(self._data, "key", Fernet.generate_key()))
+        return auth.Fernet(keyfiles.load(self._data, "key", auth.Fernet.generate_key()))
 
     async def put(self, entry: Entry) -> None:
         """Keep it, over one of the same namespace and name."""

@@ -9,7 +9,8 @@ import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
-from inkube.apiserver.auth import authenticators, keyfiles, serviceaccounts, tls
+from inkube.apiserver import admission, auth
+from inkube.apiserver.auth import authenticators, keyfiles, tls
 from inkube.apiserver.auth.access import Access, Guarded, Open
 from inkube.apiserver.auth.attributes import ANONYMOUS
 from inkube.apiserver.auth.authenticators import Authenticator
@@ -85,12 +86,9 @@ def _authority(
     """The authorizer and its admission; RBAC is loaded where it is wanted."""
     if options.authorization_mode != "RBAC":
         return AlwaysAllow(), (), ()
-    from inkube.apiserver.admission.createrights import CreateRights
-    from inkube.apiserver.admission.escalation import Escalation
-    from inkube.apiserver.auth.rbac import RBAC
-
-    authorizer = RBAC(store)
-    return authorizer, (CreateRights(authorizer),), (Escalation(authorizer),)
+    authorizer = auth.RBAC(store)
+    rights, escalation = admission.CreateRights(authorizer), admission.Escalation(authorizer)
+    return authorizer, (rights,), (escalation,)
 
 
 def has_credentials(options: Options) -> bool:
@@ -126,7 +124,7 @@ def _fallback(options: Options, *, is_open: bool) -> User | None:
 
 def _accounts(options: Options, store: BaseStore, stamps: Stamps) -> ServiceAccountTokens:
     def load() -> bytes:
-        return keyfiles.load(options.data, "tokens.key", serviceaccounts.new_key())
+        return keyfiles.load(options.data, "tokens.key", auth.signing.new_key())
 
     return ServiceAccountTokens(store, load, lambda: stamps.now().timestamp())
 
@@ -134,4 +132,4 @@ def _accounts(options: Options, store: BaseStore, stamps: Stamps) -> ServiceAcco
 def _certificate(options: Options) -> tls.Certificate | None:
     if options.tls_cert_file is not None and options.tls_private_key_file is not None:
         return tls.read(options.tls_cert_file, options.tls_private_key_file)
-    return tls.make([options.host]) if options.tls else None
+    return auth.certificates.make([options.host]) if options.tls else None

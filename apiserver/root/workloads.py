@@ -3,7 +3,7 @@
 from functools import cache, partial
 from typing import Any
 
-from inkube.apiserver.auth import tls
+from inkube.apiserver import auth
 from inkube.apiserver.auth.serviceaccounts import AUDIENCES, ISSUER, PREFIX
 from inkube.apiserver.registry.behaviours import Behaviour, Custom
 from inkube.apiserver.registry.calls import Call
@@ -67,7 +67,9 @@ def install(
     @cache
     def authority() -> str:
         found = guards.certificate
-        return (found.authority if found is not None else tls.make().authority).decode()
+        return (
+            found.authority if found is not None else auth.certificates.make().authority
+        ).decode()
 
     def issue_token(account: Object, secret: Object) -> str:
         claims = _claims(account, secret, registry.stamps)

@@ -14,11 +14,11 @@ from aiohttp import web
 from inkube.apiserver.auth import attributes
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.handlers.verbs import Exchange
-from inkube.apiserver.http.options import Query, truthy
+from inkube.apiserver.http.options import Query
 from inkube.apiserver.registry.registry import Registry
 from inkube.schemas import fielderrors, status
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang import rfc3339, strconv
+from inkube.schemas.golang import rfc3339, strconv, urlquery
 from inkube.schemas.golang.unmarshal import DecodeError
 
 Object = dict[str, Any]
@@ -260,10 +260,10 @@ class PodStreams:
 
         query = exchange.query
         found = commands.Wanted(
-            stdin=truthy(query.get("stdin") or None),
-            stdout=truthy(query.get("stdout") or None),
-            stderr=truthy(query.get("stderr") or None),
-            tty=truthy(query.get("tty") or None),
+            stdin=urlquery.truthy(query.get("stdin") or None),
+            stdout=urlquery.truthy(query.get("stdout") or None),
+            stderr=urlquery.truthy(query.get("stderr") or None),
+            tty=urlquery.truthy(query.get("tty") or None),
         )
         if found.tty:  # a terminal has one output
             found = found._replace(stderr=False)
@@ -318,9 +318,9 @@ def _log_query(query: Query, name: str) -> LogQuery:
         errors.sort(key=lambda error: error.field)
         raise status.invalid("", "PodLogOptions", name, errors)
     return LogQuery(
-        follow=truthy(query.get("follow") or None),
-        previous=truthy(query.get("previous") or None),
-        timestamps=truthy(query.get("timestamps") or None),
+        follow=urlquery.truthy(query.get("follow") or None),
+        previous=urlquery.truthy(query.get("previous") or None),
+        timestamps=urlquery.truthy(query.get("timestamps") or None),
         since_seconds=seconds,
         since_time=moment,
         tail_lines=tail,

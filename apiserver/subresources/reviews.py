@@ -132,9 +132,11 @@ class ReviewHandler:
         call, request = exchange.call, exchange.request
         exchange.read_options("CreateOptions")
         body = await bodies.read(request)
-        obj = bodies.read_object(call, body, bodies.media_type(request))
+        media = bodies.media_type(request)
+        obj = await exchange.worker.run(len(body), bodies.read_object, call, body, media)
         intake.check_namespace(call, obj)
-        await ownership.track(call, None, obj, self._stamps.timestamp())
+        steps = ownership.track(call, None, obj, self._stamps.timestamp())
+        await exchange.worker.finish(len(body), steps, waits=False)
         answer = self._review(call, obj)
         form = exchange.form.without_transform()
         return responses.render(answer, form, code=201, warnings=call.warnings)

@@ -66,7 +66,8 @@ class ScaleHandler:
         call = exchange.call
         exchange.read_options("UpdateOptions")
         body = await bodies.read(exchange.request)
-        scale = bodies.decode_kind(body, bodies.media_type(exchange.request), "Scale")
+        media = bodies.media_type(exchange.request)
+        scale = await exchange.worker.run(len(body), bodies.decode_kind, body, media, "Scale")
         if (scale.get("apiVersion"), scale.get("kind")) not in (
             (SCALE.api_version, SCALE.kind),
             (None, None),
@@ -83,7 +84,8 @@ class ScaleHandler:
         call = exchange.call
         kind = bodies.patch_kind(exchange.request, call.resource.voice)
         exchange.read_options("PatchOptions", apply=kind == "apply")
-        document = bodies.decode_patch(kind, await bodies.read(exchange.request)).value
+        body = await bodies.read(exchange.request)
+        document = (await exchange.worker.run(len(body), bodies.decode_patch, kind, body)).value
         if kind == "apply":
             change = self._change(call, lambda old: self._applied(call, old, document), own=False)
         else:

@@ -1,19 +1,22 @@
-"""What answers under an object's name or instead of its kind: scale, tokens, reviews, finalize.
+"""What answers under an object's name or instead of its kind: scale, tokens, evictions, reviews.
 
 A part of the composition root that `server` imports at the first request for one of them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.handlers.verbs import Handler, Handlers
 from inkube.apiserver.registry.registry import Registry
+from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.subresources import nodeless
 from inkube.apiserver.subresources.binding import BindingHandler
 from inkube.apiserver.subresources.containers import PodStreams
-from inkube.apiserver.subresources.finalize import FinalizeHandler
+from inkube.apiserver.subresources.eviction import EvictionHandler
 from inkube.apiserver.subresources.metrics import Metrics, Usage
+from inkube.apiserver.subresources.parts import PartHandler
 from inkube.apiserver.subresources.proxies import Proxies
 from inkube.apiserver.subresources.reviews import Reviews
 from inkube.apiserver.subresources.scale import ScaleHandler
@@ -22,24 +25,55 @@ from inkube.apiserver.subresources.tokenrequests import TokenRequestHandler
 
 def table(
     registry: Registry,
+    resources: Resources,
     handlers: Handlers,
     *,
     stamps: Stamps,
     authenticator: Authenticator,
     authorizer: Authorizer,
-    streams: PodStreams,
+    streams: PodStreams | None,
     usage: Callable[[], Usage | None],
 ) -> dict[tuple[str, str, str], Handler]:
     """(group, plural, subresource) → handler, as `app.Parts` has it."""
     reviews = Reviews(authenticator, authorizer, stamps)
     tokens = TokenRequestHandler(registry, authenticator.accounts, stamps)
+    binding = BindingHandler(registry, lambda: _pods(resources))
+    part = PartHandler(handlers)
     return {
         ("*", "*", "scale"): ScaleHandler(registry, stamps),
-        ("", "pods", "binding"): BindingHandler(registry),
-        ("", "namespaces", "finalize"): FinalizeHandler(handlers),
+        ("", "bindings", ""): binding,
+        ("", "namespaces", "finalize"): PartHandler(handlers, "update"),
+        ("", "pods", "binding"): binding,
+        ("", "pods", "ephemeralcontainers"): part,
+        ("", "pods", "eviction"): EvictionHandler(registry),
+        ("", "pods", "resize"): part,
+        ("certificates.k8s.io", "certificatesigningrequests", "approval"): part,
         ("", "serviceaccounts", "token"): tokens,
-        **streams.handlers(),
-        **Proxies(registry).handlers(),
+        **_containers(registry, streams),
         **Metrics(registry, usage, stamps.now).handlers(),
         **reviews.handlers(),
     }
+
+
+def _containers(
+    registry: Registry, streams: PodStreams | None
+) -> Mapping[tuple[str, str, str], Handler]:
+    """What asks a kubelet: answered by the simulated ones, or as where there are no nodes."""
+    if streams is not None:
+        return {**streams.handlers(), **Proxies(registry).handlers()}
+    told, proxies = nodeless.Streams(registry), nodeless.Proxies(registry)
+    return {
+        ("", "nodes", "proxy"): proxies.node,
+        ("", "pods", "attach"): told.run,
+        ("", "pods", "exec"): told.run,
+        ("", "pods", "log"): told.log,
+        ("", "pods", "portforward"): told.ports,
+        ("", "pods", "proxy"): proxies.pod,
+        ("", "services", "proxy"): proxies.service,
+    }
+
+
+def _pods(resources: Resources) -> Resource:
+    found = resources.get("", "pods")
+    assert found is not None, "pods are built in"
+    return found

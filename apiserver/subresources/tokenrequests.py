@@ -127,7 +127,8 @@ class TokenRequestHandler:
 async def _read(exchange: Exchange) -> Object:
     """The TokenRequest of a body, typed. Raises StatusError 400 or 415."""
     body = await bodies.read(exchange.request)
-    obj = bodies.decode_kind(body, bodies.media_type(exchange.request), KIND.kind)
+    media = bodies.media_type(exchange.request)
+    obj = await exchange.worker.run(len(body), bodies.decode_kind, body, media, KIND.kind)
     builtin_decoding.check_type(obj, KIND)
     unknown: list[str] = []
     builtin_decoding.coerce(obj, KIND, unknown)

@@ -4,9 +4,6 @@ Nothing here is imported before a test asks for one of the fixtures. The names b
 annotations: `def test_it(kube: Kube): …`.
 """
 
-from inkube.apiserver.testing.clients import BlockingClient
-from inkube.apiserver.testing.kube import AsyncKube, Kube
-from inkube.apiserver.testing.log import ObjectChange, TestLog
-from inkube.apiserver.testing.scripted import ScriptedWorld
+from inkube.schemas import lazy
 
-__all__ = ["AsyncKube", "BlockingClient", "Kube", "ObjectChange", "ScriptedWorld", "TestLog"]
+__getattr__ = lazy.exports(__name__)

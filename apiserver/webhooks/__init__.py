@@ -4,3 +4,7 @@
 `caller` is the only one that opens connections. Loaded with the first webhook; reviews as data are
 `schemas.webhooks`.
 """
+
+from inkube.schemas import lazy
+
+__getattr__ = lazy.exports(__name__)

@@ -8,7 +8,9 @@ import asyncio
 import base64
 import math
 import ssl
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import aiohttp
 
 from inkube.apiserver.registry import keys
 from inkube.schemas import caches
@@ -17,9 +19,6 @@ from inkube.schemas.webhooks import replies
 from inkube.schemas.webhooks.replies import ReplyError
 from inkube.storage.store import BaseStore
 
-if TYPE_CHECKING:
-    import aiohttp
-
 Object = dict[str, Any]
 MAX_ANSWER = 16 * 1024 * 1024
 _UNKNOWN_AUTHORITY = (18, 19, 20, 21)  # X509_V_ERR_…: self-signed, no issuer found
@@ -27,7 +26,7 @@ _HEADERS = {"Content-Type": "application/json", "Accept": "application/json, */*
 
 
 class WebhookCaller:
-    """Sends reviews. The client, and aiohttp's client half with it, is made on first use."""
+    """Sends reviews. The client is made on first use."""
 
     def __init__(self, store: BaseStore) -> None:
         self._store = store
@@ -60,8 +59,6 @@ class WebhookCaller:
         return replies.document(code, body, content_type=media, version=version, kind=kind)
 
     async def _exchange(self, client: Object, url: str, review: bytes) -> tuple[int, bytes, str]:
-        import aiohttp
-
         if self._session is None:
             self._session = aiohttp.ClientSession(headers=_HEADERS, timeout=aiohttp.ClientTimeout())
         try:
@@ -102,8 +99,6 @@ def _context(bundle: str) -> ssl.SSLContext:
 
 def _trouble(error: Exception) -> str:
     """Go's words for a connection that came to nothing."""
-    import aiohttp
-
     cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
     if isinstance(cause, ssl.SSLCertVerificationError):
         why = cause.verify_message

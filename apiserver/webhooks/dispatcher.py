@@ -14,6 +14,7 @@ from inkube.apiserver.registry import intake
 from inkube.apiserver.registry.admission import Attributes
 from inkube.apiserver.webhooks.caller import WebhookCaller
 from inkube.apiserver.webhooks.views import Asking, internal
+from inkube.schemas import patch as patches
 from inkube.schemas import status
 from inkube.schemas.webhooks import review
 from inkube.schemas.webhooks.matching import Hook
@@ -160,12 +161,9 @@ def _operations(hook: Hook, answer: Answer, seen: Seen) -> list[Any]:
 
 def _patched(obj: Object, operations: list[Any]) -> Object:
     """Raises StatusError 500."""
-    from inkube.schemas import patch as patches  # with jsonpatch, at the first patch
-    from inkube.schemas.patch.json import JSONPatchFailure
-
     try:
         return patches.apply_json_patch(obj, operations)[0]
-    except JSONPatchFailure as error:
+    except patches.JSONPatchFailure as error:
         raise internal(error.why) from error
     except status.StatusError as error:
         raise internal(error.message) from error

@@ -5,16 +5,13 @@ behind it, is loaded when there is one to ask.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from inkube.apiserver import webhooks
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.resources import Resource
+from inkube.schemas import webhooks as reviews
 from inkube.storage.store import Store
-
-if TYPE_CHECKING:
-    from inkube.apiserver.webhooks.dispatcher import Dispatcher
-    from inkube.schemas.webhooks.matching import Hook
 
 _EXEMPT = frozenset(
     {
@@ -34,11 +31,11 @@ class Webhooks(Plugin):
 
     plural = ""
 
-    def __init__(self, store: Store, dispatcher: Callable[[], "Dispatcher"]) -> None:
+    def __init__(self, store: Store, dispatcher: Callable[[], "webhooks.Dispatcher"]) -> None:
         self._store = store
         self._dispatcher = dispatcher
         self._prefix = keys.prefix(self.plural)
-        self._hooks: list[Hook] | None = None
+        self._hooks: list[reviews.Hook] | None = None
         store.subscribe(self._prefix, deliver=self._changed)  # ends with the store
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
@@ -48,7 +45,7 @@ class Webhooks(Plugin):
     def _changed(self, changes: object) -> None:
         self._hooks = None
 
-    def _in_force(self) -> "list[Hook]":
+    def _in_force(self) -> "list[reviews.Hook]":
         """Every webhook in its order; read anew after a change."""
         if self._hooks is None:
             specs = [

@@ -3,10 +3,11 @@
 Follows generic/webhook.go (ShouldCallHook), predicates/namespace and generic/conversion.go.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
+from inkube.apiserver import auth
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.registry import conversions, keys, scales
 from inkube.apiserver.registry.admission import Attributes
@@ -19,9 +20,6 @@ from inkube.schemas.webhooks import conditions, matching, review
 from inkube.schemas.webhooks.matching import Hook
 from inkube.schemas.webhooks.review import Facts, Seen
 from inkube.storage.store import BaseStore
-
-if TYPE_CHECKING:
-    from inkube.apiserver.auth.celauthorizer import ResourceCheck, UserAuthorizer
 
 Object = dict[str, Any]
 _VERBS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
@@ -69,9 +67,7 @@ class Asking:
     def _conditions_hold(self, hook: Hook, seen: Seen) -> bool:
         if not hook.conditions:
             return True
-        from inkube.apiserver.auth.celauthorizer import UserAuthorizer
-
-        authorizer = UserAuthorizer(self._authorizer, self.call.user)
+        authorizer = auth.UserAuthorizer(self._authorizer, self.call.user)
         variables = {
             "object": seen.object,
             "oldObject": seen.old,
@@ -86,7 +82,7 @@ class Asking:
             group, plural = self.call.resource.group, self.call.resource.plural
             raise status.forbidden(group, plural, self.facts.name, str(error)) from error
 
-    def _own_check(self, authorizer: "UserAuthorizer") -> "ResourceCheck":
+    def _own_check(self, authorizer: "auth.UserAuthorizer") -> "auth.ResourceCheck":
         """The resource of the request itself, to be checked."""
         resource, facts = self.facts.resource, self.facts
         check = authorizer.group(resource.group).resource(resource.resource)

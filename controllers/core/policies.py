@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 from inkube.controllers.client import Client, Object
 from inkube.controllers.informer import Informer, Key
 from inkube.controllers.manager import Controller, Manager, Result, Watch
+from inkube.schemas import policies
 from inkube.schemas.meta import GVK, GVR, split_api_version
 from inkube.schemas.status import StatusError
 
@@ -62,15 +63,13 @@ class TypeChecking:
         return None
 
     def _doubts(self, spec: Object) -> list[Object]:
-        from inkube.schemas.policies import typecheck
-
         kinds = [(str_of(known.gvk), known.schema) for known in self._kinds(spec)]
         wanted, params = spec.get("paramKind"), None
         if wanted is not None:
             group, version = split_api_version(wanted["apiVersion"])
             known = self._schemas.by_kind(group, version, wanted["kind"])
             params = known.schema if known is not None else {}
-        return typecheck.doubts(spec, kinds, params)
+        return policies.typecheck.doubts(spec, kinds, params)
 
     def _kinds(self, spec: Object) -> list[Known]:
         """What the rules name outright: no patterns, no subresources."""

@@ -1,5 +1,6 @@
 """Resource quotas: the usage in their status, counted anew when a quota changes or objects go.
 
+Pods that end and claims that change are counted anew too.
 Growing usage is charged by admission. Follows pkg/controller/resourcequota.
 """
 
@@ -9,12 +10,17 @@ from inkube.controllers.client import Client, Object, Selection
 from inkube.controllers.core.catalog import Catalog, Step
 from inkube.controllers.informer import Change, Informer, Key
 from inkube.controllers.manager import Controller, Manager, Result, Watch
+from inkube.schemas import quantity
 from inkube.schemas.builtin import quotas
 from inkube.schemas.meta import GVR
 from inkube.schemas.status import StatusError
 
 NAME = "quotas"
 RESOURCE = GVR("", "v1", "resourcequotas")
+_CHANGING = frozenset({
+    "v1/pods", "v1/persistentvolumeclaims", "v1/services", "resource.k8s.io/v1/resourceclaims",
+})  # fmt: skip
+"""Kinds whose objects may come to use less while they live."""
 
 
 class QuotaController:
@@ -29,7 +35,8 @@ class QuotaController:
         """Look at the quotas of a namespace when something goes from it."""
 
         def follow(step: Step) -> None:
-            if step.new is None:
+            changed = step.old is not None and step.item.key.resource in _CHANGING
+            if step.new is None or changed:
                 for quota in self._known.items(step.item.key.namespace or "-"):
                     add(Key.of(quota))
 
@@ -43,24 +50,30 @@ class QuotaController:
             if error.code == 404:
                 return None
             raise
-        hard = (quota.get("spec") or {}).get("hard") or {}
-        status = {"hard": hard, "used": await self._used(key.namespace, quotas.limits(quota))}
+        hard = quotas.hard(quota)
+        status = {"hard": hard, "used": await self._used(quota)}
         if not hard:
             status = {}
         if (quota.get("status") or {}) != status:
             await self._client.update({**quota, "status": status}, subresource="status")
         return None
 
-    async def _used(self, namespace: str, hard: Object) -> Object:
+    async def _used(self, quota: Object) -> Object:
+        namespace = quota["metadata"]["namespace"]
         used = {}
-        for name in sorted(hard):
+        listed: dict[tuple[str, str], list[Object]] = {}
+        for name in sorted(quotas.hard(quota)):
             place = quotas.counted(name)
-            resource = self._resource(*place) if place is not None else None
-            if resource is not None:
-                found = await self._client.list(resource, Selection(namespace=namespace))
-                used[name] = str(quotas.total(name, found.items))
-            elif place is not None:
-                used[name] = "0"
+            if place is None:
+                continue
+            if place not in listed:
+                resource = self._resource(*place)
+                found = []
+                if resource is not None:
+                    page = await self._client.list(resource, Selection(namespace=namespace))
+                    found = page.items
+                listed[place] = found
+            used[name] = quantity.canonical(quotas.total(quota, name, listed[place]))
         return used
 
     def _resource(self, group: str, plural: str) -> GVR | None:

@@ -10,3 +10,7 @@ hosts                    what checks ask of any host, and what its refusals mean
 world, git, github       who answers: kinds anyone can edit, git servers, GitHub's API
 remotes                  which of them is asked; `ssrf` guards the way out
 """
+
+from inkube.schemas import lazy
+
+__getattr__ = lazy.exports(__name__)

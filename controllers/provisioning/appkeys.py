@@ -1,18 +1,19 @@
 """Keys of GitHub Apps and the tokens signed with them (JWT, RS256).
 
 GitHub: "Generating a JSON Web Token for a GitHub App": issuer is the app's ID, issued a minute ago
-because clocks differ, valid for less than ten minutes. PyJWT and `cryptography` are imported on
-first use: they take longer than a server may take to start.
+because clocks differ, valid for less than ten minutes. Loaded with the first key, and
+PyJWT and `cryptography` with it.
 """
 
 import base64
 import binascii
-from typing import TYPE_CHECKING
+
+import jwt
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
 
 from inkube.controllers.provisioning.hosts import KeyRefused
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 ALGORITHM = "RS256"
 _BEHIND = 60
@@ -27,12 +28,8 @@ def pem_of(value: str) -> str:
         raise ValueError("must be the base64 encoding of a PEM file") from error
 
 
-def read_key(pem: str) -> "RSAPrivateKey":
+def read_key(pem: str) -> RSAPrivateKey:
     """The private key in a PEM. Raises ValueError."""
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-
     try:
         key = serialization.load_pem_private_key(pem.encode(), password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
@@ -44,8 +41,6 @@ def read_key(pem: str) -> "RSAPrivateKey":
 
 def sign(app_id: str, pem: str, now: float) -> str:
     """A token in the name of the app. Raises KeyRefused when the key cannot be read."""
-    import jwt
-
     try:
         key = read_key(pem)
     except ValueError as error:
@@ -56,11 +51,6 @@ def sign(app_id: str, pem: str, now: float) -> str:
 
 def is_signed_by(token: str, public_pem: str) -> bool:
     """Does the signature belong to that public key? False for anything that is no RSA key."""
-    import jwt
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
-
     try:
         key = serialization.load_pem_public_key(public_pem.encode())
     except (ValueError, UnsupportedAlgorithm):

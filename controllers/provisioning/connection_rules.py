@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from inkube.controllers import provisioning
 from inkube.controllers.checks import (
     Forbidden,
     Invalid,
@@ -11,7 +12,6 @@ from inkube.controllers.checks import (
     mutator,
     validator,
 )
-from inkube.controllers.provisioning import appkeys
 from inkube.controllers.provisioning.repository_rules import RESERVED
 from inkube.controllers.provisioning.types import Connection
 from inkube.controllers.secure import SecureValues
@@ -41,7 +41,7 @@ def validators(secure: SecureValues) -> Sequence[Rule[Connection]]:
         if value is None:
             return
         try:
-            appkeys.read_key(appkeys.pem_of(value))
+            provisioning.appkeys.read_key(provisioning.appkeys.pem_of(value))
         except ValueError as error:
             yield Invalid(str(error))
 

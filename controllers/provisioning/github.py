@@ -15,9 +15,10 @@ from urllib.parse import quote, urljoin, urlsplit
 
 import aiohttp
 
+from inkube.controllers import provisioning
 from inkube.controllers.checks import OutsideError, Unavailable, Unreachable
 from inkube.controllers.environment import Memo
-from inkube.controllers.provisioning import appkeys, urls
+from inkube.controllers.provisioning import urls
 from inkube.controllers.provisioning.hosts import (
     GITHUB,
     App,
@@ -117,7 +118,7 @@ class GitHub:
 
     async def _new_token(self, base: str, app: App) -> InstallationToken:
         try:
-            signed = appkeys.sign(app.app_id, app.private_key, self.now().timestamp())
+            signed = provisioning.appkeys.sign(app.app_id, app.private_key, self.now().timestamp())
         except KeyRefused as error:
             raise NotAuthorized from error
         path = f"{base}/app/installations/{app.installation_id}/access_tokens"
@@ -282,7 +283,7 @@ class GitHubAppSession:
 
     async def _ask(self, path: str) -> Answer:
         now = self._github.now().timestamp()
-        signed = appkeys.sign(self._app.app_id, self._app.private_key, now)
+        signed = provisioning.appkeys.sign(self._app.app_id, self._app.private_key, now)
         return await self._github.ask("GET", f"{self._base}{path}", signed)
 
 

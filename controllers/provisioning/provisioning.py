@@ -8,8 +8,9 @@ The composition root registers the modules and puts the services into the enviro
 
 from collections.abc import Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+from inkube.controllers import provisioning
 from inkube.controllers.client import Client
 from inkube.controllers.kinds import KindModule
 from inkube.controllers.provisioning import connection, repository
@@ -23,10 +24,6 @@ from inkube.controllers.secure import SecretStore, SecureValues
 from inkube.schemas.clock import Clock
 from inkube.schemas.meta import GVR
 
-if TYPE_CHECKING:
-    from inkube.controllers.provisioning.git import Git
-    from inkube.controllers.provisioning.github import GitHub
-
 
 class Provisioning:
     """Kinds and services of one server; entered, it may hold threads and connections."""
@@ -37,8 +34,8 @@ class Provisioning:
         self.options = options
         self._clock = clock
         self._guard = Guard(allow_private=options.allow_private_hosts)
-        self._git: Git | None = None
-        self._github: GitHub | None = None
+        self._git: provisioning.Git | None = None
+        self._github: provisioning.GitHub | None = None
         self._remotes = Remotes(
             World(client, clock), self._real_git, self._real_github, is_offline=options.offline
         )
@@ -76,20 +73,16 @@ class Provisioning:
         if self._github is not None:
             await self._github.close()
 
-    def _real_git(self) -> "Git":
+    def _real_git(self) -> "provisioning.Git":
         """Imported and made when first asked: most servers never are."""
         if self._git is None:
-            from inkube.controllers.provisioning.git import Git
-
-            self._git = Git(self._guard, timeout=self.options.timeout)
+            self._git = provisioning.Git(self._guard, timeout=self.options.timeout)
         return self._git
 
-    def _real_github(self) -> "GitHub":
+    def _real_github(self) -> "provisioning.GitHub":
         if self._github is None:
-            from inkube.controllers.provisioning.github import GitHub
-
             url, timeout = self.options.github_api_url, self.options.timeout
-            self._github = GitHub(url, self._guard, self._clock, timeout=timeout)
+            self._github = provisioning.GitHub(url, self._guard, self._clock, timeout=timeout)
         return self._github
 
 

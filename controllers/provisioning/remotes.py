@@ -1,8 +1,8 @@
 """Who answers for a repository or an app: the scripted world first, then the real thing."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from inkube.controllers import provisioning
 from inkube.controllers.checks import Unreachable
 from inkube.controllers.provisioning import urls
 from inkube.controllers.provisioning.hosts import (
@@ -14,10 +14,6 @@ from inkube.controllers.provisioning.hosts import (
 )
 from inkube.controllers.provisioning.world import World
 
-if TYPE_CHECKING:
-    from inkube.controllers.provisioning.git import Git
-    from inkube.controllers.provisioning.github import GitHub
-
 
 class Remotes:
     """Opens conversations; `is_offline` leaves nobody but the world."""
@@ -25,8 +21,8 @@ class Remotes:
     def __init__(
         self,
         world: World,
-        git: "Callable[[], Git]",
-        github: "Callable[[], GitHub]",
+        git: "Callable[[], provisioning.Git]",
+        github: "Callable[[], provisioning.GitHub]",
         *,
         is_offline: bool,
     ) -> None:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
+from inkube.controllers import provisioning
 from inkube.controllers.checks import (
     Duplicate,
     Forbidden,
@@ -19,7 +20,6 @@ from inkube.controllers.checks import (
 from inkube.controllers.client import Client
 from inkube.controllers.environment import Environment, Memo
 from inkube.controllers.informer import Key
-from inkube.controllers.provisioning import appkeys
 from inkube.controllers.provisioning.hosts import (
     App,
     Credentials,
@@ -207,7 +207,7 @@ async def app_of(connection: Connection, client: Client, vault: SecureValues) ->
 def _pem(value: str) -> str:
     """A referenced Secret may hold the PEM as it is, which a created value may not."""
     try:
-        return appkeys.pem_of(value)
+        return provisioning.appkeys.pem_of(value)
     except ValueError:
         return value
 

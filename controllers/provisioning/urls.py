@@ -1,5 +1,6 @@
 """Rules of form for URLs, branches and paths: pure functions that answer what is wrong, or ""."""
 
+import os
 import re
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
@@ -94,7 +95,14 @@ def wrong_with_local_path(path: str, prefixes: tuple[str, ...]) -> str:
     ):
         permitted = ", ".join(prefixes)
         return f"must lie below one of: {permitted}" if permitted else NO_PREFIX
+    real = os.path.realpath(path)
+    if not any(_lies_below(os.path.realpath(prefix), real) for prefix in prefixes):
+        return "leads out of the permitted directories by a symbolic link"
     return ""
+
+
+def _lies_below(above: str, path: str) -> bool:
+    return os.path.commonpath([above, path]) == above
 
 
 NO_PREFIX = "no local directory is permitted; the server's option --local-path-prefix permits one"

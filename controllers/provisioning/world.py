@@ -8,10 +8,11 @@ import hashlib
 
 from pydantic import Field
 
+from inkube.controllers import provisioning
 from inkube.controllers.checks import Unreachable
 from inkube.controllers.client import Client
 from inkube.controllers.environment import Memo
-from inkube.controllers.provisioning import appkeys, urls
+from inkube.controllers.provisioning import urls
 from inkube.controllers.provisioning.hosts import (
     GITHUB,
     NEEDED,
@@ -244,9 +245,11 @@ class WorldAppSession:
             await self._world.endure(self._host)
         if self._known is None:
             raise AppNotFound
-        token = appkeys.sign(self._app.app_id, self._app.private_key, self._world.now())
+        token = provisioning.appkeys.sign(
+            self._app.app_id, self._app.private_key, self._world.now()
+        )
         public_key = self._known.spec.public_key
-        if public_key and not appkeys.is_signed_by(token, public_key):
+        if public_key and not provisioning.appkeys.is_signed_by(token, public_key):
             raise KeyRefused
         return self._known
 

@@ -4,7 +4,9 @@ In come objects of a kind, typed by `decoding`; out come defaulted ones, errors,
 of tables. The registry asks `behaviours`, discovery `definitions`, tables `columns`.
 """
 
+from inkube.schemas import lazy
 from inkube.schemas.builtin.definitions import definitions
 from inkube.schemas.builtin.resources import Resource, Subresource
 
 __all__ = ["Resource", "Subresource", "definitions"]
+__getattr__ = lazy.exports(__name__)

@@ -1,12 +1,11 @@
-"""Limit ranges: what containers of a new pod get, and what they may not ask for; pure functions.
+"""Limit ranges: what containers of a new pod get, what pods and claims may not ask for.
 
-Bounds of whole pods and of volume claims are not judged. Follows
-plugin/pkg/admission/limitranger/admission.go.
+Pure functions. Follows plugin/pkg/admission/limitranger/admission.go.
 """
 
 from collections.abc import Iterator
 
-from inkube.schemas import quantity
+from inkube.schemas import builtin, quantity
 from inkube.schemas.objects import Object
 
 _ANNOTATION = "kubernetes.io/limit-ranger"
@@ -30,16 +29,38 @@ def fill(pod: Object, limit_range: Object) -> None:
         pod["metadata"]["annotations"] = {**annotations, _ANNOTATION: text}
 
 
-def violations(pod: Object, limit_range: Object) -> list[str]:
-    """What of a pod's containers lies outside a range, in the plugin's words."""
+def violations(obj: Object, limit_range: Object) -> list[str]:
+    """What of a pod or a claim lies outside a range, in the plugin's words."""
+    if obj.get("kind") == "PersistentVolumeClaim":
+        limits = _limits(limit_range, "PersistentVolumeClaim")
+        return list(_outside((obj.get("spec") or {}).get("resources") or {}, limits))
     limits = _limits(limit_range)
-    return [text for _, container in _containers(pod) for text in _outside(container, limits)]
+    found = [
+        text
+        for _, container in _containers(obj)
+        for text in _outside(container.get("resources") or {}, limits)
+    ]
+    return found + list(_pod_outside(obj, _limits(limit_range, "Pod")))
 
 
-def _limits(limit_range: Object) -> list[Object]:
-    """What the range says of containers."""
+def _pod_outside(pod: Object, limits: list[Object]) -> Iterator[str]:
+    """The same for the sum of a pod's containers."""
+    if not limits:
+        return
+    sums = {
+        member: {
+            name: quantity.canonical(amount)
+            for name, amount in builtin.quotas.pod_total(pod.get("spec") or {}, member).items()
+        }
+        for member in ("requests", "limits")
+    }
+    yield from _outside(sums, limits)
+
+
+def _limits(limit_range: Object, kind: str = "Container") -> list[Object]:
+    """What the range says of containers, pods or claims."""
     limits = (limit_range.get("spec") or {}).get("limits") or []
-    return [limit for limit in limits if limit.get("type") == "Container"]
+    return [limit for limit in limits if limit.get("type") == kind]
 
 
 def _containers(pod: Object) -> Iterator[tuple[str, Object]]:
@@ -60,18 +81,26 @@ def _fill(resources: Object, member: str, defaults: list[Object]) -> list[str]:
     return added
 
 
-def _outside(container: Object, limits: list[Object]) -> Iterator[str]:
-    resources = container.get("resources") or {}
+def _outside(resources: Object, limits: list[Object]) -> Iterator[str]:
     requests, caps = resources.get("requests") or {}, resources.get("limits") or {}
     for limit in limits:
+        kind = limit["type"]
         for name, bound in sorted((limit.get("min") or {}).items()):
-            yield from _too_little(name, bound, requests.get(name), caps.get(name))
+            text = f"minimum {name} usage per {kind} is {bound}"
+            yield from _too_little(text, bound, requests.get(name), caps.get(name))
         for name, bound in sorted((limit.get("max") or {}).items()):
-            yield from _too_much(name, bound, requests.get(name), caps.get(name))
+            text = f"maximum {name} usage per {kind} is {bound}"
+            asked, cap = requests.get(name), caps.get(name)
+            yield from _too_much(text, bound, asked, asked if kind == _CLAIM else cap)
+        for name, bound in sorted((limit.get("maxLimitRequestRatio") or {}).items()):
+            text = f"{name} max limit to request ratio per {kind} is {bound}"
+            yield from _too_far(text, bound, requests.get(name), caps.get(name))
 
 
-def _too_little(name: str, bound: str, request: str | None, cap: str | None) -> Iterator[str]:
-    text = f"minimum {name} usage per Container is {bound}"
+_CLAIM = "PersistentVolumeClaim"
+
+
+def _too_little(text: str, bound: str, request: str | None, cap: str | None) -> Iterator[str]:
     if request is None:
         yield f"{text}.  No request is specified"
     elif quantity.parse(request) < quantity.parse(bound):
@@ -80,11 +109,30 @@ def _too_little(name: str, bound: str, request: str | None, cap: str | None) -> 
         yield f"{text}, but limit is {cap}"
 
 
-def _too_much(name: str, bound: str, request: str | None, cap: str | None) -> Iterator[str]:
-    text = f"maximum {name} usage per Container is {bound}"
+def _too_much(text: str, bound: str, request: str | None, cap: str | None) -> Iterator[str]:
     if cap is None:
         yield f"{text}.  No limit is specified"
     elif quantity.parse(cap) > quantity.parse(bound):
-        yield f"{text}, but limit is {cap}"
+        shown = "request" if cap is request else "limit"
+        yield f"{text}, but {shown} is {cap}"
     elif request is not None and quantity.parse(request) > quantity.parse(bound):
         yield f"{text}, but request is {request}"
+
+
+def _too_far(text: str, bound: str, request: str | None, cap: str | None) -> Iterator[str]:
+    """limitRequestRatioConstraint."""
+    if request is None or cap is None:
+        missing = "request" if request is None else "limit"
+        yield f"{text}, but no {missing} is specified or {missing} is 0"
+        return
+    least, most, ratio = (quantity.parse(one) for one in (request, cap, bound))
+    if least.sign <= 0 or most.sign <= 0:
+        yield f"{text}, but no {'request' if least.sign <= 0 else 'limit'} is specified or it is 0"
+        return
+    found = _number(most) / _number(least)
+    if found > _number(ratio):
+        yield f"{text}, but provided ratio is {found:f}"
+
+
+def _number(amount: quantity.Quantity) -> float:
+    return float(amount.value) * float(10**amount.scale)

@@ -1,14 +1,18 @@
-"""Object counts of resource quotas: which objects a name counts, and what one object uses.
+"""Resource quotas: what an object uses of them, which quotas are about it, what they demand.
 
-Compute resources (cpu, memory, storage) and quotas with scopes are not judged. Follows
-apiserver/pkg/quota/v1 and pkg/quota/v1/evaluator/core.
+Amounts are `Quantity`, by the names quotas have for them. A name belongs to one kind; `counted`
+says to which. Follows apiserver/pkg/quota/v1 and pkg/quota/v1/evaluator/core.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from inkube.schemas import quantity
+from inkube.schemas.builtin.behaviours import pods as pod_behaviour
+from inkube.schemas.builtin.behaviours import requirements
 from inkube.schemas.objects import Object
+from inkube.schemas.quantity import Quantity
 
+Amounts = dict[str, Quantity]
 _COUNT = "count/"
 _CORE = frozenset({
     "configmaps", "persistentvolumeclaims", "pods", "replicationcontrollers", "resourcequotas",
@@ -16,69 +20,289 @@ _CORE = frozenset({
 })  # fmt: skip
 """Plurals of the core group that are quota names themselves."""
 _SERVICES = ("services.nodeports", "services.loadbalancers")
+_COMPUTE = ("cpu", "memory", "ephemeral-storage")
+_REQUESTS, _LIMITS, _HUGE = "requests.", "limits.", "hugepages-"
+_CLASS = ".storageclass.storage.k8s.io/"
+_DEVICES = ".deviceclass.resource.k8s.io/devices"
+_CLAIMS = ("resource.k8s.io", "resourceclaims")
+_STORAGE = "requests.storage"
+_SAID = frozenset({
+    "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory",
+})  # fmt: skip
+"""What every container has to say where a quota limits it."""
+_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+_MAX_DEVICES = 32  # what a request for all devices may get: AllocationResultsMaxSize
+_ONE = Quantity(1)
+_CHANGING = frozenset({("", "services"), ("", "persistentvolumeclaims"), _CLAIMS})
+"""Kinds that updates are charged for too."""
+_ENDED = ("Succeeded", "Failed")
 
 
-def limits(quota: Object) -> dict[str, str]:
-    """What a quota limits; nothing that is judged here if it is for some pods only."""
-    spec = quota.get("spec") or {}
-    if spec.get("scopes") or spec.get("scopeSelector"):
-        return {}
-    return spec.get("hard") or {}
+def hard(quota: Object) -> dict[str, str]:
+    """What a quota limits."""
+    return (quota.get("spec") or {}).get("hard") or {}
 
 
 def counted(name: str) -> tuple[str, str] | None:
-    """The group and plural whose objects a quota name counts; None for what is not counted."""
+    """The group and plural whose objects a quota name is about; None for an unknown name."""
     if name.startswith(_COUNT):
         plural, _, group = name.removeprefix(_COUNT).partition(".")
         return group, plural
     if name in _SERVICES:
         return "", "services"
-    return ("", name) if name in _CORE else None
+    if name in _CORE:
+        return "", name
+    if name == _STORAGE or _CLASS in name:
+        return "", "persistentvolumeclaims"
+    if name.endswith(_DEVICES):
+        return _CLAIMS
+    return ("", "pods") if _is_compute(name) else None
 
 
-def is_plain(name: str) -> bool:
-    """Whether every object it counts uses one."""
-    return name != "pods" and name not in _SERVICES
+def _is_compute(name: str) -> bool:
+    plain = name.removeprefix(_REQUESTS)
+    if name in _COMPUTE or name.removeprefix(_LIMITS) in _COMPUTE or plain in _COMPUTE:
+        return True
+    if plain.startswith(_HUGE):
+        return True
+    return name.startswith(_REQUESTS) and requirements.is_extended(plain)
 
 
-def usage(name: str, obj: Object) -> int:
-    """How much of a quota name one of the objects it counts uses."""
-    if name in _SERVICES:
-        return _service_usage(name, obj.get("spec") or {})
-    if name == "pods":
-        return int((obj.get("status") or {}).get("phase") not in ("Succeeded", "Failed"))
-    return 1
+def charges_updates(group: str, plural: str) -> bool:
+    """Whether an update of such an object may use more than it did."""
+    return (group, plural) in _CHANGING
 
 
-def total(name: str, objects: Iterable[Object]) -> int:
-    """How much all of these use."""
-    return sum(usage(name, obj) for obj in objects)
+def about(quota: Object, group: str, plural: str) -> list[str]:
+    """The names a quota limits that are about objects of a kind."""
+    return [name for name in hard(quota) if counted(name) == (group, plural)]
 
 
-def exceeded(
-    hard: dict[str, str], used: dict[str, int], requested: dict[str, int]
-) -> dict[str, tuple[int, int, str]]:
-    """What would go beyond its limit: requested, used and limited amounts by name."""
+def usage(group: str, plural: str, obj: Object) -> Amounts:
+    """What one object uses of every name it may count for."""
+    count = f"{_COUNT}{plural}.{group}" if group else f"{_COUNT}{plural}"
+    used = {count: _ONE}
+    if (group, plural) == ("", "pods"):
+        if (obj.get("status") or {}).get("phase") not in _ENDED:
+            used |= _of_pod(obj.get("spec") or {})
+    elif (group, plural) == ("", "services"):
+        used |= _of_service(obj.get("spec") or {})
+    elif (group, plural) == ("", "persistentvolumeclaims"):
+        used |= _of_claim(obj)
+    elif (group, plural) == _CLAIMS:
+        used |= _of_devices(obj.get("spec") or {})
+    elif not group and plural in _CORE:
+        used[plural] = _ONE
+    return used
+
+
+def total(quota: Object, name: str, objects: Iterable[Object]) -> Quantity:
+    """How much of a name all objects use that the quota is about."""
+    place = counted(name)
+    amount = quantity.ZERO
+    for obj in objects:
+        if place is not None and matches(quota, *place, obj):
+            used = usage(*place, obj).get(name)
+            if used is not None:
+                amount = amount.add(used)
+    return amount
+
+
+def _of_pod(spec: Object) -> Amounts:
+    used = {"pods": _ONE}
+    for name, amount in pod_total(spec, "requests").items():
+        if name in _COMPUTE or name.startswith(_HUGE):
+            used[name] = amount
+        used[f"{_REQUESTS}{name}"] = amount
+    for name, amount in pod_total(spec, "limits").items():
+        if name in _COMPUTE:
+            used[f"{_LIMITS}{name}"] = amount
+    return used
+
+
+def pod_total(spec: Object, member: str) -> Amounts:
+    """Requests or limits of a whole pod (component-helpers/resource PodRequests, PodLimits).
+
+    Containers run beside each other and beside the init containers that stay, other init
+    containers one after the other; the runtime adds its overhead.
+    """
+    amounts: Amounts = {}
+    for container in spec.get("containers") or ():
+        _add(amounts, _own(container, member))
+    staying: Amounts = {}
+    greatest: Amounts = {}
+    for container in spec.get("initContainers") or ():
+        own = _own(container, member)
+        if container.get("restartPolicy") == "Always":
+            _add(amounts, own)
+            _add(staying, own)
+            own = dict(staying)
+        else:
+            _add(own, staying)
+        for name, amount in own.items():
+            greatest[name] = max(greatest.get(name, amount), amount)
+    for name, amount in greatest.items():
+        if name not in amounts or amount > amounts[name]:
+            amounts[name] = amount
+    whole = ((spec.get("resources") or {}).get(member)) or {}
+    amounts |= {name: quantity.parse(text) for name, text in whole.items()}
+    for name, text in (spec.get("overhead") or {}).items():
+        if member == "requests" or name in amounts:
+            _add(amounts, {name: quantity.parse(text)})
+    return amounts
+
+
+def _own(container: Object, member: str) -> Amounts:
+    given = (container.get("resources") or {}).get(member) or {}
+    return {name: quantity.parse(text) for name, text in given.items()}
+
+
+def _add(amounts: Amounts, more: Mapping[str, Quantity]) -> None:
+    for name, amount in more.items():
+        amounts[name] = amounts[name].add(amount) if name in amounts else amount
+
+
+def _of_service(spec: Object) -> Amounts:
+    kind, ports = spec.get("type", "ClusterIP"), spec.get("ports") or []
+    node_ports = len(ports) if kind in ("NodePort", "LoadBalancer") else 0
+    if kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is False:
+        node_ports = sum(1 for port in ports if port.get("nodePort"))
     return {
-        name: (amount, used[name], hard[name])
-        for name, amount in sorted(requested.items())
-        if amount > 0 and quantity.Quantity(used[name] + amount) > quantity.parse(hard[name])
+        "services": _ONE,
+        "services.nodeports": Quantity(node_ports),
+        "services.loadbalancers": Quantity(int(kind == "LoadBalancer")),
     }
 
 
-def refusal(quota: str, beyond: dict[str, tuple[int, int, str]]) -> str:
-    """The reference's words for it."""
-    parts = [
-        ",".join(f"{name}={amounts[index]}" for name, amounts in beyond.items())
-        for index in range(3)
+def _of_claim(claim: Object) -> Amounts:
+    spec = claim.get("spec") or {}
+    annotations = claim["metadata"].get("annotations") or {}
+    name = annotations.get(_BETA_CLASS, spec.get("storageClassName") or "")
+    used = {"persistentvolumeclaims": _ONE}
+    if name:
+        used[f"{name}{_CLASS}persistentvolumeclaims"] = _ONE
+    asked = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
+    if asked is not None:
+        used[_STORAGE] = quantity.parse(asked)
+        if name:
+            used[f"{name}{_CLASS}{_STORAGE}"] = used[_STORAGE]
+    return used
+
+
+def _of_devices(spec: Object) -> Amounts:
+    """Devices by class; of alternatives the one that asks for most."""
+    used: Amounts = {}
+    for request in (spec.get("devices") or {}).get("requests") or ():
+        if request.get("exactly") is not None:
+            _add(used, _devices(request["exactly"]))
+            continue
+        most: Amounts = {}
+        for alternative in request.get("firstAvailable") or ():
+            for name, amount in _devices(alternative).items():
+                most[name] = max(most.get(name, amount), amount)
+        _add(used, most)
+    return used
+
+
+def _devices(request: Object) -> Amounts:
+    every = request.get("allocationMode") == "All"
+    count = _MAX_DEVICES if every else request.get("count", 1)
+    return {f"{request.get('deviceClassName', '')}{_DEVICES}": Quantity(count)}
+
+
+def matches(quota: Object, group: str, plural: str, obj: Object) -> bool:
+    """Whether every scope of the quota is one of the object."""
+    spec = quota.get("spec") or {}
+    wanted = [{"scopeName": name, "operator": "Exists"} for name in spec.get("scopes") or ()]
+    wanted += (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
+    return all(_in_scope(requirement, group, plural, obj) for requirement in wanted)
+
+
+def _in_scope(requirement: Object, group: str, plural: str, obj: Object) -> bool:
+    scope, spec = requirement.get("scopeName"), obj.get("spec") or {}
+    if scope == "VolumeAttributesClass" and (group, plural) == ("", "persistentvolumeclaims"):
+        told = obj.get("status") or {}
+        named = [
+            spec.get("volumeAttributesClassName"),
+            told.get("currentVolumeAttributesClassName"),
+            (told.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
+        ]
+        present = [name for name in named if name]
+        return any(_selects(requirement, name) for name in present or [""])
+    if (group, plural) != ("", "pods"):
+        return False
+    if scope == "PriorityClass":
+        return _selects(requirement, spec.get("priorityClassName") or "")
+    deadline = spec.get("activeDeadlineSeconds")
+    ends = deadline is not None and deadline >= 0
+    if scope in ("Terminating", "NotTerminating"):
+        return bool(ends == (scope == "Terminating"))
+    if scope in ("BestEffort", "NotBestEffort"):
+        best: bool = pod_behaviour.qos_class(spec) == "BestEffort"
+        return best is (scope == "BestEffort")
+    return scope == "CrossNamespacePodAffinity" and _looks_elsewhere(spec)
+
+
+def _selects(requirement: Object, value: str) -> bool:
+    operator = requirement.get("operator")
+    values: list[str] = requirement.get("values") or []
+    if operator == "In":
+        return bool(value in values)
+    if operator == "NotIn":
+        return bool(value not in values)
+    return bool(value) == (operator == "Exists")
+
+
+def _looks_elsewhere(spec: Object) -> bool:
+    """Whether affinity looks at pods of other namespaces (usesCrossNamespacePodAffinity)."""
+    affinity = spec.get("affinity") or {}
+    for member in ("podAffinity", "podAntiAffinity"):
+        given = affinity.get(member) or {}
+        terms = [*(given.get("requiredDuringSchedulingIgnoredDuringExecution") or ())]
+        weighted = given.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+        terms += [one.get("podAffinityTerm") or {} for one in weighted]
+        if any(t.get("namespaces") or t.get("namespaceSelector") is not None for t in terms):
+            return True
+    return False
+
+
+def unsaid(names: Iterable[str], pod: Object) -> str:
+    """What containers do not say of names that a quota limits; "" if nothing is missing."""
+    wanted = sorted(_SAID.intersection(names))
+    spec = pod.get("spec") or {}
+    missing: dict[str, list[str]] = {}
+    for member in ("containers", "initContainers"):
+        for container in spec.get(member) or ():
+            said = _said(container)
+            for name in wanted:
+                if name not in said:
+                    missing.setdefault(name, []).append(container.get("name", ""))
+    parts = [f"{name} for: {','.join(sorted(missing[name]))}" for name in sorted(missing)]
+    return f"must specify {'; '.join(parts)}" if parts else ""
+
+
+def _said(container: Object) -> set[str]:
+    requests, limits = (_own(container, member) for member in ("requests", "limits"))
+    return {*requests, *(f"{_REQUESTS}{n}" for n in requests), *(f"{_LIMITS}{n}" for n in limits)}
+
+
+def exceeded(bounds: Mapping[str, str], used: Amounts, requested: Amounts) -> list[str]:
+    """The names of which there would be more than there may be."""
+    return [
+        name
+        for name, amount in sorted(requested.items())
+        if used[name].add(amount) > quantity.parse(bounds[name])
     ]
-    return f"exceeded quota: {quota}, requested: {parts[0]}, used: {parts[1]}, limited: {parts[2]}"
 
 
-def _service_usage(name: str, spec: Object) -> int:
-    kind, ports = spec.get("type", "ClusterIP"), len(spec.get("ports") or [])
-    if name == "services.loadbalancers":
-        return int(kind == "LoadBalancer")
-    if kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is False:
-        return sum(1 for port in spec.get("ports") or [] if port.get("nodePort"))
-    return ports if kind in ("NodePort", "LoadBalancer") else 0
+def refusal(
+    quota: str, beyond: list[str], requested: Amounts, used: Amounts, bounds: Mapping[str, str]
+) -> str:
+    """The reference's words for it."""
+    shown: tuple[dict[str, str], ...] = (
+        {name: quantity.canonical(requested[name]) for name in beyond},
+        {name: quantity.canonical(used[name]) for name in beyond},
+        {name: bounds[name] for name in beyond},
+    )
+    asked, there, most = (",".join(f"{n}={one[n]}" for n in beyond) for one in shown)
+    return f"exceeded quota: {quota}, requested: {asked}, used: {there}, limited: {most}"

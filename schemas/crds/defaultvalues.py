@@ -11,7 +11,7 @@ from typing import Any, Final
 from inkube.schemas.caches import Memo
 from inkube.schemas.cel.rules.validation import run_on_default
 from inkube.schemas.crds.structural import EMBEDDED
-from inkube.schemas.fielderrors import FieldError, Type, invalid, unique_texts
+from inkube.schemas.fielderrors import FieldError, Type, invalid, told
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.objects import Object
 from inkube.schemas.structural import embedded
@@ -133,7 +133,7 @@ def _inside_metadata(node: Object, path: str, place: _Place) -> Iterator[FieldEr
         CompiledSchema(place.resource, resource_root=False), {**_VALIDATION, **value}
     )
     if found:
-        texts = unique_texts(found)
+        texts = told(found)[1]
         joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
         yield invalid(path, node["default"], f"must result in valid metadata: {joined}")
         return

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from inkube.schemas.golang import gotext, netip
+from inkube.schemas.golang import gotext, netip, urlquery
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):", re.ASCII)
 _PORT: Final = re.compile(r"(?::[0-9]*)?", re.ASCII)
@@ -69,14 +69,7 @@ class URL:
     def values(self) -> dict[str, list[str]]:
         """Query: values by key; pairs with a semicolon or a broken escape are left out."""
         found: dict[str, list[str]] = {}
-        for pair in self.query.split("&"):
-            if not pair or ";" in pair:
-                continue
-            key, _, value = pair.partition("=")
-            try:
-                name, text = _unescape(key, _Mode.QUERY), _unescape(value, _Mode.QUERY)
-            except ValueError:
-                continue
+        for name, text in urlquery.pairs(self.query):
             found.setdefault(name, []).append(text)
         return found
 

@@ -19,8 +19,10 @@ from inkube.schemas.golang import gotext
 from inkube.schemas.golang.gojson import MAX_DEPTH, settle_numbers
 from inkube.schemas.golang.unmarshal import DecodeError
 
-_MAX_DECODED = 1_000_000
-"""Values one document may expand to through its aliases."""
+_FEW, _MANY = 400_000, 4_000_000
+"""Up to how many values nearly all may come of aliases, and from how many a tenth.
+
+go.yaml.in/yaml decode.go: alias_ratio_range_low, alias_ratio_range_high."""
 _TAG = "tag:yaml.org,2002:"
 
 
@@ -83,7 +85,7 @@ class _Builder:
         self._frames: list[_Frame] = []
         self._anchors: dict[str, Any] = {}
         self._sizes: dict[str, int] = {}
-        self._decoded = 0
+        self._decoded = self._aliased = 0
 
     def feed(self, event: Any) -> bool:
         """Take one event; true when the document is complete."""
@@ -102,7 +104,7 @@ class _Builder:
     def _open(self, value: dict[Any, Any] | list[Any], event: Any) -> None:
         if len(self._frames) >= MAX_DEPTH:
             raise DecodeError("yaml: exceeded max depth")
-        self._count(1)
+        self._decoded += 1
         self._frames.append(_Frame(value, event.anchor, line=event.start_mark.line + 1))
 
     def _close(self) -> None:
@@ -113,7 +115,7 @@ class _Builder:
         self._add(value, frame.line)
 
     def _scalar(self, event: Any) -> None:
-        self._count(1)
+        self._decoded += 1
         plain = event.implicit[0]
         value = resolve(event.value, event.tag, plain=plain)
         if event.anchor:
@@ -133,14 +135,18 @@ class _Builder:
 
     def _copy(self, value: Any) -> Any:
         """What an alias stands for, as a value of its own."""
-        self._count(1)
+        self._decoded += 1
+        self._aliased += 1
+        if self._aliased > 100 and self._decoded > 1000:
+            self._check_ratio()
         if isinstance(value, dict):
             return {key: self._copy(item) for key, item in value.items()}
         return [self._copy(item) for item in value] if isinstance(value, list) else value
 
-    def _count(self, number: int) -> None:
-        self._decoded += number
-        if self._decoded > _MAX_DECODED:
+    def _check_ratio(self) -> None:
+        """Refuse a document that is mostly aliases, the larger it is (allowedAliasRatio)."""
+        over = min(max(self._decoded - _FEW, 0), _MANY - _FEW) / (_MANY - _FEW)
+        if self._aliased > self._decoded * (0.99 - 0.89 * over):
             raise DecodeError("yaml: document contains excessive aliasing")
 
     def _add(self, value: Any, line: int) -> None:

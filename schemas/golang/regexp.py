@@ -5,6 +5,7 @@ work (groups, offsets in characters) that is not needed here. Python's `re` woul
 and can be made to hang.
 """
 
+import re
 from typing import Any, Final
 
 import re2
@@ -16,6 +17,10 @@ _OPTIONS.log_errors = False
 _BINDING: Final = re2._re2.RE2  # noqa: SLF001 - see above
 _UNANCHORED: Final = _BINDING.Anchor.UNANCHORED
 
+# Where RE2's automaton grows too large it tries every state of the program for every byte: 80
+# million of these took a second.
+_MOST_STEPS: Final = 200_000_000
+_HIGHEST: Final = 1000  # regexp/syntax/parse.go: maxHeight
 _CODES: Final = {
     "invalid escape sequence": "invalid escape sequence",
     "invalid character class": "invalid character class",
@@ -33,27 +38,42 @@ _CODES: Final = {
 }
 
 
+_TOKENS: Final = re.compile(
+    r"\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\{\d+(?:,\d*)?\}|\(\?:|.", re.DOTALL
+)
+_REPEATS: Final = frozenset("*+?")
+
+
 class RegexError(ValueError):
     """Not a pattern: `error parsing regexp: missing closing ): …`, Go's text."""
 
 
-class Pattern:
-    """A compiled pattern."""
+class StepsError(RegexError):
+    """A text that would take this pattern too many steps."""
 
-    __slots__ = ("_match", "text")
+    def __init__(self, pattern: str) -> None:
+        super().__init__(f"matching takes too many steps: `{pattern}`")
+
+
+class Pattern:
+    """A compiled pattern. Its searches raise StepsError."""
+
+    __slots__ = ("_longest", "_match", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._match = _compiled(text).Match
+        compiled = _compiled(text)
+        self._match = compiled.Match
+        self._longest = _MOST_STEPS // max(compiled.ProgramSize(), 1)
 
     def matches(self, text: str) -> bool:
         """Whether it matches anywhere (MatchString)."""
-        data = text.encode("utf-8", "surrogatepass")
+        data = self._bounded(text)
         return bool(self._match(_UNANCHORED, data, 0, len(data))[0][0] >= 0)
 
     def find(self, text: str) -> str:
         """The leftmost match, or nothing (FindString)."""
-        data = text.encode("utf-8", "surrogatepass")
+        data = self._bounded(text)
         start, end = self._match(_UNANCHORED, data, 0, len(data))[0]
         return data[start:end].decode("utf-8", "surrogatepass") if start >= 0 else ""
 
@@ -62,7 +82,7 @@ class Pattern:
 
         An empty match right behind another match does not count, unlike in Python.
         """
-        data = text.encode("utf-8", "surrogatepass")
+        data = self._bounded(text)
         found: list[str] = []
         position, previous = 0, -1
         while len(found) != limit and position <= len(data):
@@ -74,6 +94,12 @@ class Pattern:
             position = end if end > position else _next_character(data, position)
             previous = end
         return found
+
+    def _bounded(self, text: str) -> bytes:
+        data = text.encode("utf-8", "surrogatepass")
+        if len(data) > self._longest:
+            raise StepsError(self.text)
+        return data
 
 
 def _next_character(data: bytes, position: int) -> int:
@@ -99,10 +125,70 @@ def error(text: str) -> str | None:
 
 
 def _compiled(text: str) -> Any:
+    if len(text) > _HIGHEST and _height(text) > _HIGHEST:
+        raise RegexError(f"error parsing regexp: expression nests too deeply: `{text}`")
     compiled = _BINDING(text.encode("utf-8", "surrogatepass"), _OPTIONS)
     if not compiled.ok():
         raise RegexError(_in_go(bytes(compiled.error()).decode("utf-8", "replace"), text))
     return compiled
+
+
+def _height(text: str) -> int:
+    """How many operators of a pattern stand in each other (regexp/syntax: calcHeight)."""
+    levels = [_Level()]
+    for token in _TOKENS.findall(text):
+        if token in ("(", "(?:"):
+            levels.append(_Level(is_group=token == "("))
+        elif token == ")" and len(levels) > 1:  # of a pattern
+            height = levels.pop().height()
+            levels[-1].add(height)
+        elif token == "|":
+            levels[-1].close()
+            levels[-1].choices = 1
+        elif token in _REPEATS or (token.startswith("{") and len(token) > 1):
+            levels[-1].repeat(token)
+        else:
+            levels[-1].add(1)
+    while len(levels) > 1:  # no pattern; RE2 says why
+        height = levels.pop().height()
+        levels[-1].add(height)
+    return levels[0].height()
+
+
+class _Level:
+    """What stands between two parentheses: alternatives, each a sequence of items."""
+
+    __slots__ = ("_highest", "_item", "_items", "_repeated", "choices", "is_group")
+
+    def __init__(self, *, is_group: bool = False) -> None:
+        self.is_group = is_group
+        self.choices = 0
+        self._highest = 0  # of the alternatives before
+        self._items = 0  # of the sequence at hand
+        self._item = 0  # the height of the highest of them
+        self._repeated = ""
+
+    def add(self, height: int) -> None:
+        """One more item of the sequence."""
+        self._item = max(self._item, height)
+        self._items += 1
+        self._repeated = ""
+
+    def repeat(self, how: str) -> None:
+        """The item before, repeated: one operator more, once for each way to repeat."""
+        if how != self._repeated:
+            self._item += 1
+        self._repeated = how
+
+    def close(self) -> None:
+        """The end of an alternative."""
+        self._highest = max(self._highest, self._item + (self._items > 1))
+        self._items = self._item = 0
+
+    def height(self) -> int:
+        """Of all of it, as one item."""
+        self.close()
+        return max(self._highest, 1) + self.choices + self.is_group
 
 
 def _in_go(message: str, pattern: str) -> str:

@@ -150,13 +150,13 @@ def annotation_errors(annotations: Mapping[str, str], path: str) -> Iterator[Fie
 
 
 def _owner_errors(owners: Sequence[Meta], path: str) -> Iterator[FieldError]:
-    controller = ""
+    controller = shown = ""
     for owner in owners:
         yield from _one_owner(owner, path)
         if owner.get("controller"):
             current = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
-                shown = f"[{','.join(map(_owner_json, owners))}]"
+                shown = shown or f"[{','.join(map(_owner_json, owners))}]"
                 text = (
                     'Only one reference can have Controller set to true. Found "true" in '
                     f"references for {controller} and {current}"
@@ -198,7 +198,7 @@ def _finalizer_errors(finalizers: Sequence[str], path: str) -> Iterator[FieldErr
 
 
 def _new_finalizers(meta: Meta, old: Meta, path: str) -> Iterator[FieldError]:
-    known = old.get("finalizers") or ()
+    known = {*(old.get("finalizers") or ())}
     added = [name for name in meta.get("finalizers") or () if name not in known]
     if added:
         shown = gotext.go_strings(sorted(set(added)))

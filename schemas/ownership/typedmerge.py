@@ -5,10 +5,10 @@ Both share what they do not change with their arguments. Follows structured-merg
 typed/merge.go, remove.go and reconcile_schema.go, fieldpath/set.go.
 """
 
-from functools import cached_property
 from operator import is_
 from typing import Any
 
+from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.ownership import comparison, fieldsets, listitems, typedvalidation
 from inkube.schemas.ownership.fieldsets import MEMBER, FieldSet
 from inkube.schemas.ownership.listitems import UntypableError

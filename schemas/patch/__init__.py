@@ -4,8 +4,6 @@ All three leave their inputs alone and answer a new object. A refusal is a Statu
 and text kube-apiserver answers (apiserver/pkg/endpoints/handlers/patch.go).
 """
 
-from inkube.schemas.patch.json import apply_json_patch
-from inkube.schemas.patch.merge import merge
-from inkube.schemas.patch.strategic import strategic
+from inkube.schemas import lazy
 
-__all__ = ["apply_json_patch", "merge", "strategic"]
+__getattr__ = lazy.exports(__name__)

@@ -12,19 +12,19 @@ Key = Callable[[Any], Any]
 def key_of(merge_key: str) -> Key:
     """What identifies an item: its merge key's value, or itself in a list of scalars."""
     if not merge_key:
-        return lambda item: (type(item), item)
-    return lambda item: (type(item.get(merge_key)), _hashable(item.get(merge_key)))
+        return lambda item: (type(item), hashable(item))
+    return lambda item: (type(item.get(merge_key)), hashable(item.get(merge_key)))
 
 
-def _hashable(value: Any) -> Any:
-    """A merge key's value; lists and objects, which no kind has there, by their text."""
+def hashable(value: Any) -> Any:
+    """A value to be looked up; lists and objects, which no kind has there, by their text."""
     return repr(value) if isinstance(value, list | dict) else value
 
 
 def arrange(merged: list[Any], by_patch: list[Any], by_server: list[Any], key: Key) -> list[Any]:
     """All items of `merged`: those of `by_patch` in its order, the others in `by_server`'s, a
     server's item before a patched one only if it stood before it."""
-    named = [key(item) for item in by_patch]
+    named = {key(item) for item in by_patch}
     patched = [item for item in merged if key(item) in named]
     others = [item for item in merged if key(item) not in named]
     server = _places(by_server, key)
@@ -42,6 +42,10 @@ def _places(items: list[Any], key: Key) -> dict[Any, int]:
 
 def _sorted(items: list[Any], places: dict[Any, int], key: Key) -> list[Any]:
     """An insertion sort, since upstream's comparison is no order for items without a place."""
+    keys = [key(item) for item in items]
+    if places.keys() >= {*keys}:
+        order = sorted(range(len(items)), key=lambda index: places[keys[index]])
+        return [items[index] for index in order]
     done: list[Any] = []
     for item in items:
         at = len(done)

@@ -153,7 +153,8 @@ def _merged_list(
     if _item_type(original, patch) is dict:
         return _merged_maps(original, patch, schema)
     if removes:
-        return [item for item in original if item not in patch]
+        removed = {*map(ordering.hashable, patch)}
+        return [item for item in original if ordering.hashable(item) not in removed]
     merged = list(dict.fromkeys(original + patch))
     return ordering.arrange(merged, patch, original, ordering.key_of(""))
 
@@ -180,9 +181,14 @@ def _merged_maps(original: list[Any], patch: list[Any], schema: Schema) -> list[
         raise status.unknown("cannot merge lists without merge key for struct")
     original, patch = _obey_items(original, patch, key)
     merged = list(original)
+    places: dict[Any, int] = {}
+    for at, item in enumerate(merged):
+        places.setdefault(ordering.hashable(item.get(key)), at)
     for item in patch:
-        at = _place(merged, key, _key_value(item, key))
-        if at is None:
+        value = ordering.hashable(_key_value(item, key))
+        at = places.get(value, -1)
+        if at < 0:
+            places[value] = len(merged)
             merged.append(_without_directives(_without_nulls(item)))
         else:
             merged[at] = _merge_map(merged[at], item, schema.get("items", {}))
@@ -193,18 +199,22 @@ def _obey_items(original: list[Any], patch: list[Any], key: str) -> tuple[list[A
     """Carry out the items that are directives (mergeSliceWithSpecialElements)."""
     plain = [item for item in patch if not _is_marked(item)]
     replaces = False
+    deleted = set()
     for item in patch:
         directive = item.get(_MARK)
         if directive == "delete":
-            value = _key_value(item, key)
-            original = [kept for kept in original if kept.get(key) != value]
+            deleted.add(ordering.hashable(_key_value(item, key)))
         elif directive == "replace":
             replaces = True
         elif directive == "merge":
             raise status.unknown("merging lists cannot yet be specified in the patch")
         elif _MARK in item:
             raise _bad_directive(item)
-    return (plain, []) if replaces else (original, plain)
+    if replaces:
+        return plain, []
+    if deleted:
+        original = [item for item in original if ordering.hashable(item.get(key)) not in deleted]
+    return original, plain
 
 
 def _key_value(item: Object, key: str) -> Any:
@@ -215,11 +225,6 @@ def _key_value(item: Object, key: str) -> Any:
     return item[key]
 
 
-def _place(items: list[Any], key: str, value: Any) -> int | None:
-    places = (place for place, item in enumerate(items) if item.get(key) == value)
-    return next(places, None)
-
-
 def _retain_keys(original: Object, patch: Object) -> None:
     """`$retainKeys`: what is not listed goes; the patch itself may not say more."""
     if _RETAIN not in patch:
@@ -227,6 +232,7 @@ def _retain_keys(original: Object, patch: Object) -> None:
     retained = patch.pop(_RETAIN)
     if not isinstance(retained, list):
         raise status.bad_request(_BAD_RETAIN)
+    retained = {field for field in retained if isinstance(field, str)}
     for field, value in patch.items():
         directive = field.startswith((_REMOVE, _ORDER))
         if value is not None and not directive and field not in retained:

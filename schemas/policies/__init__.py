@@ -5,3 +5,7 @@ object. `apiserver.policies` fetches what is needed and calls; `rules` serves we
 
 Follows apiserver/pkg/admission/plugin/policy and pkg/apis/admissionregistration/validation.
 """
+
+from inkube.schemas import lazy
+
+__getattr__ = lazy.exports(__name__)

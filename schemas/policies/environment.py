@@ -111,11 +111,12 @@ class Scope:
         if params is not None:
             self._base["params"] = params
         self._base |= {"request": REQUEST, "namespaceObject": NAMESPACE}
-        self._variables: dict[str, Shape] = {}
+        self._variables: dict[str, Field] = {}  # one for all: later variables are declared in it
+        self._record = Shape(types.object_of("kubernetes.variables", Fields(self._variables)))
 
     def declare(self, name: str, type: Type) -> None:
         """Let later expressions use a variable of that type."""
-        self._variables[name] = Shape.of(_known(type))
+        self._variables[name] = Field(name, Shape.of(_known(type)))
 
     def environment(self, *, authorizer: bool = True, variables: bool = True) -> Environment:
         """What an expression sees; a message sees no authorizer, a condition no variables."""
@@ -124,7 +125,7 @@ class Scope:
             names["authorizer"] = Shape.of(AUTHORIZER)
             names["authorizer.requestResource"] = Shape.of(RESOURCE_CHECK)
         if variables:
-            names["variables"] = record("kubernetes.variables", self._variables)
+            names["variables"] = self._record
         environment = Environment(FUNCTIONS, names)
         if not self._mutates:
             return environment

@@ -1,11 +1,11 @@
 """A MutatingAdmissionPolicy at work: apiserver pkg/admission/plugin/policy/mutating."""
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from typing import Any, Final
 
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.functions import CelError
+from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.objects import Object
 from inkube.schemas.ownership.listitems import UntypableError
 from inkube.schemas.ownership.mergetypes import Type

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from inkube.schemas.cel.declarations.functions import CelError, EvalError
+from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.objects import Object
 from inkube.schemas.policies.environment import Scope, any_params
 from inkube.schemas.policies.expressions import (

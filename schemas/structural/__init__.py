@@ -4,3 +4,7 @@ In come a schema as plain JSON and values; out come the values pruned and defaul
 `fielderrors.FieldError`. `compiled.CompiledSchema` is the way in; kinds' behaviours, `schemas.crds`
 and `schemas.offline` call it. Whether a schema itself is well formed is said by `schemas.crds`.
 """
+
+from inkube.schemas import lazy
+
+__getattr__ = lazy.exports(__name__)

@@ -5,10 +5,10 @@ the first such value comes, and kept.
 """
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.metadata import metadecoding
 from inkube.schemas.objects import Object
 from inkube.schemas.structural import embedded, filling, listtypes

@@ -96,8 +96,17 @@ def string_steps(node: Node) -> list[Step]:
             errors.append(too_long(field(path), longest))
         elif size < shortest:
             add_invalid(path, value, f"should be at least {shortest} chars long", errors)
-        elif not matches(value):
-            add_invalid(path, value, f"should match '{pattern}'", errors)
+        else:
+            add_mismatch(value, path, errors)
+
+    def add_mismatch(value: str, path: Path, errors: Sink) -> None:
+        try:
+            matched = matches(value)
+        except patterns.PatternError as error:  # too many steps: nobody knows
+            add_invalid(path, value, str(error), errors)
+        else:
+            if not matched:
+                add_invalid(path, value, f"should match '{pattern}'", errors)
 
     short = patterns.short_matcher(pattern) if pattern else None
     if short is not None:

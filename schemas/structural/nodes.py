@@ -6,11 +6,11 @@ it. Follows apiextensions-apiserver/pkg/apiserver/schema/{structural,convert,kub
 """
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 import orjson
 
+from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.structural import formats
 
 Schema = Mapping[str, Any]

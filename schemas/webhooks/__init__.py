@@ -8,3 +8,7 @@
 In come configurations, requests and answers as JSON, out come reviews to send, changed objects or
 a StatusError. `apiserver.webhooks` does the calls. Follows apiserver/pkg/admission/plugin/webhook.
 """
+
+from inkube.schemas import lazy
+
+__getattr__ = lazy.exports(__name__)

@@ -5,9 +5,9 @@ Follows plugin/webhook/predicates and generic/webhook.go (ShouldCallHook).
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 from inkube.schemas import selectors
+from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.meta import GVR
 from inkube.schemas.objects import Object
 from inkube.schemas.policies import rules

@@ -1,22 +1,55 @@
-"""What packages import on first use is there when it is used."""
+"""What rooms load on first use is there when it is used, and nothing is loaded late otherwise."""
+
+import ast
+import importlib
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from inkube.schemas import crds
-from inkube.schemas.builtin import behaviours, columns, resources
+from inkube.schemas import crds, lazy
+from inkube.schemas.builtin import behaviours, resources
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("apiserver", "storage", "controllers", "schemas")
+STUBS = [stub for folder in FOLDERS for stub in (ROOT / folder).rglob("__init__.pyi")]
+ROOMS = ["inkube", *(".".join(("inkube", *stub.relative_to(ROOT).parent.parts)) for stub in STUBS)]
 
 
-@pytest.mark.parametrize("package", [crds, columns], ids=lambda package: package.__name__)
-def test_everything_a_package_offers_can_be_imported(package):
-    for name in package.__all__:
-        assert getattr(package, name) is not None
+@pytest.mark.parametrize("name", ROOMS)
+def test_everything_a_room_offers_can_be_had(name: str) -> None:
+    room: Any = importlib.import_module(name)
+    offered = lazy.exports(name)("__all__")
+    assert offered
+    for each in offered:
+        assert getattr(room, each) is not None
 
 
-def test_a_name_a_package_does_not_offer_is_an_attribute_error():
+def test_a_name_a_room_does_not_offer_is_an_attribute_error() -> None:
+    room: Any = crds
     with pytest.raises(AttributeError, match=r"schemas\.crds' has no attribute 'nothing'"):
-        _ = crds.nothing
+        _ = room.nothing
+
+
+def _late(file: Path) -> list[str]:
+    """Imports inside functions, and those that only type checkers see."""
+    tree = ast.parse(file.read_text())
+    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    found = [
+        n for f in functions for n in ast.walk(f) if isinstance(n, ast.Import | ast.ImportFrom)
+    ]
+    seen = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == "TYPE_CHECKING"]
+    return [f"{file.relative_to(ROOT)}:{node.lineno}" for node in (*found, *seen)]
+
+
+def test_nothing_is_loaded_late_in_another_way() -> None:
+    files = (file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py"))
+    late = [place for file in files for place in _late(file)]
+    assert [place.partition(":")[0] for place in late] == ["apiserver/server.py"], (
+        f"only the log of the server's options is chosen by an import: {late}"
+    )
 
 
 @pytest.mark.parametrize("resource", resources.read(), ids=lambda r: f"{r.plural}.{r.group}")
-def test_every_built_in_kind_has_its_behaviour(resource):
+def test_every_built_in_kind_has_its_behaviour(resource: resources.Resource) -> None:
     assert isinstance(behaviours.of(resource.group, resource.plural), behaviours.Behaviour)

@@ -1,6 +1,7 @@
 """Lists: in order, at a revision, in pages, and how far back, on every backend."""
 
 import asyncio
+import contextlib
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -228,3 +229,38 @@ class TestCompactor:
             await store.create(f"/r/{store.revision}", {})
             await asyncio.sleep(0)
         assert store.revision - store.compacted <= 130
+
+
+class FullStore:
+    """A store that cannot be compacted until it is told so."""
+
+    revision, compacted = 1000, 0
+
+    def __init__(self):
+        self.tries = 0
+        self.full = True
+        self.enough = asyncio.Event()
+
+    async def reached(self, revision):
+        """There is always too much."""
+
+    async def compact(self, revision):
+        self.tries += 1
+        if self.full:
+            raise errors.LogError("the disk is full")
+        self.compacted = revision
+        self.enough.set()
+
+
+async def test_a_compaction_that_fails_backs_off_and_is_told_once(caplog):
+    store = FullStore()
+    options = CompactionOptions(revisions=10, interval=0.02)
+    task = asyncio.create_task(Compactor(store, options, lambda: 0.0).run())
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(store.enough.wait(), 0.5)
+    assert store.tries <= 6
+    store.full = False
+    await asyncio.wait_for(store.enough.wait(), 10)
+    task.cancel()
+    told = [record.getMessage() for record in caplog.records]
+    assert sum("compaction failed" in text for text in told) == 1

@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from inkube.apiserver.auth import tls
+from inkube.apiserver.auth import certificates, tls
 
-_CERTIFICATE = tls.make()
+_CERTIFICATE = certificates.make()
 BUNDLE = base64.b64encode(_CERTIFICATE.authority).decode()
 """The caBundle of a configuration that trusts them."""
 

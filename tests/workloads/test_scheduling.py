@@ -154,13 +154,12 @@ def test_the_more_important_pod_takes_the_room_of_the_least(kube):
     size = {"cpu": "1", "memory": "1Gi", "pods": "10"}
     kube.client.create(w.node("tiny", status={"allocatable": size, "capacity": size}))
     only = {"kubernetes.io/hostname": "tiny"}
-    for name, priority in (("low", 1), ("middle", 5)):
-        kube.client.create(
-            w.pod(name, containers=asking("500m"), nodeSelector=only, priority=priority)
-        )
+    head = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
+    for name, value in (("low", 1), ("middle", 5), ("high", 9)):
+        kube.client.create({**head, "metadata": {"name": name}, "value": value})
+        spec = {"containers": asking("500m"), "nodeSelector": only, "priorityClassName": name}
+        kube.client.create(w.pod(name, **spec))
         kube.settled()
-    kube.client.create(w.pod("high", containers=asking("500m"), nodeSelector=only, priority=9))
-    kube.settled()
     assert placed(kube, "high") == "tiny"
     left = {each["metadata"]["name"] for each in kube.client.list(w.PODS)}
     assert left == {"middle", "high"}

@@ -4,9 +4,9 @@ from importlib import import_module
 
 from inkube.schemas import caches
 from inkube.schemas.builtin import resources
-from inkube.schemas.builtin.behaviours.base import Behaviour
+from inkube.schemas.builtin.behaviours.base import Behaviour, Stamp
 
-__all__ = ["Behaviour", "of"]
+__all__ = ["Behaviour", "Stamp", "of"]
 
 _Family = dict[str, str]
 """Plural → `module.Class` of this package, imported when the kind is first used."""
@@ -24,7 +24,7 @@ _CORE: _Family = {
     "replicationcontrollers": "workloads.ReplicationControllers",
     "resourcequotas": "limits.ResourceQuotas",
     "secrets": "configuration.Secrets",
-    "serviceaccounts": "storagekinds.Kept",
+    "serviceaccounts": "configuration.Accounts",
     "services": "services.Services",
 }
 _ADMISSION: _Family = {
@@ -36,6 +36,7 @@ _ADMISSION: _Family = {
     "validatingwebhookconfigurations": "webhookconfigs.WebhookConfigurations",
 }
 _APPS: _Family = {
+    "controllerrevisions": "workloads.Revisions",
     "daemonsets": "workloads.DaemonSets",
     "deployments": "workloads.Deployments",
     "replicasets": "workloads.ReplicaSets",
@@ -44,9 +45,9 @@ _APPS: _Family = {
 _NETWORKING: _Family = {
     "ingressclasses": "networking.IngressClasses",
     "ingresses": "networking.Ingresses",
-    "ipaddresses": "extensions.Counted",
+    "ipaddresses": "networking.Addresses",
     "networkpolicies": "networking.NetworkPolicies",
-    "servicecidrs": "extensions.Counted",
+    "servicecidrs": "networking.ServiceRanges",
 }
 _RBAC: _Family = {
     "clusterrolebindings": "rbac.Bindings",
@@ -56,11 +57,11 @@ _RBAC: _Family = {
 }
 _STORAGE: _Family = {
     "csidrivers": "storagekinds.Drivers",
-    "csinodes": "storagekinds.Kept",
-    "csistoragecapacities": "storagekinds.Kept",
+    "csinodes": "storagekinds.Nodes",
+    "csistoragecapacities": "storagekinds.Capacities",
     "storageclasses": "storagekinds.StorageClasses",
     "volumeattachments": "storagekinds.Kept",
-    "volumeattributesclasses": "storagekinds.Kept",
+    "volumeattributesclasses": "storagekinds.Attributes",
 }
 _GROUPS: dict[str, _Family] = {
     "": _CORE,
@@ -68,6 +69,7 @@ _GROUPS: dict[str, _Family] = {
     "apps": _APPS,
     "autoscaling": {"horizontalpodautoscalers": "autoscaling.Autoscalers"},
     "batch": {"cronjobs": "jobs.CronJobs", "jobs": "jobs.Jobs"},
+    "certificates.k8s.io": {"certificatesigningrequests": "certificates.SigningRequests"},
     "coordination.k8s.io": {"leases": "leases.Leases"},
     "discovery.k8s.io": {"endpointslices": "services.EndpointSlices"},
     "events.k8s.io": {"events": "events.Events"},

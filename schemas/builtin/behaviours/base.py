@@ -6,7 +6,7 @@ store nothing. Objects have passed `decoding`, so their members have the types o
 nothing stands there that Go would leave out; a later hook keeps it so.
 """
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from inkube.schemas import objects
 from inkube.schemas.builtin import decoding
@@ -16,6 +16,16 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.meta import GVK
 from inkube.schemas.metadata import names, objectmeta
 from inkube.schemas.objects import Object
+
+
+class Stamp(NamedTuple):
+    """When a write is made, and by whom. `now` is RFC 3339."""
+
+    now: str
+    name: str
+    uid: str
+    groups: tuple[str, ...]
+    extra: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 class Behaviour:
@@ -38,6 +48,8 @@ class Behaviour:
     generation: tuple[str, ...] | None = None
     """Which members count the generation; () keeps it at 1, None means that the kind has none."""
 
+    stamps = False
+    """Whether `stamp` does something."""
     internal_group: str | None = None
     """The group 422s name, where one object has two APIs and this is not the stored one."""
 
@@ -72,9 +84,12 @@ class Behaviour:
             if member not in ("status", "metadata"):
                 keep(obj, old, member)
 
-    def prepare_finalize(self, obj: Object, old: Object) -> None:
-        """A write to /finalize, where a kind has one."""
+    def prepare_part(self, name: str, obj: Object, old: Object) -> None:
+        """A write to another subresource than /status, where a kind has one."""
         self.prepare_update(obj, old)
+
+    def stamp(self, obj: Object, old: Object | None, subresource: str, stamp: "Stamp") -> None:
+        """Set what depends on the time or on who asks; only where `stamps` says so."""
 
     def prepare_delete(self, obj: Object, now: str) -> bool:
         """Whether the kind's own way of going keeps the object for now; marked the first time."""
@@ -113,6 +128,10 @@ class Behaviour:
         """Everything wrong with a change; the metadata is the registry's."""
         return self.check(obj)
 
+    def validate_part(self, name: str, obj: Object, old: Object) -> list[FieldError]:
+        """Everything wrong with a write to another subresource than /status."""
+        return self.validate_update(obj, old)
+
     def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
         """Everything wrong with a write to /status."""
         return []
@@ -131,6 +150,15 @@ class Behaviour:
             obj.pop("status", None)
         else:
             obj["status"] = zero
+
+
+def reset_metadata(obj: Object, old: Object) -> None:
+    """Metadata that a write to a part leaves as it was (metav1.ResetObjectMetaForStatus)."""
+    for member in (
+        "deletionTimestamp", "generation", "selfLink", "labels", "annotations", "finalizers",
+        "ownerReferences",
+    ):  # fmt: skip
+        keep(obj["metadata"], old["metadata"], member)
 
 
 def keep(obj: Object, old: Object, member: str) -> None:

@@ -129,3 +129,21 @@ def duplicates(values: Iterable[Any], paths: Iterable[str]) -> list[FieldError]:
             errors.append(fielderrors.duplicate(path, value))
         seen.add(value)
     return errors
+
+
+def descending(text: str, path: str) -> list[FieldError]:
+    """A path that stays below where it starts (validateLocalDescendingPath)."""
+    errors = []
+    if text.startswith("/"):
+        errors.append(fielderrors.invalid(path, text, "must be a relative path"))
+    if ".." in text.split("/"):
+        errors.append(fielderrors.invalid(path, text, "must not contain '..'"))
+    return errors
+
+
+def unreserved(text: str, path: str) -> list[FieldError]:
+    """The same, and no name that begins with two dots (validateLocalNonReservedPath)."""
+    errors = descending(text, path)
+    if text.startswith("..") and not text.startswith("../"):
+        errors.append(fielderrors.invalid(path, text, "must not start with '..'"))
+    return errors

@@ -117,3 +117,20 @@ def _json_problem(content: bytes) -> str:
     except unmarshal.DecodeError as error:
         return error.text
     return ""
+
+
+class Accounts(Behaviour):
+    """ServiceAccounts."""
+
+    returns_deleted = True
+
+    def warnings(self, obj: Object, old: Object | None) -> list[str]:
+        """pkg/registry/core/serviceaccount, warnIfHasEnforceMountableSecretsAnnotation."""
+        key = "kubernetes.io/enforce-mountable-secrets"
+        new, before = (
+            ((one or {}).get("metadata") or {}).get("annotations") or {} for one in (obj, old)
+        )
+        if key not in new or key in before:
+            return []
+        advice = "prefer separate namespaces to isolate access to mounted secrets"
+        return [f"metadata.annotations[{key}]: deprecated in v1.32+; {advice}"]

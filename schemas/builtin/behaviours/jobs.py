@@ -3,12 +3,14 @@
 Follows pkg/apis/batch/v1/defaults.go, pkg/apis/batch/validation and pkg/registry/batch/job.
 """
 
-import re
+import zoneinfo
 
 from inkube.schemas import fielderrors, selectors
 from inkube.schemas.builtin.behaviours import checks, poddefaults, podvalidation
 from inkube.schemas.builtin.behaviours.base import Behaviour, same
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.golang import strconv
+from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 
 _UID_LABEL = "batch.kubernetes.io/controller-uid"
@@ -20,7 +22,6 @@ _NO_LIMIT = 2**31 - 1
 _MAX_RULES, _MAX_CODES = 20, 255
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _CONCURRENCY = ("Allow", "Forbid", "Replace")
-_FIELD = re.compile(r"[0-9A-Za-z*?/,-]+")
 _SHORTHANDS = frozenset({
     "@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly",
 })  # fmt: skip
@@ -117,6 +118,20 @@ def job_spec(spec: Object, path: str) -> list[FieldError]:
     if spec.get("completionMode") == "Indexed" and spec.get("completions") is None:
         why = "when completion mode is Indexed"
         errors.append(fielderrors.required(f"{path}.completions", why))
+    if spec.get("completionMode") != "Indexed":
+        errors += [
+            fielderrors.invalid(
+                f"{path}.{member}", spec[member], "requires indexed completion mode"
+            )
+            for member in ("backoffLimitPerIndex", "maxFailedIndexes")
+            if spec.get(member) is not None
+        ]
+    manager = spec.get("managedBy")
+    if manager is not None:
+        problems = names.label_key(manager) if "/" in manager else []
+        if "/" not in manager:
+            problems = ['must be a domain-prefixed path (such as "acme.io/foo")']
+        errors += [fielderrors.invalid(f"{path}.managedBy", manager, why) for why in problems]
     template = spec.get("template") or {}
     has_policy = spec.get("podFailurePolicy") is not None
     if has_policy:
@@ -216,8 +231,6 @@ class CronJobs(Behaviour):
     def check(self, obj: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}
         errors = _schedule(spec.get("schedule", ""), "spec.schedule")
-        if spec.get("timeZone") is not None:
-            errors += _time_zone(spec["timeZone"], "spec.timeZone")
         errors += checks.not_negative(
             spec, "spec", "startingDeadlineSeconds", "successfulJobsHistoryLimit",
             "failedJobsHistoryLimit",
@@ -225,6 +238,9 @@ class CronJobs(Behaviour):
         errors += checks.one_of(
             spec.get("concurrencyPolicy"), "spec.concurrencyPolicy", _CONCURRENCY
         )
+        zone = spec.get("timeZone")
+        if zone is not None:
+            errors += _zone(zone, "spec.timeZone")
         job = (spec.get("jobTemplate") or {}).get("spec") or {}
         errors += job_spec(job, "spec.jobTemplate.spec")
         name = obj["metadata"].get("name", "")
@@ -234,19 +250,15 @@ class CronJobs(Behaviour):
         return errors
 
 
-def _time_zone(name: str, path: str) -> list[FieldError]:
-    """validateTimeZone."""
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # with the first CronJob that has one
-
-    if not name:
-        return [fielderrors.invalid(path, name, "timeZone must be nil or non-empty string")]
-    if name.lower() == "local":
+def _zone(zone: str, path: str) -> list[FieldError]:
+    """validateTimeZone: a name of the IANA's, and not this machine's own."""
+    if not zone:
+        return [fielderrors.invalid(path, zone, "timeZone must be nil or non-empty string")]
+    if zone.lower() == "local":
         why = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
-        return [fielderrors.invalid(path, name, why)]
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return [fielderrors.invalid(path, name, f"unknown time zone {name}")]
+        return [fielderrors.invalid(path, zone, why)]
+    if zone not in zoneinfo.available_timezones():
+        return [fielderrors.invalid(path, zone, f"unknown time zone {zone}")]
     return []
 
 
@@ -258,11 +270,78 @@ def _schedule(text: str, path: str) -> list[FieldError]:
         return [fielderrors.invalid(path, text, why)]
     if text in _SHORTHANDS or text.startswith("@every "):
         return []
+    if text.startswith("@"):
+        return [fielderrors.invalid(path, text, f"unrecognized descriptor: {text}")]
     fields = text.split()
     if len(fields) != 5:
         shown = "[" + " ".join(fields) + "]"
         why = f"expected exactly 5 fields, found {len(fields)}: {shown}"
         return [fielderrors.invalid(path, text, why)]
-    if not all(_FIELD.fullmatch(field) for field in fields):
-        return [fielderrors.invalid(path, text, "failed to parse the schedule")]
+    for field, bounds in zip(fields, _BOUNDS, strict=True):
+        why = _field_problem(field, *bounds)
+        if why:
+            return [fielderrors.invalid(path, text, why)]
     return []
+
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_BOUNDS: tuple[tuple[int, int, dict[str, int]], ...] = (
+    (0, 59, {}),
+    (0, 23, {}),
+    (1, 31, {}),
+    (1, 12, {name: number + 1 for number, name in enumerate(_MONTHS)}),
+    (0, 6, {name: number for number, name in enumerate(_DAYS)}),
+)
+"""Least, greatest and named values of each field."""
+
+
+def _field_problem(field: str, least: int, most: int, named: dict[str, int]) -> str:
+    """What robfig/cron's parser says of a field; "" if it is well."""
+    for part in field.split(","):
+        why = _range_problem(part, least, most, named) if part else ""
+        if why:
+            return why
+    return ""
+
+
+def _range_problem(part: str, least: int, most: int, named: dict[str, int]) -> str:
+    """getRange: `*`, `?`, `a`, `a-b`, each with `/step`."""
+    whole, *steps = part.split("/")
+    ends = whole.split("-")
+    try:
+        if ends[0] in ("*", "?"):
+            first, last = least, most
+        else:
+            first = _number(ends[0], named)
+            if len(ends) > 2:
+                return f"too many hyphens: {part}"
+            last = _number(ends[1], named) if len(ends) == 2 else first
+        if len(steps) > 1:
+            return f"too many slashes: {part}"
+        step = _number(steps[0], {}) if steps else 1
+    except ValueError as error:
+        return str(error)
+    if steps and len(ends) == 1 and ends[0] not in ("*", "?"):
+        last = most
+    if first < least:
+        return f"beginning of range ({first}) below minimum ({least}): {part}"
+    if last > most:
+        return f"end of range ({last}) above maximum ({most}): {part}"
+    if first > last:
+        return f"beginning of range ({first}) beyond end of range ({last}): {part}"
+    return "" if step else f"step of range should be a positive number: {part}"
+
+
+def _number(text: str, named: dict[str, int]) -> int:
+    """Raises ValueError with the parser's text."""
+    if text.lower() in named:
+        return named[text.lower()]
+    try:
+        number = strconv.parse_int(text)
+    except ValueError as error:
+        why = str(error).replace("ParseInt", "Atoi")
+        raise ValueError(f"failed to parse int from {text}: {why}") from error
+    if number < 0:
+        raise ValueError(f"negative number ({number}) not allowed: {text}")
+    return number

@@ -11,11 +11,11 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 
-_COUNTED = frozenset({
+COUNTED = frozenset({
     "pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps",
     "persistentvolumeclaims", "services.nodeports", "services.loadbalancers",
 })  # fmt: skip
-_QUOTA = _COUNTED | {
+_QUOTA = COUNTED | {
     "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.storage",
     "requests.ephemeral-storage", "limits.cpu", "limits.memory", "limits.ephemeral-storage",
 }  # fmt: skip
@@ -23,6 +23,13 @@ _STANDARD = _QUOTA | {"storage"}
 _SCOPES = frozenset({
     "Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass",
     "CrossNamespacePodAffinity", "VolumeAttributesClass",
+})  # fmt: skip
+_CONFLICTS = ({"BestEffort", "NotBestEffort"}, {"Terminating", "NotTerminating"})
+_PLAIN_SCOPES = (
+    "Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "CrossNamespacePodAffinity",
+)  # fmt: skip
+_COMPUTE = frozenset({
+    "pods", "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory",
 })  # fmt: skip
 _AMOUNTS = ("min", "max", "default", "defaultRequest", "maxLimitRequestRatio")
 _POD_ONLY = "may not be specified when `type` is 'Pod'"
@@ -52,9 +59,7 @@ class ResourceQuotas(Behaviour):
         for name, amount in sorted((spec.get("hard") or {}).items()):
             errors += _quota_name(name, f"spec.hard[{name}]")
             errors += _amount(name, amount, f"spec.hard[{name}]")
-        if not set(spec.get("scopes") or []) <= _SCOPES:
-            errors.append(fielderrors.invalid("spec.scopes", spec["scopes"], "unsupported scope"))
-        return errors
+        return errors + _scopes(spec) + _selector(spec)
 
     def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
         errors = self.check(obj)
@@ -62,6 +67,85 @@ class ResourceQuotas(Behaviour):
         if new != before:
             errors.append(fielderrors.invalid("spec.scopes", new, checks.IMMUTABLE))
         return errors
+
+    def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
+        errors: list[FieldError] = []
+        for member in ("hard", "used"):
+            for name, amount in sorted(((obj.get("status") or {}).get(member) or {}).items()):
+                errors += _quota_name(name, f"status.{member}[{name}]")
+                errors += _amount(name, amount, f"status.{member}[{name}]")
+        return errors
+
+
+def _fits(scope: str, name: str) -> bool:
+    """IsResourceQuotaScopeValidForResource; names that are not standard fit everywhere."""
+    if name not in _QUOTA and not _is_huge(name):
+        return True
+    if scope == "BestEffort":
+        return name == "pods"
+    if scope == "VolumeAttributesClass":
+        return name == "persistentvolumeclaims"
+    return scope not in _SCOPES or name in _COMPUTE
+
+
+def _scopes(spec: Object) -> list[FieldError]:
+    """validateResourceQuotaScopes."""
+    given, path = spec.get("scopes") or [], "spec.scopes"
+    errors = []
+    for scope in given:
+        if scope not in _SCOPES:
+            errors.append(fielderrors.invalid(path, given, "unsupported scope"))
+        errors += [
+            fielderrors.invalid(path, given, "unsupported scope applied to resource")
+            for name in sorted(spec.get("hard") or {})
+            if not _fits(scope, name)
+        ]
+    return errors + [
+        fielderrors.invalid(path, given, "conflicting scopes")
+        for pair in _CONFLICTS
+        if pair <= set(given)
+    ]
+
+
+def _selector(spec: Object) -> list[FieldError]:
+    """validateScopedResourceSelectorRequirement, whose paths have no index."""
+    given = (spec.get("scopeSelector") or {}).get("matchExpressions") or []
+    path = "spec.scopeSelector.matchExpressions"
+    errors = []
+    for one in given:
+        scope, operator = one.get("scopeName", ""), one.get("operator", "")
+        values = one.get("values") or []
+        if scope not in _SCOPES:
+            errors.append(fielderrors.invalid(f"{path}.scopeName", scope, "unsupported scope"))
+        errors += [
+            fielderrors.invalid(
+                path, spec["scopeSelector"], "unsupported scope applied to resource"
+            )
+            for name in sorted(spec.get("hard") or {})
+            if not _fits(scope, name)
+        ]
+        if scope in _PLAIN_SCOPES and operator != "Exists":
+            named = ", ".join(f"ResourceQuotaScope{name}" for name in _PLAIN_SCOPES[:-1])
+            last = f"ResourceQuotaScope{_PLAIN_SCOPES[-1]}"
+            why = f"must be 'Exists' when scope is any of {named} or {last}"
+            errors.append(fielderrors.invalid(f"{path}.operator", operator, why))
+        if operator in ("In", "NotIn"):
+            if not values:
+                why = "must be at least one value when `operator` is 'In' or 'NotIn' for "
+                errors.append(fielderrors.required(f"{path}.values", f"{why}scope selector"))
+        elif operator in ("Exists", "DoesNotExist"):
+            if values:
+                why = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for "
+                errors.append(fielderrors.invalid(f"{path}.values", values, f"{why}scope selector"))
+        else:
+            why = "not a valid selector operator"
+            errors.append(fielderrors.invalid(f"{path}.operator", operator, why))
+    named_scopes = {one.get("scopeName") for one in given}
+    return errors + [
+        fielderrors.invalid(path, given, "conflicting scopes")
+        for pair in _CONFLICTS
+        if pair <= named_scopes
+    ]
 
 
 def _quota_name(name: str, path: str) -> list[FieldError]:
@@ -74,12 +158,13 @@ def _quota_name(name: str, path: str) -> list[FieldError]:
 
 def _amount(name: str, amount: str, path: str) -> list[FieldError]:
     errors = checks.quantity_not_negative(amount, path)
-    if name in _COUNTED and not _is_whole(quantity.parse(amount)):
+    if name in COUNTED and not is_whole(quantity.parse(amount)):
         errors.append(fielderrors.invalid(path, amount, "must be an integer"))
     return errors
 
 
-def _is_whole(amount: quantity.Quantity) -> bool:
+def is_whole(amount: quantity.Quantity) -> bool:
+    """Whether the amount has no fraction."""
     return amount.scale >= 0 or amount.value % 10**-amount.scale == 0
 
 

@@ -39,7 +39,7 @@ class Namespaces(Behaviour):
         keep(obj, old, "spec")
         keep(obj, old, "status")
 
-    def prepare_finalize(self, obj: Object, old: Object) -> None:
+    def prepare_part(self, name: str, obj: Object, old: Object) -> None:
         """A write to /finalize changes the spec alone."""
         keep(obj, old, "status")
 

@@ -86,3 +86,46 @@ def env_name(text: str) -> list[str]:
         "than '='"
     )
     return [why]
+
+
+_HEADER = re.compile("[-A-Za-z0-9]+")
+
+
+def http_header(text: str) -> list[str]:
+    """Why the text is no name of an HTTP header."""
+    if _HEADER.fullmatch(text):
+        return []
+    what = "a valid HTTP header must consist of alphanumeric characters or '-'"
+    return [f"{what} (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')"]
+
+
+_SEARCH_PART = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_SEARCH = rf"{_SEARCH_PART}(\.{_SEARCH_PART})*"
+
+
+def search_domain(text: str) -> list[str]:
+    """Why the text is no domain to search in, which may have underscores."""
+    problems = [names.max_length_error(253)] if len(text) > 253 else []
+    if not re.fullmatch(_SEARCH, text):
+        what = (
+            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
+            "'_', '-' or '.', and must start and end with an alphanumeric character"
+        )
+        problems.append(names.regex_error(what, _SEARCH, "example.com"))
+    return problems
+
+
+_WILDCARD = r"\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+
+
+def wildcard_domain(text: str) -> list[str]:
+    """Why the text is no `*.example.com`."""
+    problems = [names.max_length_error(253)] if len(text) > 253 else []
+    if not re.fullmatch(_WILDCARD, text):
+        what = (
+            "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS "
+            "subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and "
+            "end with an alphanumeric character"
+        )
+        problems.append(names.regex_error(what, _WILDCARD, "*.example.com"))
+    return problems

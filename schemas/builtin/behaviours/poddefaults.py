@@ -124,3 +124,34 @@ def requests_from_limits(spec: Object) -> None:
             limits = resources.get("limits") or {}
             if limits:
                 resources["requests"] = {**limits, **(resources.get("requests") or {})}
+
+
+def select_by_label_keys(spec: Object, labels: dict[str, str]) -> None:
+    """Selectors of a new pod take up the values its own labels have under given keys.
+
+    podStrategy mutatePodAffinity, mutateTopologySpreadConstraints.
+    """
+    affinity = spec.get("affinity") or {}
+    for member in ("podAffinity", "podAntiAffinity"):
+        given = affinity.get(member) or {}
+        terms = [*(given.get("requiredDuringSchedulingIgnoredDuringExecution") or ())]
+        weighted = given.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+        terms += [one.get("podAffinityTerm") or {} for one in weighted]
+        for term in terms:
+            _select(term, "matchLabelKeys", "In", labels)
+            _select(term, "mismatchLabelKeys", "NotIn", labels)
+    for constraint in spec.get("topologySpreadConstraints") or ():
+        _select(constraint, "matchLabelKeys", "In", labels)
+
+
+def _select(term: Object, member: str, operator: str, labels: dict[str, str]) -> None:
+    selector = term.get("labelSelector")
+    if selector is None:
+        return
+    made = [
+        {"key": key, "operator": operator, "values": [labels[key]]}
+        for key in term.get(member) or ()
+        if key in labels
+    ]
+    if made:
+        selector["matchExpressions"] = [*(selector.get("matchExpressions") or ()), *made]

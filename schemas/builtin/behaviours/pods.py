@@ -1,26 +1,14 @@
 """Pods and pod templates, as stored objects: nothing runs them.
 
-The admission plugins Priority and DefaultTolerationSeconds, which every cluster has, are part of
-the preparation. Follows pkg/registry/core/pod/strategy.go and core validation ValidatePodUpdate.
+Follows pkg/registry/core/pod/strategy.go and core validation ValidatePodUpdate.
 """
 
-import orjson
-
-from inkube.schemas import fielderrors, quantity
-from inkube.schemas.builtin.behaviours import leases, poddefaults, podvalidation
-from inkube.schemas.builtin.behaviours.base import Behaviour, same
+from inkube.schemas import quantity
+from inkube.schemas.builtin.behaviours import poddefaults, podupdates, podvalidation, podwarnings
+from inkube.schemas.builtin.behaviours.base import Behaviour, Stamp, keep, reset_metadata, same
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 from inkube.schemas.quantity import Quantity
-
-_TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-_FIXED = (
-    "pod updates may not change fields other than `spec.containers[*].image`,"
-    "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
-    "additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set "
-    "to 1 if it was previously negative)\n"
-)
-_ADDITIONS_ONLY = "existing toleration can not be modified except its tolerationSeconds"
 
 
 class Pods(Behaviour):
@@ -28,19 +16,48 @@ class Pods(Behaviour):
 
     generation = ("spec",)
     returns_deleted = True
+    stamps = True
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
         poddefaults.pod_spec(spec)
         spec.setdefault("enableServiceLinks", True)
         poddefaults.requests_from_limits(spec)
+        podupdates.settle_addresses(obj.get("status") or {})
 
     def prepare_create(self, obj: Object) -> None:
         super().prepare_create(obj)
         spec = obj["spec"]
-        _prioritise(spec)
-        _tolerate(spec)
         obj["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
+        poddefaults.select_by_label_keys(spec, obj["metadata"].get("labels") or {})
+
+    def prepare_status(self, obj: Object, old: Object) -> None:
+        super().prepare_status(obj, old)
+        for member in ("deletionTimestamp", "ownerReferences"):
+            keep(obj["metadata"], old["metadata"], member)
+        podupdates.keep_in_status(obj.setdefault("status", {}), old.get("status") or {})
+
+    def prepare_part(self, name: str, obj: Object, old: Object) -> None:
+        spec = podupdates.PARTS[name](obj["spec"], old["spec"])
+        if spec is not None:
+            reset_metadata(obj, old)
+            obj["spec"] = spec
+        keep(obj, old, "status")
+        if not same(obj["spec"], old["spec"]):
+            obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+    def stamp(self, obj: Object, old: Object | None, subresource: str, stamp: Stamp) -> None:
+        """A pod that waits at a gate says so (applySchedulingGatedCondition)."""
+        if old is None and obj["spec"].get("schedulingGates"):
+            condition = {
+                "type": "PodScheduled",
+                "status": "False",
+                "lastProbeTime": None,
+                "lastTransitionTime": stamp.now,
+                "reason": "SchedulingGated",
+                "message": "Scheduling is blocked due to non-empty scheduling gates",
+            }
+            obj["status"]["conditions"] = [condition]
 
     def grace_seconds(self, obj: Object, asked: int | None) -> int | None:
         """podStrategy.CheckGracefulDelete: only a pod on a node takes its time."""
@@ -50,48 +67,30 @@ class Pods(Behaviour):
         period = spec.get("terminationGracePeriodSeconds", 0) if asked is None else asked
         return period if period >= 0 else 1
 
+    def validate(self, obj: Object) -> list[FieldError]:
+        return super().validate(obj) + podvalidation.only_new(obj)
+
     def check(self, obj: Object) -> list[FieldError]:
-        return podvalidation.pod_spec(obj.get("spec") or {}, "spec")
+        return podvalidation.pod(obj)
 
     def warnings(self, obj: Object, old: Object | None) -> list[str]:
-        found = podvalidation.warnings(obj.get("spec") or {}, "spec")
         if old is not None:
-            return found
+            return []
         name = obj["metadata"].get("name", "")
+        found = podwarnings.of_pod(obj)
         return podvalidation.name_warnings(name, "the Pod's hostname") + found
 
     def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
-        errors = self.check(obj)
-        if errors:
-            return errors
-        spec, before = obj["spec"], old["spec"]
-        if spec.get("activeDeadlineSeconds") != before.get("activeDeadlineSeconds"):
-            errors += _deadline(spec.get("activeDeadlineSeconds"), before)
-        errors += _tolerations(spec.get("tolerations") or [], before.get("tolerations") or [])
-        if not errors and not same(_fixed_part(spec), _fixed_part(before)):
-            errors.append(fielderrors.forbidden("spec", _FIXED))
-        return errors
+        return self.check(obj) + podupdates.validate(obj, old)
 
+    def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
+        return podupdates.validate_status(obj, old)
 
-def _prioritise(spec: Object) -> None:
-    """The Priority plugin, for what it knows without looking at PriorityClasses."""
-    name = spec.get("priorityClassName", "")
-    spec.setdefault("priority", leases.SYSTEM_PRIORITIES.get(name, 0))
-    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
-
-
-def _tolerate(spec: Object) -> None:
-    """The DefaultTolerationSeconds plugin: five minutes on a node that is gone."""
-    present = spec.get("tolerations") or []
-    for key in _TOLERATED:
-        if not any(
-            toleration.get("key", "") in ("", key)
-            and toleration.get("effect", "") in ("", "NoExecute")
-            for toleration in present
-        ):
-            added = {"key": key, "operator": "Exists", "effect": "NoExecute"}
-            present = [*present, {**added, "tolerationSeconds": 300}]
-    spec["tolerations"] = present
+    def validate_part(self, name: str, obj: Object, old: Object) -> list[FieldError]:
+        if name == "ephemeralcontainers":
+            return self.check(obj) + podupdates.validate_ephemeral(obj, old)
+        classes = qos_class(obj["spec"]), qos_class(old["spec"])
+        return self.check(obj) + podupdates.validate_resize(obj, old, classes)
 
 
 def qos_class(spec: Object) -> str:
@@ -114,38 +113,6 @@ def qos_class(spec: Object) -> str:
 def _computed(amounts: dict[str, str]) -> dict[str, Quantity]:
     found = {name: quantity.parse(amounts[name]) for name in ("cpu", "memory") if name in amounts}
     return {name: amount for name, amount in found.items() if amount.sign > 0}
-
-
-def _deadline(value: int | None, before: Object) -> list[FieldError]:
-    path = "spec.activeDeadlineSeconds"
-    old = before.get("activeDeadlineSeconds")
-    if value is None:
-        why = "must not update from a positive integer to nil value"
-        return [fielderrors.invalid(path, None, why)]
-    if old is not None and value > old:
-        why = "must be less than or equal to previous value"
-        return [fielderrors.invalid(path, value, why)]
-    return []
-
-
-def _tolerations(new: list[Object], old: list[Object]) -> list[FieldError]:
-    def identity(toleration: Object) -> Object:
-        return {k: v for k, v in toleration.items() if k != "tolerationSeconds"}
-
-    kept = [identity(toleration) for toleration in new]
-    if all(identity(toleration) in kept for toleration in old):
-        return []
-    return [fielderrors.forbidden("spec.tolerations", _ADDITIONS_ONLY)]
-
-
-def _fixed_part(spec: Object) -> Object:
-    fixed: Object = orjson.loads(orjson.dumps(spec))
-    for member in ("activeDeadlineSeconds", "tolerations"):
-        fixed.pop(member, None)
-    for member in ("containers", "initContainers"):
-        for container in fixed.get(member) or []:
-            container.pop("image", None)
-    return fixed
 
 
 class PodTemplates(Behaviour):

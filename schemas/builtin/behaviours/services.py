@@ -10,15 +10,20 @@ import zlib
 from typing import Any
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin.behaviours import checks, metadata, naming
+from inkube.schemas.builtin.behaviours import addresses, checks, metadata, naming
 from inkube.schemas.builtin.behaviours.base import Behaviour, keep
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 
-_NETWORK = int(ipaddress.IPv4Address("10.96.0.0"))
+RANGE = "10.0.0.0/16"
+"""Where the addresses of services are from, which the default ServiceCIDR says too."""
+_NETWORK = int(ipaddress.IPv4Address("10.0.0.0"))
 _ADDRESSES = 2**16
 _FIRST_NODE_PORT, _NODE_PORTS = 30_000, 2_768
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
+_LONGEST_STICKY = 86400
+_MAX_ADDRESSES, _MAX_HINTS = 100, 8
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _STICKY_SECONDS = 10_800
 _ONCE = "may not change once set"
@@ -30,7 +35,7 @@ _FAMILY_FIELDS = (
 class Services(Behaviour):
     """Types, ports, addresses."""
 
-    name_check = "label1035"
+    name_check = "label"
     create_on_update = True
     returns_deleted = True
 
@@ -79,7 +84,7 @@ class Services(Behaviour):
         errors += metadata.labels(spec.get("selector") or {}, "spec.selector")
         affinities = ("ClientIP", "None")
         errors += checks.one_of(spec.get("sessionAffinity"), "spec.sessionAffinity", affinities)
-        return errors + _addresses(spec)
+        return errors + _addresses(spec) + _policies(spec) + _reach(spec)
 
     def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
         errors = []
@@ -89,7 +94,23 @@ class Services(Behaviour):
         if "ExternalName" not in named and previous and address != previous:
             value = spec.get("clusterIPs") or [address or ""]
             errors.append(fielderrors.invalid("spec.clusterIPs[0]", value, _ONCE))
+        loads = ("LoadBalancer", "LoadBalancer")
+        class_name, known = spec.get("loadBalancerClass"), before.get("loadBalancerClass")
+        if named == loads and class_name != known:
+            why = "may not change once set"
+            errors.append(fielderrors.invalid("spec.loadBalancerClass", class_name, why))
         return errors + self.check(obj)
+
+    def warnings(self, obj: Object, old: Object | None) -> list[str]:
+        """pkg/api/service/warnings.go, GetWarningsForService."""
+        spec = obj["spec"]
+        found = []
+        if spec.get("clusterIP") == "None":
+            if spec.get("externalIPs"):
+                found.append("spec.externalIPs is ignored for headless services")
+            if spec.get("sessionAffinity", "None") != "None":
+                found.append("spec.SessionAffinity is ignored for headless services")
+        return found
 
 
 def _carry_over(spec: Object, old: Object) -> None:
@@ -159,6 +180,8 @@ def _port(port: Object, path: str, *, many: bool) -> list[FieldError]:
         errors.append(fielderrors.required(f"{path}.name"))
     errors += checks.port(port.get("port", 0), f"{path}.port")
     errors += checks.one_of(port.get("protocol"), f"{path}.protocol", _PROTOCOLS)
+    if port.get("appProtocol"):
+        errors += checks.named(port["appProtocol"], f"{path}.appProtocol", names.label_key)
     return errors + checks.port_or_name(port.get("targetPort", 0), f"{path}.targetPort")
 
 
@@ -177,32 +200,121 @@ def _distinct(ports: list[Object]) -> list[FieldError]:
 
 
 def _addresses(spec: Object) -> list[FieldError]:
+    """ValidateServiceClusterIPsRelatedFields, as far as it looks at one service."""
     kind, address = spec.get("type"), spec.get("clusterIP", "")
-    errors = []
+    many = spec.get("clusterIPs") or []
+    errors: list[FieldError] = []
     if kind == "ExternalName":
         if not spec.get("externalName"):
             errors.append(fielderrors.required("spec.externalName"))
         else:
-            name = spec["externalName"].rstrip(".").lower()
+            name = spec["externalName"].removesuffix(".").lower()
             errors += checks.named(name, "spec.externalName", naming.subdomain)
-        if address:
+        if address or many:
             why = "may not be set for ExternalName services"
             errors.append(fielderrors.forbidden("spec.clusterIPs", why))
-    elif address == "None" and kind in ("NodePort", "LoadBalancer"):
-        why = f"may not be set to 'None' for {kind} services"
-        errors.append(fielderrors.invalid("spec.clusterIPs[0]", address, why))
-    elif address != "None" and not _is_address(address):
-        why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
-        errors.append(fielderrors.invalid("spec.clusterIPs[0]", address, why))
+        return errors
+    errors += _families(spec)
+    if many and many[0] != address:
+        why = "first value must match `clusterIP`"
+        return [*errors, fielderrors.invalid("spec.clusterIPs", many, why)]
+    for index, one in enumerate(many or [address]):
+        place = f"spec.clusterIPs[{index}]"
+        if one == "None":
+            if len(many) > 1:
+                why = "'None' must be the first and only value"
+                errors.append(fielderrors.invalid(place, one, why))
+            elif kind in ("NodePort", "LoadBalancer"):
+                why = f"may not be set to 'None' for {kind} services"
+                errors.append(fielderrors.invalid(place, one, why))
+        elif one:
+            errors += addresses.check(one, place)
     return errors
 
 
-def _is_address(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
+def _families(spec: Object) -> list[FieldError]:
+    policies = ("PreferDualStack", "RequireDualStack", "SingleStack")
+    policy = spec.get("ipFamilyPolicy")
+    errors: list[FieldError] = []
+    if policy and policy not in policies:
+        errors.append(fielderrors.not_supported("spec.ipFamilyPolicy", policy, policies))
+    seen: set[str] = set()
+    for index, family in enumerate(spec.get("ipFamilies") or ()):
+        place = f"spec.ipFamilies[{index}]"
+        if family not in ("IPv4", "IPv6"):
+            errors.append(fielderrors.not_supported(place, family, ("IPv4", "IPv6")))
+        if family in seen:
+            errors.append(fielderrors.duplicate(place, family))
+        seen.add(family)
+    return errors
+
+
+def _policies(spec: Object) -> list[FieldError]:
+    """Traffic policies and what only load balancers have (ValidateService)."""
+    kind = spec.get("type")
+    external, inner = spec.get("externalTrafficPolicy"), spec.get("internalTrafficPolicy")
+    reachable = kind in ("NodePort", "LoadBalancer") or (
+        kind == "ClusterIP" and bool(spec.get("externalIPs"))
+    )
+    errors: list[FieldError] = []
+    if external:
+        if not reachable:
+            why = "may only be set for externally-accessible services"
+            errors.append(fielderrors.invalid("spec.externalTrafficPolicy", external, why))
+        elif external not in ("Cluster", "Local"):
+            choices = ("Cluster", "Local")
+            errors.append(
+                fielderrors.not_supported("spec.externalTrafficPolicy", external, choices)
+            )
+    if inner and inner not in ("Cluster", "Local"):
+        choices = ("Cluster", "Local")
+        errors.append(fielderrors.not_supported("spec.internalTrafficPolicy", inner, choices))
+    only = "may only be used when `type` is 'LoadBalancer'"
+    if kind != "LoadBalancer":
+        errors += [
+            fielderrors.forbidden(f"spec.{member}", only)
+            for member in ("allocateLoadBalancerNodePorts", "loadBalancerClass")
+            if spec.get(member) is not None
+        ]
+    if spec.get("loadBalancerClass") and kind == "LoadBalancer":
+        name = spec["loadBalancerClass"]
+        errors += checks.named(name, "spec.loadBalancerClass", names.label_key)
+    if spec.get("loadBalancerSourceRanges"):
+        if kind != "LoadBalancer":
+            errors.append(fielderrors.forbidden("spec.LoadBalancerSourceRanges", only))
+        else:
+            for index, block in enumerate(spec["loadBalancerSourceRanges"]):
+                place = f"spec.loadBalancerSourceRanges[{index}]"
+                errors += addresses.check_block(block.strip(), place)
+    check_port = spec.get("healthCheckNodePort")
+    if check_port and not (kind == "LoadBalancer" and external == "Local"):
+        why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+        errors.append(fielderrors.invalid("spec.healthCheckNodePort", check_port, why))
+    return errors
+
+
+def _reach(spec: Object) -> list[FieldError]:
+    """Addresses outside of the cluster, node ports, how long clients stick."""
+    errors: list[FieldError] = []
+    for index, address in enumerate(spec.get("externalIPs") or ()):
+        place = f"spec.externalIPs[{index}]"
+        found = addresses.check(address, place)
+        errors += found or addresses.check_reachable(address, place)
+    if spec.get("type") == "ClusterIP":
+        why = "may not be used when `type` is 'ClusterIP'"
+        errors += [
+            fielderrors.forbidden(f"spec.ports[{index}].nodePort", why)
+            for index, port in enumerate(spec.get("ports") or ())
+            if port.get("nodePort")
+        ]
+    seconds = ((spec.get("sessionAffinityConfig") or {}).get("clientIP") or {}).get(
+        "timeoutSeconds"
+    )
+    if seconds is not None and not 0 < seconds <= _LONGEST_STICKY:
+        why = f"must be greater than 0 and less than {_LONGEST_STICKY}"
+        place = "spec.sessionAffinityConfig.clientIP.timeoutSeconds"
+        errors.append(fielderrors.invalid(place, seconds, why))
+    return errors
 
 
 class Endpoints(Behaviour):
@@ -231,12 +343,17 @@ class Endpoints(Behaviour):
 
 
 def _endpoint_addresses(given: list[Object], path: str) -> list[FieldError]:
-    why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
-    return [
-        fielderrors.invalid(f"{path}[{index}].ip", address.get("ip", ""), why)
-        for index, address in enumerate(given)
-        if not _is_address(address.get("ip", ""))
-    ]
+    """validateEndpointAddress."""
+    errors: list[FieldError] = []
+    for index, one in enumerate(given):
+        place, text = f"{path}[{index}]", one.get("ip", "")
+        errors += addresses.check(text, f"{place}.ip")
+        if one.get("hostname"):
+            errors += checks.named(one["hostname"], f"{place}.hostname", naming.label)
+        if one.get("nodeName"):
+            errors += checks.named(one["nodeName"], f"{place}.nodeName", naming.subdomain)
+        errors += addresses.check_reachable(text, f"{place}.ip")
+    return errors
 
 
 def _endpoint_port(port: Object, path: str, *, many: bool) -> list[FieldError]:
@@ -260,13 +377,80 @@ class EndpointSlices(Behaviour):
             port.setdefault("protocol", "TCP")
 
     def check(self, obj: Object) -> list[FieldError]:
-        choices = ("FQDN", "IPv4", "IPv6")
-        errors = checks.one_of(obj.get("addressType"), "addressType", choices)
+        kind = obj.get("addressType", "")
+        errors = checks.one_of(kind, "addressType", ("FQDN", "IPv4", "IPv6"))
+        if errors:
+            return errors
         for index, endpoint in enumerate(obj.get("endpoints") or []):
-            if not endpoint.get("addresses"):
-                why = "must contain at least 1 address"
-                errors.append(fielderrors.required(f"endpoints[{index}].addresses", why))
+            errors += _endpoint(endpoint, kind, f"endpoints[{index}]")
+        names_of: list[str] = []
+        for index, port in enumerate(obj.get("ports") or []):
+            errors += _slice_port(port, f"ports[{index}]", names_of)
+            names_of.append(port.get("name", ""))
         return errors
 
     def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
         return self.check(obj) + checks.immutable(obj, old, "", "addressType")
+
+
+def _endpoint(endpoint: Object, kind: str, path: str) -> list[FieldError]:
+    """One of validateEndpoints."""
+    given = endpoint.get("addresses") or []
+    errors: list[FieldError] = []
+    if not given:
+        why = "must contain at least 1 address"
+        errors.append(fielderrors.required(f"{path}.addresses", why))
+    elif len(given) > _MAX_ADDRESSES:
+        errors.append(fielderrors.too_many(f"{path}.addresses", len(given), _MAX_ADDRESSES))
+    for index, address in enumerate(given):
+        place = f"{path}.addresses[{index}]"
+        if kind == "FQDN":
+            errors += checks.named(address, place, naming.subdomain)
+            continue
+        found = addresses.parse(address)
+        if found is None or found.version == 4 or "%" in address:
+            errors += addresses.check(address, place)
+        if found is not None:
+            if f"IPv{found.version}" != kind:
+                why = f"must be an {kind} address"
+                errors.append(fielderrors.invalid(f"{path}.addresses", address, why))
+            errors += addresses.check_reachable(address, place)
+    if endpoint.get("nodeName"):
+        errors += checks.named(endpoint["nodeName"], f"{path}.nodeName", naming.subdomain)
+    if endpoint.get("hostname"):
+        errors += checks.named(endpoint["hostname"], f"{path}.hostname", naming.label)
+    topology = endpoint.get("deprecatedTopology") or {}
+    errors += metadata.labels(topology, f"{path}.deprecatedTopology")
+    return errors + _hints(endpoint.get("hints") or {}, f"{path}.hints")
+
+
+def _hints(hints: Object, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for member in ("forZones", "forNodes"):
+        given = hints.get(member) or []
+        if len(given) > _MAX_HINTS:
+            place = f"{path}.{member}"
+            errors.append(fielderrors.too_many(place, len(given), _MAX_HINTS))
+            continue
+        seen: set[str] = set()
+        for index, hint in enumerate(given):
+            name, place = hint.get("name", ""), f"{path}.{member}[{index}].name"
+            if name in seen:
+                errors.append(fielderrors.duplicate(place, name))
+            elif name:
+                errors += checks.named(name, place, names.label_value)
+            seen.add(name)
+    return errors
+
+
+def _slice_port(port: Object, path: str, before: list[str]) -> list[FieldError]:
+    name = port.get("name", "")
+    errors: list[FieldError] = []
+    if name:
+        errors += checks.named(name, f"{path}.name", naming.label)
+    if name in before:
+        errors.append(fielderrors.duplicate(f"{path}.name", name))
+    errors += checks.one_of(port.get("protocol"), f"{path}.protocol", _PROTOCOLS)
+    if port.get("appProtocol"):
+        errors += checks.named(port["appProtocol"], f"{path}.appProtocol", names.label_key)
+    return errors

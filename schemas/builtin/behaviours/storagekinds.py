@@ -3,8 +3,15 @@
 Follows core validation ValidatePersistentVolume(Claim) and pkg/apis/storage.
 """
 
-from inkube.schemas import fielderrors
-from inkube.schemas.builtin.behaviours import checks, poddefaults
+from inkube.schemas import fielderrors, quantity
+from inkube.schemas.builtin.behaviours import (
+    checks,
+    naming,
+    poddefaults,
+    podwarnings,
+    scheduling,
+    volumes,
+)
 from inkube.schemas.builtin.behaviours.base import Behaviour, same
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
@@ -19,12 +26,32 @@ _CLAIM_FIXED = (
 )
 
 
+_ALONE = "ReadWriteOncePod"
+_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+_POSITIVE = "must be greater than zero"
+_SOURCES_OF_DATA = frozenset({
+    ("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"),
+})  # fmt: skip
+
+
 def _access_modes(spec: Object) -> list[FieldError]:
-    return [
+    modes = spec.get("accessModes") or []
+    errors = [
         fielderrors.not_supported("spec.accessModes", mode, _MODES)
-        for mode in spec.get("accessModes") or []
+        for mode in modes
         if mode not in _MODES
     ]
+    if _ALONE in modes and len(modes) > 1:
+        why = f"may not use {_ALONE} with other access modes"
+        errors.append(fielderrors.forbidden("spec.accessModes", why))
+    return errors
+
+
+def _class_warnings(obj: Object) -> list[str]:
+    if _BETA_CLASS not in (obj["metadata"].get("annotations") or {}):
+        return []
+    where = f"metadata.annotations[{_BETA_CLASS}]"
+    return [f'{where}: deprecated since v1.8; use "storageClassName" attribute instead']
 
 
 class Claims(Behaviour):
@@ -37,6 +64,15 @@ class Claims(Behaviour):
 
     def prepare_create(self, obj: Object) -> None:
         obj["status"] = {"phase": "Pending"}
+        _join_sources(obj["spec"])
+
+    def warnings(self, obj: Object, old: Object | None) -> list[str]:
+        """pkg/api/persistentvolumeclaim, GetWarningsForPersistentVolumeClaim."""
+        if old is not None:
+            return []
+        requests = (obj["spec"].get("resources") or {}).get("requests") or {}
+        path = "spec.resources.requests"
+        return [*_class_warnings(obj), *podwarnings.fractions(requests, "storage", path)]
 
     def check(self, obj: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}
@@ -50,22 +86,48 @@ class Claims(Behaviour):
         path = "spec.resources[storage]"
         if storage is None:
             errors.append(fielderrors.required(path))
-        elif storage.startswith("-") or storage == "0":
-            errors.append(fielderrors.invalid(path, storage, "must be greater than zero"))
-        return errors
+        elif quantity.parse(storage).sign <= 0:
+            errors.append(fielderrors.invalid(path, storage, _POSITIVE))
+        if spec.get("storageClassName"):
+            name = spec["storageClassName"]
+            errors += checks.named(name, "spec.storageClassName", naming.subdomain)
+        mode = spec.get("volumeMode")
+        if mode is not None and mode not in _VOLUME_MODES:
+            errors.append(fielderrors.not_supported("spec.volumeMode", mode, _VOLUME_MODES))
+        return errors + _sources_of_data(spec)
 
     def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
         errors = self.check(obj)
+        bound = (old.get("status") or {}).get("phase") == "Bound"
+        new, before = (_fixed_part(one, bound=bound) for one in (obj, old))
         annotations = old["metadata"].get("annotations") or {}
-        new, before = (
-            {k: v for k, v in o["spec"].items() if k not in ("resources", "volumeName")}
-            for o in (obj, old)
-        )
         if before.get("storageClassName") is None and _OLD_CLASS not in annotations:
             new.pop("storageClassName", None)  # the default class may come later
         if not same(new, before):
             errors.append(fielderrors.forbidden("spec", _CLAIM_FIXED))
+        elif bound:
+            asked, had = (_storage(one["spec"], "requests") for one in (obj, old))
+            there = ((old.get("status") or {}).get("capacity") or {}).get("storage", "0")
+            if asked < had and asked < quantity.parse(there):
+                why = "field can not be less than status.capacity"
+                errors.append(fielderrors.forbidden("spec.resources.requests.storage", why))
         return errors
+
+
+def _storage(spec: Object, member: str) -> quantity.Quantity:
+    return quantity.parse(((spec.get("resources") or {}).get(member) or {}).get("storage", "0"))
+
+
+def _fixed_part(claim: Object, *, bound: bool) -> Object:
+    """What of a claim's spec stays: all but its volume, and its size once it is bound."""
+    free = ("volumeName", "volumeAttributesClassName") if bound else ("volumeName",)
+    spec = {name: value for name, value in claim["spec"].items() if name not in free}
+    if bound:
+        resources = dict(spec.get("resources") or {})
+        requests = resources.get("requests") or {}
+        resources["requests"] = {k: v for k, v in requests.items() if k != "storage"}
+        spec["resources"] = resources
+    return spec
 
 
 class Volumes(Behaviour):
@@ -93,22 +155,143 @@ class Volumes(Behaviour):
         capacity = spec.get("capacity") or {}
         if not capacity:
             errors.append(fielderrors.required("spec.capacity"))
-        elif capacity.keys() != {"storage"}:
-            value = sorted(capacity)
-            errors.append(fielderrors.not_supported("spec.capacity", value, ["storage"]))
-        sources = [m for m in spec if isinstance(spec[m], dict) and m not in _NO_SOURCES]
-        if not sources:
-            errors.append(fielderrors.required("spec", "must specify a volume type"))
-        errors += [
-            fielderrors.forbidden(f"spec.{member}", "may not specify more than 1 volume type")
-            for member in sources[1:]
-        ]
+        if capacity.keys() != {"storage"}:
+            shown = spec.get("capacity") or None
+            errors.append(fielderrors.not_supported("spec.capacity", shown, ["storage"]))
+        for name, amount in sorted(capacity.items()):
+            if name == "storage":
+                errors += _amount(amount, f"spec.capacity[{name}]")
+        errors += _source_of_volume(spec)
         policies = ("Delete", "Recycle", "Retain")
         policy = spec.get("persistentVolumeReclaimPolicy")
-        return errors + checks.one_of(policy, "spec.persistentVolumeReclaimPolicy", policies)
+        if policy not in policies:
+            place = "spec.persistentVolumeReclaimPolicy"
+            errors.append(fielderrors.not_supported(place, policy or "", policies))
+        mode = spec.get("volumeMode")
+        if mode is not None and mode not in _VOLUME_MODES:
+            errors.append(fielderrors.not_supported("spec.volumeMode", mode, _VOLUME_MODES))
+        if spec.get("storageClassName"):
+            name = spec["storageClassName"]
+            errors += checks.named(name, "spec.storageClassName", naming.subdomain)
+        return errors + _node_affinity(spec)
+
+    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+        errors = self.check(obj)
+        spec, before = obj["spec"], old["spec"]
+        new, kept = ({name: one[name] for name in _sources(one)} for one in (spec, before))
+        if not same(new, kept):
+            why = "spec.persistentvolumesource is immutable after creation\n"
+            errors.append(fielderrors.forbidden("spec.persistentvolumesource", why))
+        errors += checks.immutable(spec, before, "spec.", "volumeMode")
+        affinity, known = spec.get("nodeAffinity"), before.get("nodeAffinity")
+        if known and not same(affinity, known):
+            errors.append(fielderrors.invalid("spec.nodeAffinity", affinity, checks.IMMUTABLE))
+        return errors
+
+    def warnings(self, obj: Object, old: Object | None) -> list[str]:
+        """pkg/api/persistentvolume, GetWarningsForPersistentVolume."""
+        if old is not None:
+            return []
+        spec = obj["spec"]
+        found = _class_warnings(obj)
+        mounts = "volume.beta.kubernetes.io/mount-options"
+        if mounts in (obj["metadata"].get("annotations") or {}):
+            where = f"metadata.annotations[{mounts}]"
+            found.append(
+                f'{where}: deprecated since v1.31; use "spec.mountOptions" attribute instead'
+            )
+        if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
+            found.append(
+                "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. "
+                "Instead, the recommended approach is to use dynamic provisioning."
+            )
+        capacity = spec.get("capacity") or {}
+        return [*found, *podwarnings.fractions(capacity, "storage", "spec.capacity")]
 
 
 _NO_SOURCES = frozenset({"capacity", "claimRef", "nodeAffinity"})
+
+
+def _join_sources(spec: Object) -> None:
+    """dataSource and dataSourceRef tell the same where one is missing (NormalizeDataSources)."""
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is not None and reference is None:
+        spec["dataSourceRef"] = dict(source)
+    elif reference is not None and source is None and not reference.get("namespace"):
+        group, kind = reference.get("apiGroup") or "", reference.get("kind")
+        if (group, kind) in _SOURCES_OF_DATA:
+            spec["dataSource"] = dict(reference)
+
+
+def _sources_of_data(spec: Object) -> list[FieldError]:
+    errors: list[FieldError] = []
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    for member in ("dataSource", "dataSourceRef"):
+        given = spec.get(member)
+        if given is None:
+            continue
+        errors += [
+            fielderrors.required(f"spec.{member}.{part}")
+            for part in ("name", "kind")
+            if not given.get(part)
+        ]
+        if not given.get("apiGroup") and given.get("kind") not in ("", "PersistentVolumeClaim"):
+            why = "apiGroup is required when kind is not 'PersistentVolumeClaim'"
+            errors.append(fielderrors.invalid(f"spec.{member}", given.get("kind", ""), why))
+    if source is not None and reference is not None and not reference.get("namespace"):
+        parts = ("apiGroup", "kind", "name")
+        if any((source.get(part) or "") != (reference.get(part) or "") for part in parts):
+            shown = fielderrors.Verbatim("{}")
+            errors.append(fielderrors.invalid("spec", shown, "must match dataSourceRef"))
+    return errors
+
+
+def _sources(spec: Object) -> list[str]:
+    given = [m for m in spec if isinstance(spec[m], dict) and m not in _NO_SOURCES]
+    order = volumes.ORDER
+    return sorted(given, key=lambda m: order.index(m) if m in order else len(order))
+
+
+def _amount(amount: str, path: str) -> list[FieldError]:
+    found = quantity.parse(amount)
+    errors: list[FieldError] = []
+    if found.sign < 0:
+        shown = found.value * 10**found.scale if found.scale >= 0 else amount
+        errors.append(fielderrors.invalid(path, shown, "must be a valid resource quantity"))
+    if found.sign <= 0:
+        errors.append(fielderrors.invalid(path, amount, _POSITIVE))
+    return errors
+
+
+def _source_of_volume(spec: Object) -> list[FieldError]:
+    sources = _sources(spec)
+    if not sources:
+        return [fielderrors.required("spec", "must specify a volume type")]
+    first = sources[0]
+    errors = volumes.source(first, spec[first], f"spec.{first}")
+    if first == "local" and not spec[first].get("path"):
+        errors.append(fielderrors.required("spec.local.path"))
+    if first == "csi" and not spec[first].get("volumeHandle"):
+        errors.append(fielderrors.required("spec.csi.volumeHandle"))
+    recycled = spec.get("persistentVolumeReclaimPolicy") == "Recycle"
+    if first == "hostPath" and spec[first].get("path") == "/" and recycled:
+        why = "may not be 'recycle' for a hostPath mount of '/'"
+        errors.append(fielderrors.forbidden("spec.persistentVolumeReclaimPolicy", why))
+    return errors + [
+        fielderrors.forbidden(f"spec.{member}", "may not specify more than 1 volume type")
+        for member in sources[1:]
+    ]
+
+
+def _node_affinity(spec: Object) -> list[FieldError]:
+    affinity, path = spec.get("nodeAffinity"), "spec.nodeAffinity"
+    if affinity is None:
+        if spec.get("local") is not None:
+            return [fielderrors.required(path, "Local volume requires node affinity")]
+        return []
+    if affinity.get("required") is None:
+        return [fielderrors.required(f"{path}.required", "must specify required node constraints")]
+    return scheduling.node_selector(affinity["required"], f"{path}.required")
 
 
 class StorageClasses(Behaviour):
@@ -128,15 +311,44 @@ class StorageClasses(Behaviour):
             errors = checks.named(provisioner.lower(), "provisioner", names.label_key)
         errors += checks.one_of(obj.get("reclaimPolicy"), "reclaimPolicy", ("Delete", "Retain"))
         modes = ("Immediate", "WaitForFirstConsumer")
-        return errors + checks.one_of(obj.get("volumeBindingMode"), "volumeBindingMode", modes)
+        errors += checks.one_of(obj.get("volumeBindingMode"), "volumeBindingMode", modes)
+        return errors + _class_parameters(obj) + _topologies(obj.get("allowedTopologies") or [])
 
     def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
-        errors = []
-        for member in ("parameters", "provisioner", "reclaimPolicy"):
-            if not same(obj.get(member), old.get(member)):
-                why = f"updates to {member} are forbidden."
-                errors.append(fielderrors.forbidden(member, why))
-        return errors + checks.immutable(obj, old, "", "volumeBindingMode")
+        members = ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")
+        return checks.immutable(obj, old, "", *members)
+
+
+_MAX_PARAMETERS = 512
+
+
+def _class_parameters(obj: Object) -> list[FieldError]:
+    given = obj.get("parameters") or {}
+    errors = []
+    if len(given) > _MAX_PARAMETERS:
+        errors.append(fielderrors.too_long("parameters", _MAX_PARAMETERS))
+    if "" in given:
+        errors.append(fielderrors.invalid("parameters", "", "field can not be empty."))
+    return errors
+
+
+def _topologies(terms: list[Object]) -> list[FieldError]:
+    """ValidateTopologySelectorTerm."""
+    errors: list[FieldError] = []
+    for index, term in enumerate(terms):
+        seen: set[str] = set()
+        for at, one in enumerate(term.get("matchLabelExpressions") or ()):
+            place = f"allowedTopologies[{index}].matchLabelExpressions[{at}]"
+            values, key = one.get("values") or [], one.get("key", "")
+            if not values:
+                errors.append(fielderrors.required(f"{place}.values"))
+            places = [f"{place}.values[{number}]" for number in range(len(values))]
+            errors += checks.duplicates(values, places)
+            errors += checks.named(key, f"{place}.key", names.label_key)
+            if key in seen:
+                errors.append(fielderrors.duplicate(f"{place}.key", key))
+            seen.add(key)
+    return errors
 
 
 class Drivers(Behaviour):
@@ -156,6 +368,126 @@ class Drivers(Behaviour):
             spec.setdefault(member, value)
         if not spec.get("volumeLifecycleModes"):
             spec["volumeLifecycleModes"] = ["Persistent"]
+
+    def check(self, obj: Object) -> list[FieldError]:
+        spec = obj.get("spec") or {}
+        errors: list[FieldError] = []
+        seen: set[str] = set()
+        for index, one in enumerate(spec.get("tokenRequests") or ()):
+            audience, place = one.get("audience", ""), f"spec.tokenRequests[{index}]"
+            if audience in seen:
+                errors.append(fielderrors.duplicate(f"{place}.audience", audience))
+                continue
+            seen.add(audience)
+            seconds = one.get("expirationSeconds")
+            if seconds is not None and seconds < _MIN_TOKEN:
+                why = "may not specify a duration less than 10 minutes"
+                errors.append(fielderrors.invalid(f"{place}.expirationSeconds", seconds, why))
+        policies = ("File", "None", "ReadWriteOnceWithFSType")
+        errors += checks.one_of(spec.get("fsGroupPolicy"), "spec.fsGroupPolicy", policies)
+        for mode in spec.get("volumeLifecycleModes") or ():
+            if mode not in _LIFES:
+                errors.append(fielderrors.not_supported("spec.volumeLifecycleModes", mode, _LIFES))
+        return errors
+
+    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+        errors = self.check(obj)
+        spec, before = obj["spec"], old["spec"]
+        for member, shown in (
+            ("attachRequired", "attachedRequired"),
+            ("volumeLifecycleModes", "volumeLifecycleModes"),
+        ):
+            if not same(spec.get(member), before.get(member)):
+                place = f"spec.{shown}"
+                errors.append(fielderrors.invalid(place, spec.get(member), checks.IMMUTABLE))
+        return errors
+
+
+_LIFES = ("Persistent", "Ephemeral")
+_MIN_TOKEN = 600
+
+
+class Nodes(Behaviour):
+    """CSINodes: the drivers of a node, each once."""
+
+    returns_deleted = True
+
+    def check(self, obj: Object) -> list[FieldError]:
+        errors: list[FieldError] = []
+        seen: set[str] = set()
+        for index, one in enumerate((obj.get("spec") or {}).get("drivers") or ()):
+            path, name = f"spec.drivers[{index}]", one.get("name", "")
+            if not name:
+                errors.append(fielderrors.required(f"{path}.name"))
+            else:
+                errors += checks.named(name.lower(), f"{path}.name", naming.subdomain)
+            if name in seen:
+                errors.append(fielderrors.duplicate(f"{path}.name", name))
+            seen.add(name)
+            if not one.get("nodeID"):
+                errors.append(fielderrors.required(f"{path}.nodeID"))
+            errors += _topology_keys(one.get("topologyKeys") or [], path)
+            count = (one.get("allocatable") or {}).get("count")
+            if count is not None and count < 0:
+                place = f"{path}.allocatable.count"
+                errors.append(fielderrors.invalid(place, count, checks.NOT_NEGATIVE))
+        return errors
+
+
+def _topology_keys(given: list[str], path: str) -> list[FieldError]:
+    """validateCSINodeDriver, which names the driver and not the key."""
+    errors: list[FieldError] = []
+    seen: set[str] = set()
+    for key in given:
+        if not key:
+            errors.append(fielderrors.required(path))
+        if key in seen:
+            errors.append(fielderrors.duplicate(path, key))
+        seen.add(key)
+        errors += checks.named(key, path, names.label_key)
+    return errors
+
+
+class Capacities(Behaviour):
+    """CSIStorageCapacities: of one class and topology for good."""
+
+    returns_deleted = True
+
+    def check(self, obj: Object) -> list[FieldError]:
+        errors = checks.named(obj.get("storageClassName", ""), "storageClassName", naming.subdomain)
+        for member in ("capacity", "maximumVolumeSize"):
+            if obj.get(member) is not None:
+                errors += checks.quantity_not_negative(obj[member], member)
+        return errors + checks.label_selector(obj.get("nodeTopology"), "nodeTopology")
+
+    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+        fixed = ("nodeTopology", "storageClassName")
+        return self.check(obj) + checks.immutable(obj, old, "", *fixed)
+
+
+class Attributes(Behaviour):
+    """VolumeAttributesClasses: for good, held while volumes use them."""
+
+    returns_deleted = True
+
+    def check(self, obj: Object) -> list[FieldError]:
+        name = obj.get("driverName", "")
+        errors: list[FieldError] = []
+        if not name:
+            errors.append(fielderrors.required("driverName"))
+        else:
+            errors += checks.named(name.lower(), "driverName", names.label_key)
+        if not obj.get("parameters"):
+            why = "must contain at least one key/value pair"
+            errors.append(fielderrors.required("parameters", why))
+        return errors + _class_parameters(obj)
+
+    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+        return [
+            fielderrors.forbidden(member, f"updates to {member} are forbidden.")
+            for member in ("driverName", "parameters")
+            if not same(obj.get(member), old.get(member))
+        ]
 
 
 class Kept(Behaviour):

@@ -3,7 +3,7 @@
 Follows pkg/apis/admissionregistration/validation/validation.go.
 """
 
-from inkube.schemas import fielderrors
+from inkube.schemas import fielderrors, webhooks
 from inkube.schemas.builtin.behaviours import checks
 from inkube.schemas.builtin.behaviours.base import Behaviour
 from inkube.schemas.builtin.behaviours.extensions import fill_matching
@@ -72,9 +72,9 @@ def _webhook(webhook: Object, path: str) -> list[FieldError]:
     for member in ("namespaceSelector", "objectSelector"):
         errors += checks.label_selector(webhook.get(member), f"{path}.{member}")
     if webhook.get("matchConditions"):
-        from inkube.schemas.webhooks import conditions  # with CEL, when it is needed
-
-        errors += conditions.validate(webhook["matchConditions"], f"{path}.matchConditions")
+        errors += webhooks.conditions.validate(
+            webhook["matchConditions"], f"{path}.matchConditions"
+        )
     return errors
 
 

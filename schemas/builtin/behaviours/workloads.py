@@ -4,9 +4,16 @@ Follows pkg/apis/apps/v1/defaults.go, pkg/apis/apps/validation and pkg/registry/
 """
 
 from inkube.schemas import fielderrors, selectors
-from inkube.schemas.builtin.behaviours import checks, poddefaults, podvalidation
+from inkube.schemas.builtin.behaviours import (
+    checks,
+    naming,
+    poddefaults,
+    podvalidation,
+    podwarnings,
+)
 from inkube.schemas.builtin.behaviours.base import Behaviour, same
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.golang import gotext
 from inkube.schemas.objects import Object
 
 _QUARTER = "25%"
@@ -25,8 +32,12 @@ class _Workload(Behaviour):
     generation = ("spec",)
     word = ""
     """What the message about an empty selector calls the kind."""
+    owner = "ReplicaSet"
+    """What the message about a deadline calls the kind."""
     warns_of_names = False
     counts: tuple[str, ...] = ("replicas", "minReadySeconds", "revisionHistoryLimit")
+    told: tuple[str, ...] = ()
+    """The counts of a status, none of which may be greater than `replicas`."""
 
     def check(self, obj: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}
@@ -40,7 +51,10 @@ class _Workload(Behaviour):
             for claim in spec.get("volumeClaimTemplates") or []
         ]
         errors += podvalidation.template(template, "spec.template", claims)
-        return errors + podvalidation.always_restarting(template, "spec.template", "ReplicaSet")
+        return errors + podvalidation.always_restarting(template, "spec.template", self.owner)
+
+    def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
+        return _status(obj.get("status") or {}, self.told)
 
     def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
         errors = self.check(obj)
@@ -51,11 +65,30 @@ class _Workload(Behaviour):
 
     def warnings(self, obj: Object, old: Object | None) -> list[str]:
         template = obj["spec"].get("template") or {}
-        found = podvalidation.warnings(template.get("spec") or {}, "spec.template.spec")
+        found = podwarnings.of_spec(template, "spec.template")
         if old is not None or not self.warns_of_names:
             return found
         name = obj["metadata"].get("name", "")
         return podvalidation.name_warnings(name, "Pod names and hostnames") + found
+
+
+def _status(told: Object, members: tuple[str, ...]) -> list[FieldError]:
+    """ValidateReplicaSetStatus and its siblings."""
+    others = ("replicas", "observedGeneration", "collisionCount")
+    errors = checks.not_negative(told, "status", *others, *members)
+    replicas = told.get("replicas", 0)
+    errors += [
+        fielderrors.invalid(
+            f"status.{member}", told[member], "cannot be greater than status.replicas"
+        )
+        for member in members
+        if told.get(member, 0) > replicas
+    ]
+    ready, available = told.get("readyReplicas", 0), told.get("availableReplicas", 0)
+    if "availableReplicas" in members and available > ready:
+        why = "cannot be greater than readyReplicas"
+        errors.append(fielderrors.invalid("status.availableReplicas", available, why))
+    return errors
 
 
 class Deployments(_Workload):
@@ -64,6 +97,7 @@ class Deployments(_Workload):
     word = "deployment"
     warns_of_names = True
     counts = ("replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
+    told = ("updatedReplicas", "readyReplicas", "availableReplicas")
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
@@ -119,15 +153,16 @@ def _strategy(strategy: Object, path: str) -> list[FieldError]:
 
 
 class ReplicaSets(_Workload):
-    """Pods of one template."""
+    """So many pods of one template."""
 
     word = "replicaset"
     warns_of_names = True
+    told = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
 
     def default(self, obj: Object) -> None:
-        spec = obj.setdefault("spec", {})
+        obj.setdefault("spec", {})
         _template(obj)
-        poddefaults.fill(spec, {"replicas": 1})
+        poddefaults.fill(obj["spec"], {"replicas": 1})
 
 
 class ReplicationControllers(Behaviour):
@@ -170,6 +205,7 @@ class DaemonSets(_Workload):
     """One pod per node."""
 
     word = "daemonset"
+    owner = "DaemonSet"
     counts = ("minReadySeconds", "revisionHistoryLimit")
 
     def default(self, obj: Object) -> None:
@@ -198,7 +234,39 @@ class DaemonSets(_Workload):
         errors = super().check(obj)
         kind = ((obj.get("spec") or {}).get("updateStrategy") or {}).get("type", "")
         choices = ("RollingUpdate", "OnDelete")
-        return errors + checks.one_of(kind, "spec.updateStrategy.type", choices)
+        errors += checks.one_of(kind, "spec.updateStrategy.type", choices)
+        rolling = obj["spec"].get("updateStrategy", {}).get("rollingUpdate")
+        if kind == "RollingUpdate" and rolling is not None:
+            errors += _rolling(rolling, "spec.updateStrategy.rollingUpdate")
+        return errors
+
+    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+        """The strategy looks at the selector first."""
+        found = super().validate_update(obj, old)
+        return sorted(found, key=lambda error: error.field != "spec.selector")
+
+    def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
+        return checks.not_negative(
+            obj.get("status") or {}, "status", "currentNumberScheduled", "numberMisscheduled",
+            "desiredNumberScheduled", "numberReady", "observedGeneration",
+            "updatedNumberScheduled", "numberAvailable", "numberUnavailable", "collisionCount",
+        )  # fmt: skip
+
+
+def _rolling(rolling: Object, path: str) -> list[FieldError]:
+    """ValidateRollingUpdateDaemonSet: exactly one of both."""
+    errors: list[FieldError] = []
+    for member in ("maxUnavailable", "maxSurge"):
+        errors += checks.count_or_percent(rolling.get(member), f"{path}.{member}")
+        errors += checks.at_most_all(rolling.get(member), f"{path}.{member}")
+    gone, more = (rolling.get(m) not in (None, 0, "0%") for m in ("maxUnavailable", "maxSurge"))
+    if gone and more:
+        why = "may not be set when maxUnavailable is non-zero"
+        errors.append(fielderrors.invalid(f"{path}.maxSurge", rolling["maxSurge"], why))
+    elif not gone and not more:
+        why = "cannot be 0 when maxSurge is 0"
+        errors.append(fielderrors.required(f"{path}.maxUnavailable", why))
+    return errors
 
 
 def _count_template(obj: Object, count: int) -> None:
@@ -210,6 +278,9 @@ class StatefulSets(_Workload):
     """Ordered pods with claims of their own."""
 
     word = "statefulset"
+    owner = "StatefulSet"
+    counts = ("replicas", "minReadySeconds")
+    told = ("currentReplicas", "readyReplicas", "updatedReplicas", "availableReplicas")
     _MAY_CHANGE = frozenset({
         "replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit",
         "persistentVolumeClaimRetentionPolicy", "minReadySeconds",
@@ -244,7 +315,28 @@ class StatefulSets(_Workload):
         if policy not in policies:
             why = f"must be '{policies[0]}' or '{policies[1]}'"
             errors.append(fielderrors.invalid("spec.podManagementPolicy", policy, why))
-        return errors
+        if spec.get("serviceName"):
+            errors += checks.named(spec["serviceName"], "spec.serviceName", naming.label)
+        start = (spec.get("ordinals") or {}).get("start", 0)
+        if start < 0:
+            why = checks.NOT_NEGATIVE
+            errors.append(fielderrors.invalid("spec.ordinals.start", start, why))
+        retention = spec.get("persistentVolumeClaimRetentionPolicy") or {}
+        for member in ("whenDeleted", "whenScaled"):
+            value = retention.get(member)
+            if value not in _RETENTION:
+                place = f"spec.persistentVolumeClaimRetentionPolicy.{member}"
+                errors.append(fielderrors.not_supported(place, value or "", _RETENTION))
+        return errors + _updates(spec.get("updateStrategy") or {}, "spec.updateStrategy")
+
+    def warnings(self, obj: Object, old: Object | None) -> list[str]:
+        found = super().warnings(obj, old)
+        if obj["spec"].get("revisionHistoryLimit", 0) < 0:
+            found.append(
+                "spec.revisionHistoryLimit: a negative value retains all historical revisions; a "
+                "value >= 0 is recommended"
+            )
+        return found
 
     def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
         errors = self.check(obj)
@@ -259,3 +351,51 @@ class StatefulSets(_Workload):
             )
             errors.append(fielderrors.forbidden("spec", why))
         return errors
+
+
+_RETENTION = ("Retain", "Delete")
+
+
+def _updates(strategy: Object, path: str) -> list[FieldError]:
+    """The update strategy of a StatefulSet."""
+    kind, rolling = strategy.get("type", ""), strategy.get("rollingUpdate")
+    if not kind:
+        return [fielderrors.required(path)]
+    if kind == "OnDelete":
+        if rolling is None:
+            return []
+        why = "only allowed for updateStrategy 'RollingUpdate'"
+        shown = fielderrors.Verbatim(_rolling_shown(rolling))
+        return [fielderrors.invalid(f"{path}.rollingUpdate", shown, why)]
+    if kind != "RollingUpdate":
+        inner = "null" if rolling is None else _rolling_shown(rolling)
+        shown = fielderrors.Verbatim(f'{{"Type":"{kind}","RollingUpdate":{inner}}}')
+        why = "must be 'RollingUpdate' or 'OnDelete'"
+        return [fielderrors.invalid(path, shown, why)]
+    if rolling is None:
+        return []
+    errors = checks.not_negative(rolling, f"{path}.rollingUpdate", "partition")
+    if rolling.get("maxUnavailable") is not None:
+        place = f"{path}.rollingUpdate.maxUnavailable"
+        errors += checks.count_or_percent(rolling["maxUnavailable"], place)
+        errors += checks.at_most_all(rolling["maxUnavailable"], place)
+    return errors
+
+
+def _rolling_shown(rolling: Object) -> str:
+    partition, most = rolling.get("partition"), rolling.get("maxUnavailable")
+    shown = gotext.compact_json({"MaxUnavailable": most})[1:-1]
+    return f'{{"Partition":{"null" if partition is None else partition},{shown}}}'
+
+
+class Revisions(Behaviour):
+    """ControllerRevisions: data for good."""
+
+    def check(self, obj: Object) -> list[FieldError]:
+        revision = obj.get("revision", 0)
+        if revision >= 0:
+            return []
+        return [fielderrors.invalid("revision", revision, checks.NOT_NEGATIVE)]
+
+    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+        return self.check(obj) + checks.immutable(obj, old, "", "data")

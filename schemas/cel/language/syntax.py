@@ -12,7 +12,6 @@ the tests ask, on all but 4 of 16,000.
 """
 
 from collections.abc import Iterator
-from functools import cached_property
 
 from inkube.schemas import caches
 from inkube.schemas.cel.language.grammar import (  # fmt: skip
@@ -31,6 +30,7 @@ from inkube.schemas.cel.language.grammar import (  # fmt: skip
 )
 from inkube.schemas.cel.language.lexer import EOF, Token, readable
 from inkube.schemas.cel.language.source import Issue
+from inkube.schemas.lazyproperty import cached_property
 
 _MOST_REPAIRS = 30
 """cel-go's errorRecoveryLimit."""

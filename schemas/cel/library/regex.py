@@ -19,20 +19,34 @@ def _compiled(pattern: str) -> regexp.Pattern:
 
 def find(text: str, pattern: str) -> str:
     """The first match, or nothing."""
-    return _compiled(pattern).find(text)
+    return _find(_compiled(pattern), text)
 
 
 def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     """The matches, at most `limit`; all where it is negative."""
-    return _compiled(pattern).find_all(text, max(limit, -1))
+    return _find_all(_compiled(pattern), text, limit)
+
+
+def _find(compiled: regexp.Pattern, text: str) -> str:
+    try:
+        return compiled.find(text)
+    except regexp.StepsError as error:
+        raise EvalError(str(error)) from None
+
+
+def _find_all(compiled: regexp.Pattern, text: str, limit: int) -> list[str]:
+    try:
+        return compiled.find_all(text, max(limit, -1))
+    except regexp.StepsError as error:
+        raise EvalError(str(error)) from None
 
 
 def _find_in(compiled: regexp.Pattern) -> Impl:
-    return lambda text, _: compiled.find(text)
+    return lambda text, _: _find(compiled, text)
 
 
 def _find_all_in(compiled: regexp.Pattern) -> Impl:
-    return lambda text, _, limit=-1: compiled.find_all(text, max(limit, -1))
+    return lambda text, _, limit=-1: _find_all(compiled, text, limit)
 
 
 def _with(make: Callable[[regexp.Pattern], Impl]) -> Specialise:

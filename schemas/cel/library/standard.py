@@ -24,14 +24,16 @@ def _matcher(constants: Mapping[int, Any]) -> Impl | None:
     if 1 not in constants:
         return None
     try:
-        compiled = patterns.matcher(constants[1])
+        patterns.matcher(constants[1])
     except patterns.PatternError as error:
         raise EvalError(str(error)) from None
     short = patterns.short_matcher(constants[1])
     if short is None:
-        return lambda text, _: compiled(text)
+        return matches
     quick, longest = short
-    return lambda text, _: bool(quick(text)) if len(text) <= longest else compiled(text)
+    return lambda text, _: (
+        bool(quick(text)) if len(text) <= longest else matches(text, constants[1])
+    )
 
 
 def _sizes() -> tuple[Overload, ...]:

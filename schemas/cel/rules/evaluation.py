@@ -7,7 +7,6 @@ run rules only on objects whose other errors let them: `judge` looks at those fi
 """
 
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Any, Final
 
 from inkube.schemas.cel.declarations.functions import CostExceededError, EvalError
@@ -21,6 +20,7 @@ from inkube.schemas.cel.rules.rule import Rule, RuleError
 from inkube.schemas.cel.running.json_values import Adapter, adapter
 from inkube.schemas.cel.running.program import CALL_LIMIT
 from inkube.schemas.fielderrors import FieldError, Type
+from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.structural import schemapaths
 
 OBJECT_BUDGET: Final = 10_000_000

@@ -4,7 +4,6 @@
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final
 
 from inkube.schemas.cel.checking.estimator import estimate
@@ -16,6 +15,7 @@ from inkube.schemas.cel.running.folding import may_be_refused
 from inkube.schemas.cel.running.libraries import FUNCTIONS
 from inkube.schemas.cel.running.program import Checked, Program, ProgramError, checked
 from inkube.schemas.golang import gotext
+from inkube.schemas.lazyproperty import cached_property
 
 SELF: Final = "self"
 OLD_SELF: Final = "oldSelf"

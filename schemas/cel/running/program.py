@@ -1,7 +1,6 @@
 """Programs: expressions ready to run, any number of times, on plain JSON values."""
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import Any
 
 from inkube.schemas.cel.checking.checker import check
@@ -14,6 +13,7 @@ from inkube.schemas.cel.language.parser import parse
 from inkube.schemas.cel.language.source import Source
 from inkube.schemas.cel.running import compiler, control_flow
 from inkube.schemas.cel.running.writer import FunctionWriter, Module
+from inkube.schemas.lazyproperty import cached_property
 
 CALL_LIMIT = 1_000_000
 """What one evaluation may cost (Kubernetes' PerCallLimit)."""

@@ -34,6 +34,13 @@ async def test_an_open_server_stays_on_loopback(host: str) -> None:
         ("127.0.0.1.example.com", False),
         ("localhost.example.com:8001", False),
         ("[::2]:80", False),
+        ("LOCALHOST", True),
+        ("LocalHost:8001", True),
+        ("localhost.:80", True),
+        ("localhost:x@evil.example", False),
+        ("x@localhost", False),
+        ("127.0.0.256", False),
+        ("localhost:80:80", False),
         ("", False),
     ],
 )
@@ -46,11 +53,28 @@ async def test_a_name_bound_to_loopback_by_a_page_is_refused(ask_open) -> None:
     assert (code, body["reason"]) == (403, "Forbidden")
 
 
+FOREIGN = (
+    "null",
+    "http://localhost:x@evil.example",
+    "http://localhost:80@evil.example",
+    "http://localhost.evil.example",
+    "http://localhost/.evil.example",
+    "http://evil.example/http://localhost",
+    "evil://localhost",
+    "//localhost",
+    "localhost",
+    "http://localhost evil.example",
+)
+
+
 async def test_a_foreign_page_cannot_write_to_an_open_server(ask_open) -> None:
     path = "/api/v1/namespaces"
+    for origin in FOREIGN:
+        code, _ = await ask_open("POST", path, NAMESPACE, headers={"Origin": origin})
+        assert code == 403, origin
     code, _ = await ask_open("POST", path, NAMESPACE, headers={"Origin": "http://evil.example"})
     assert code == 403
-    code, _ = await ask_open("POST", path, NAMESPACE, headers={"Origin": "http://localhost:3000"})
+    code, _ = await ask_open("POST", path, NAMESPACE, headers={"Origin": "http://LOCALHOST:3000"})
     assert code == 201
 
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from inkube import APIServer
 from inkube.apiserver.cli import main
-from inkube.apiserver.commands import export
+from inkube.apiserver.commands import export, exporting
 
 DOCS = Path(__file__).parents[3] / "docs" / "fields"
 MODULE = """
@@ -83,8 +83,8 @@ def test_what_cannot_be_exported_is_said(exported, module, told):
 def test_what_is_checked_in_is_what_the_code_declares():
     expected = {
         path: text
-        for definition in export.kinds(export.HOMES)
-        for path, text in export.pages(definition, DOCS)
+        for definition in exporting.kinds(export.HOMES)
+        for path, text in exporting.pages(definition, DOCS)
     }
     stored = {path: path.read_text() for path in DOCS.iterdir()}
     assert stored == expected, "run `make docs`"

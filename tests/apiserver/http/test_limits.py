@@ -134,3 +134,11 @@ async def test_labels_of_the_metrics_are_no_words_of_the_client(monkeypatch):
         ("list", "g0", "v1", "kinds", ""),
         ("other", "", "", "", ""),
     ]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_sixty_thousand_labels_fit(web, config_map):
+    body = config_map("labelled")
+    body["metadata"]["labels"] = {f"k{number}": "v" for number in range(60_000)}
+    answer = await web.ask("POST", "/api/v1/namespaces/default/configmaps?dryRun=All", body)
+    assert answer.code == 201, answer.body

@@ -45,7 +45,7 @@ def test_other_paths_name_no_resource(path):
 
 
 def test_a_list_with_watch_is_a_watch():
-    assert requests.parse("GET", "/api/v1/pods", watch=True).verb == "watch"
+    assert requests.parse("GET", "/api/v1/pods", "watch=1").verb == "watch"
 
 
 def test_segments_beyond_the_subresource_are_kept():

@@ -258,3 +258,18 @@ def test_an_update_without_secrets_keeps_them():
     del new["secure"]
     assert errors(CONNECTIONS, new, old) == []
     assert new["secure"] == old["secure"]
+
+
+def test_no_symbolic_link_leads_out_of_a_permitted_directory(tmp_path):
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    (inside / "real").mkdir(parents=True)
+    outside.mkdir()
+    (inside / "out").symlink_to(outside)
+    (inside / "within").symlink_to(inside / "real")
+    (tmp_path / "prefix").symlink_to(inside)
+    for prefix in (str(inside), str(tmp_path / "prefix")):
+        permitted = (prefix,)
+        for name in ("real", "within", "missing", "real/git"):
+            assert urls.wrong_with_local_path(f"{prefix}/{name}", permitted) == ""
+        for name in ("out", "out/deep", "within/../../outside"):
+            assert urls.wrong_with_local_path(f"{prefix}/{name}", permitted)

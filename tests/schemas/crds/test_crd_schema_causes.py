@@ -52,6 +52,15 @@ IN_FIELD = {
         ),
     ),
     "an array without items": ({"type": "array"}, ".items", "Required value: must be specified"),
+    "a pattern too deep": (
+        {"type": "string", "pattern": "(" * 1000 + "a" + ")" * 1000},
+        ".pattern",
+        (
+            f'Invalid value: "{"(" * 1000}a{")" * 1000}": must be a valid regular expression, but '
+            "isn't: error parsing regexp: expression nests too deeply: "
+            f"`{'(' * 1000}a{')' * 1000}`"
+        ),
+    ),
     "a pattern that is none": (
         {"type": "string", "pattern": "a**"},
         ".pattern",

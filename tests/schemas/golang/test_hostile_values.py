@@ -79,6 +79,33 @@ def test_patterns_cannot_run_wild(pattern: str, size: int) -> None:
     assert len(errors) == 1
 
 
+def test_many_values_without_an_alias_are_no_aliasing() -> None:
+    document = b"x: [" + b"1," * 1_050_000 + b"&a 2, *a]"
+    value = bodies.decode(document, "yaml", want_duplicates=False).value
+    assert len(value["x"]) == 1_050_002
+
+
+def test_a_pattern_with_too_many_states_for_a_text_is_said_so() -> None:
+    schema = schema_of(type="string", pattern="^" + "(a?){1000}" * 9 + "b$")
+
+    with soon():
+        (error,) = schema.validate({"spec": "a" * 100_000})
+    assert "matching takes too many steps" in error.message()
+
+
+@pytest.mark.parametrize("depth", [999, 1002, 5000])
+@pytest.mark.parametrize("level", [("(", ")"), ("(?:", ")*"), ("(x", "|y)")])
+def test_patterns_nest_no_deeper_than_in_go(level: tuple[str, str], depth: int) -> None:
+    begin, end = level
+    operators = {")": 1, ")*": 1, "|y)": 3}[end]
+    text = begin * (depth // operators) + "a" + end * (depth // operators)
+    if depth > 999:
+        with pytest.raises(patterns.PatternError, match="expression nests too deeply"):
+            patterns.matcher(text)
+    else:
+        patterns.matcher(text)
+
+
 @pytest.mark.parametrize("name", sorted(formats._CHECKS))
 @pytest.mark.parametrize("pieces", ["1a.:(", '\\"=% ', ("a.", "1h", "a@", "a:")])
 def test_formats_cannot_run_wild(name: str, pieces: Iterable[str]) -> None:

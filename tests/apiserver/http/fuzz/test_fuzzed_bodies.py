@@ -90,7 +90,7 @@ def encode(rng, value):
     data = bytearray(text.encode("utf-8", "surrogatepass"))
     if rng.random() < 0.15 and data:
         for _ in range(rng.randrange(1, 4)):
-            place = rng.randrange(len(data))
+            place = rng.randrange(len(data) + 1)  # the first round may have taken all
             data[place : place + rng.randrange(3)] = rng.choice(
                 [b"", b"\x00", b"\xff", b'"', b"}", b"[", b"&a ", b"*a", b"!!binary ", b"NaN",
                  b"1e999", b"\\ud800", b"\n---\n", b"<<: ", b"? ", b"| "]

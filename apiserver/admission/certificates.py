@@ -1,0 +1,98 @@
+"""Who may approve and sign certificates, and which group nobody asks for.
+
+Beside a right to the request itself the user needs one to its signer. Follows
+plugin/pkg/admission/certificates/{approval,signing,subjectrestriction}.
+"""
+
+from typing import Any
+
+from inkube.apiserver import auth
+from inkube.apiserver.auth.attributes import Attributes as Action
+from inkube.apiserver.auth.authorizer import Authorizer
+from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
+from inkube.apiserver.registry.resources import Resource
+from inkube.schemas import status
+from inkube.schemas.builtin import pem
+
+Object = dict[str, Any]
+_GROUP, _PLURAL = "certificates.k8s.io", "certificatesigningrequests"
+_CLIENT = "kubernetes.io/kube-apiserver-client"
+_MASTERS = "system:masters"
+_DECISIONS = ("Approved", "Denied")
+
+
+def _is_request(resource: Resource) -> bool:
+    return (resource.group, resource.plural) == (_GROUP, _PLURAL)
+
+
+class _SignerRight(Plugin):
+    """A right to the signer of a request."""
+
+    verb = ""
+
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
+
+    def handles(self, resource: Resource, operation: Operation) -> bool:
+        return _is_request(resource) and operation == "UPDATE"
+
+    def _check(self, attributes: Attributes, what: str) -> None:
+        """Raises StatusError 403."""
+        call, old = attributes.call, attributes.old or {}
+        signer = (old.get("spec") or {}).get("signerName", "")
+        domain = signer.partition("/")[0]
+        for name in (signer, f"{domain}/*"):
+            action = Action(call.user, self.verb, _GROUP, "*", "signers", name=name)
+            if self._authorizer.decide(action).allowed:
+                return
+        why = f'user not permitted to {what} requests with signerName "{signer}"'
+        raise status.forbidden(_GROUP, _PLURAL, call.name, why)
+
+
+class CertificateApproval(_SignerRight):
+    """Writes to /approval."""
+
+    verb = "approve"
+
+    async def validate(self, attributes: Attributes) -> None:
+        if attributes.call.subresource == "approval":
+            self._check(attributes, "approve")
+
+
+class CertificateSigning(_SignerRight):
+    """Writes to /status that change the certificate or conditions."""
+
+    verb = "sign"
+
+    async def validate(self, attributes: Attributes) -> None:
+        if attributes.call.subresource != "status":
+            return
+        new, old = (
+            ((one or {}).get("status") or {}) for one in (attributes.object, attributes.old)
+        )
+        if any(new.get(part) != old.get(part) for part in ("certificate", "conditions")):
+            self._check(attributes, "sign")
+
+
+class CertificateSubjectRestriction(Plugin):
+    """No certificate of a client in the group that may do everything."""
+
+    def handles(self, resource: Resource, operation: Operation) -> bool:
+        return _is_request(resource) and operation == "CREATE"
+
+    async def validate(self, attributes: Attributes) -> None:
+        spec = (attributes.object or {}).get("spec") or {}
+        if attributes.call.subresource or spec.get("signerName") != _CLIENT:
+            return
+        block = pem.first_block(spec.get("request"))
+        if block is None:
+            return
+        try:
+            subject = auth.x509.load_der_x509_csr(block[1]).subject
+        except ValueError as error:
+            why = f"failed to parse CSR: {error}"
+            raise status.forbidden(_GROUP, _PLURAL, attributes.call.name, why) from error
+        groups = subject.get_attributes_for_oid(auth.NameOID.ORGANIZATION_NAME)
+        if any(group.value == _MASTERS for group in groups):
+            why = f"use of {_CLIENT} signer with {_MASTERS} group is not allowed"
+            raise status.forbidden(_GROUP, _PLURAL, attributes.call.name, why)

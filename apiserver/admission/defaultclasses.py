@@ -1,0 +1,165 @@
+"""Admission that gives objects their default class, their protection, their first taint.
+
+Follows plugin/pkg/admission/storage/{setdefault,storageobjectinuseprotection}, storage/persistent-
+volume/resize, network/defaultingressclass and nodetaint.
+"""
+
+from typing import Any
+
+from inkube.apiserver.registry import keys
+from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
+from inkube.apiserver.registry.resources import Resource
+from inkube.schemas import quantity, status
+from inkube.storage.store import Store
+
+Object = dict[str, Any]
+_CLAIMS, _INGRESSES = ("", "persistentvolumeclaims"), ("networking.k8s.io", "ingresses")
+_FINALIZERS = {
+    _CLAIMS: "kubernetes.io/pvc-protection",
+    ("", "persistentvolumes"): "kubernetes.io/pv-protection",
+    ("storage.k8s.io", "volumeattributesclasses"): "kubernetes.io/vac-protection",
+}
+_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+_NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+
+
+def _is(resource: Resource, kind: tuple[str, str]) -> bool:
+    return (resource.group, resource.plural) == kind
+
+
+def _default(store: Store, plural: str, *annotations: str) -> str | None:
+    """The name of the newest class that an annotation marks as the default, of equals the first."""
+    marked = [
+        entry.value["metadata"]
+        for entry in store.list(keys.prefix(plural))
+        if any(
+            (entry.value["metadata"].get("annotations") or {}).get(annotation) == "true"
+            for annotation in annotations
+        )
+    ]
+    newest = max((meta["creationTimestamp"] for meta in marked), default=None)
+    return min((m["name"] for m in marked if m["creationTimestamp"] == newest), default=None)
+
+
+class DefaultStorageClass(Plugin):
+    """Claims that name no class get the default one."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def handles(self, resource: Resource, operation: Operation) -> bool:
+        return _is(resource, _CLAIMS) and operation == "CREATE"
+
+    async def mutate(self, attributes: Attributes) -> None:
+        claim = attributes.object
+        if claim is None or attributes.call.subresource or _class_of(claim) is not None:
+            return
+        name = _default(
+            self._store,
+            "storageclasses",
+            "storageclass.kubernetes.io/is-default-class",
+            "storageclass.beta.kubernetes.io/is-default-class",
+        )
+        if name is not None:
+            claim["spec"]["storageClassName"] = name
+
+
+def _class_of(claim: Object) -> str | None:
+    annotations: dict[str, str] = claim["metadata"].get("annotations") or {}
+    name: str | None = (claim.get("spec") or {}).get("storageClassName")
+    return annotations.get(_BETA_CLASS, name)
+
+
+class StorageProtection(Plugin):
+    """Claims and volumes are held by a finalizer while they are in use."""
+
+    def handles(self, resource: Resource, operation: Operation) -> bool:
+        return (resource.group, resource.plural) in _FINALIZERS and operation == "CREATE"
+
+    async def mutate(self, attributes: Attributes) -> None:
+        obj, resource = attributes.object, attributes.call.resource
+        if obj is None or attributes.call.subresource:
+            return
+        finalizers = obj["metadata"].get("finalizers") or []
+        wanted = _FINALIZERS[resource.group, resource.plural]
+        if wanted not in finalizers:
+            obj["metadata"]["finalizers"] = [*finalizers, wanted]
+
+
+class ClaimResize(Plugin):
+    """Only claims of a class that allows it may grow, once they are bound."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def handles(self, resource: Resource, operation: Operation) -> bool:
+        return _is(resource, _CLAIMS) and operation == "UPDATE"
+
+    async def validate(self, attributes: Attributes) -> None:
+        claim, old, call = attributes.object, attributes.old, attributes.call
+        if claim is None or old is None or call.subresource or _size(claim) <= _size(old):
+            return
+        if (old.get("status") or {}).get("phase") != "Bound":
+            raise status.forbidden(
+                *_CLAIMS, call.name, "Only bound persistent volume claims can be expanded"
+            )
+        if not self._may_grow(_class_of(claim), _class_of(old)):
+            why = (
+                "only dynamically provisioned pvc can be resized and the storageclass that "
+                "provisions the pvc must support resize"
+            )
+            raise status.forbidden(*_CLAIMS, call.name, why)
+
+    def _may_grow(self, name: str | None, old: str | None) -> bool:
+        if not name or name != old:
+            return False
+        entry = self._store.get(keys.key("storageclasses", "", name))
+        return entry is not None and bool(entry.value.get("allowVolumeExpansion"))
+
+
+def _size(claim: Object) -> quantity.Quantity:
+    requests = ((claim.get("spec") or {}).get("resources") or {}).get("requests") or {}
+    return quantity.parse(requests.get("storage", "0"))
+
+
+class DefaultIngressClass(Plugin):
+    """Ingresses that name no class get the default one."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def handles(self, resource: Resource, operation: Operation) -> bool:
+        return _is(resource, _INGRESSES) and operation == "CREATE"
+
+    async def mutate(self, attributes: Attributes) -> None:
+        ingress = attributes.object
+        if ingress is None or attributes.call.subresource:
+            return
+        annotations = ingress["metadata"].get("annotations") or {}
+        spec = ingress.setdefault("spec", {})
+        if "ingressClassName" in spec or "kubernetes.io/ingress.class" in annotations:
+            return
+        name = _default(
+            self._store, "ingressclasses", "ingressclass.kubernetes.io/is-default-class"
+        )
+        if name is not None:
+            spec["ingressClassName"] = name
+
+
+class TaintNewNodes(Plugin):
+    """A node begins not ready, until somebody says that it is (TaintNodesByCondition)."""
+
+    def handles(self, resource: Resource, operation: Operation) -> bool:
+        return _is(resource, ("", "nodes")) and operation == "CREATE"
+
+    async def mutate(self, attributes: Attributes) -> None:
+        node = attributes.object
+        if node is None or attributes.call.subresource:
+            return
+        spec = node.setdefault("spec", {})
+        taints = spec.get("taints") or []
+        if not any(
+            (taint.get("key"), taint.get("effect")) == tuple(_NOT_READY.values())
+            for taint in taints
+        ):
+            spec["taints"] = [*taints, dict(_NOT_READY)]

@@ -1,0 +1,186 @@
+"""Admission of pods: their priority, their runtime class, the tolerations every pod gets.
+
+Follows plugin/pkg/admission/{priority,runtimeclass,defaulttolerationseconds}.
+"""
+
+from typing import Any
+
+from inkube.apiserver.registry import keys
+from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
+from inkube.apiserver.registry.resources import Resource
+from inkube.schemas import status
+from inkube.schemas.builtin import tolerations
+from inkube.schemas.builtin.behaviours import leases
+from inkube.storage.store import Store
+
+Object = dict[str, Any]
+_PODS, _CLASSES = ("", "pods"), ("scheduling.k8s.io", "priorityclasses")
+_PREEMPTION = "PreemptLowerPriority"
+
+
+class DefaultTolerationSeconds(Plugin):
+    """Five minutes on a node that is gone, for pods which say nothing of it."""
+
+    def handles(self, resource: Resource, operation: Operation) -> bool:
+        return (resource.group, resource.plural) == _PODS and operation in ("CREATE", "UPDATE")
+
+    async def mutate(self, attributes: Attributes) -> None:
+        if attributes.call.subresource or attributes.object is None:
+            return
+        spec = attributes.object["spec"]
+        spec["tolerations"] = tolerations.with_defaults(spec.get("tolerations") or ())
+
+
+class Priority(Plugin):
+    """The number and the preemption policy of a pod's priority class."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def handles(self, resource: Resource, operation: Operation) -> bool:
+        known = (resource.group, resource.plural) in (_PODS, _CLASSES)
+        return known and operation in ("CREATE", "UPDATE")
+
+    async def mutate(self, attributes: Attributes) -> None:
+        call, obj = attributes.call, attributes.object
+        if call.resource.plural != "pods" or call.subresource or obj is None:
+            return
+        spec = obj["spec"]
+        if attributes.old is not None:
+            for member in ("priority", "preemptionPolicy"):
+                if member in attributes.old["spec"]:
+                    spec.setdefault(member, attributes.old["spec"][member])
+            return
+        found = self._class_of(spec)
+        if found is None:
+            why = f"no PriorityClass with name {spec['priorityClassName']} was found"
+            raise status.forbidden("", "pods", call.name, why)
+        _settle(call.name, spec, found)
+
+    async def validate(self, attributes: Attributes) -> None:
+        """Only one class may be the default."""
+        call, obj = attributes.call, attributes.object
+        if call.resource.plural == "pods" or obj is None or not obj.get("globalDefault"):
+            return
+        others = (entry.value for entry in self._store.list(keys.prefix("priorityclasses")))
+        for other in others:
+            name = other["metadata"]["name"]
+            if other.get("globalDefault") and name != call.name:
+                why = (
+                    f"PriorityClass {name} is already marked as default. Only one default can exist"
+                )
+                raise status.forbidden(*_CLASSES, call.name, why)
+
+    def _class_of(self, spec: Object) -> Object | None:
+        """The class a pod names, the default one, or what having none means."""
+        name = spec.get("priorityClassName")
+        if name:
+            entry = self._store.get(keys.key("priorityclasses", "", name))
+            if entry is not None:
+                return entry.value
+            known = leases.SYSTEM_PRIORITIES.get(name)
+            return None if known is None else {"value": known}
+        classes = (entry.value for entry in self._store.list(keys.prefix("priorityclasses")))
+        defaults = [one for one in classes if one.get("globalDefault")]
+        if not defaults:
+            return {}
+        default = min(defaults, key=lambda one: one.get("value", 0))
+        spec["priorityClassName"] = default["metadata"]["name"]
+        return default
+
+
+def _settle(name: str, spec: Object, found: Object) -> None:
+    """Give a pod what its class says. Raises StatusError 403 where it says otherwise itself."""
+    value = found.get("value", 0)
+    policy = found.get("preemptionPolicy", _PREEMPTION)
+    if spec.setdefault("priority", value) != value:
+        why = (
+            f"the integer value of priority ({spec['priority']}) must not be provided in pod "
+            f"spec; priority admission controller computed {value} from the given PriorityClass "
+            "name"
+        )
+        raise status.forbidden("", "pods", name, why)
+    if spec.setdefault("preemptionPolicy", policy) != policy:
+        why = (
+            f"the string value of PreemptionPolicy ({spec['preemptionPolicy']}) must not be "
+            f"provided in pod spec; priority admission controller computed {policy} from the "
+            "given PriorityClass name"
+        )
+        raise status.forbidden("", "pods", name, why)
+
+
+class RuntimeClasses(Plugin):
+    """The overhead and the scheduling of a pod's runtime class."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def handles(self, resource: Resource, operation: Operation) -> bool:
+        return (resource.group, resource.plural) == _PODS and operation == "CREATE"
+
+    async def mutate(self, attributes: Attributes) -> None:
+        call, obj = attributes.call, attributes.object
+        runtime = self._class_of(attributes)
+        if call.subresource or obj is None or runtime is None:
+            return
+        spec, overhead = obj["spec"], _overhead(runtime)
+        if overhead is not None and spec.setdefault("overhead", overhead) != overhead:
+            raise _rejected(
+                call.name, "Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+            )
+        scheduling = runtime.get("scheduling") or {}
+        _select(call.name, spec, scheduling.get("nodeSelector") or {})
+        if scheduling.get("tolerations"):
+            spec["tolerations"] = tolerations.merge(
+                spec.get("tolerations") or (), scheduling["tolerations"]
+            )
+
+    async def validate(self, attributes: Attributes) -> None:
+        call, obj = attributes.call, attributes.object
+        if call.subresource or obj is None:
+            return
+        runtime = self._class_of(attributes)
+        overhead = None if runtime is None else _overhead(runtime)
+        asked = obj["spec"].get("overhead")
+        if overhead is None and asked:
+            raise _rejected(
+                call.name, "Pod Overhead set without corresponding RuntimeClass defined Overhead"
+            )
+        if overhead is not None and asked != overhead:
+            raise _rejected(
+                call.name, "Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+            )
+
+    def _class_of(self, attributes: Attributes) -> Object | None:
+        """The class a pod names. Raises StatusError 403 where it is not there."""
+        name = ((attributes.object or {}).get("spec") or {}).get("runtimeClassName")
+        if not name:
+            return None
+        entry = self._store.get(keys.key("runtimeclasses", "", name))
+        if entry is None:
+            raise _rejected(attributes.call.name, f'RuntimeClass "{name}" not found')
+        found: Object = entry.value
+        return found
+
+
+def _overhead(runtime: Object) -> Object | None:
+    overhead = runtime.get("overhead")
+    return None if overhead is None else overhead.get("podFixed") or {}
+
+
+def _select(name: str, spec: Object, selector: Object) -> None:
+    """Join the selectors of pod and runtime. Raises StatusError 403 where they conflict."""
+    own = spec.get("nodeSelector") or {}
+    for key, value in sorted(selector.items()):
+        if own.get(key, value) != value:
+            why = (
+                f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
+                f"pod.spec.nodeSelector[{key}] = {own[key]}"
+            )
+            raise status.forbidden("", "pods", name, why)
+    if selector:
+        spec["nodeSelector"] = {**selector, **own}
+
+
+def _rejected(name: str, why: str) -> status.StatusError:
+    return status.forbidden("", "pods", name, f"pod rejected: {why}")

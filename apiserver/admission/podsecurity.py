@@ -1,0 +1,189 @@
+"""PodSecurity admission: what the labels of a namespace let its pods ask for.
+
+Pods that break what is enforced are refused, pods and whatever makes pods are warned of; a
+namespace that begins to enforce more is told which of its pods break it. What the standards say is
+`schemas.builtin.podsecurity`. Follows k8s.io/pod-security-admission/admission/admission.go.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
+from inkube.apiserver.registry.resources import Resource
+from inkube.schemas import status
+from inkube.schemas.builtin.podsecurity import checks, standards
+from inkube.schemas.builtin.podsecurity.standards import Level, Policy, Standard
+from inkube.storage.store import Store
+
+Object = dict[str, Any]
+MAX_PODS = 3000  # of a namespace that are looked at when its labels change, as the reference does
+_PODS, _NAMESPACES = ("", "pods"), ("", "namespaces")
+_TEMPLATES: dict[tuple[str, str], Sequence[str]] = {
+    ("", "podtemplates"): ("template",),
+    ("", "replicationcontrollers"): ("spec", "template"),
+    ("apps", "daemonsets"): ("spec", "template"),
+    ("apps", "deployments"): ("spec", "template"),
+    ("apps", "replicasets"): ("spec", "template"),
+    ("apps", "statefulsets"): ("spec", "template"),
+    ("batch", "cronjobs"): ("spec", "jobTemplate", "spec", "template"),
+    ("batch", "jobs"): ("spec", "template"),
+}
+"""Kinds that make pods, and where their template stands."""
+
+
+class PodSecurity(Plugin):
+    """Asks `schemas.builtin.podsecurity` about every pod, template and namespace."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._judges: dict[tuple[str, str], Callable[[Attributes], None]] = {
+            _NAMESPACES: self._judge_namespace,
+            _PODS: self._judge_pod,
+            **dict.fromkeys(_TEMPLATES, self._judge_template),
+        }
+
+    def handles(self, resource: Resource, operation: Operation) -> bool:
+        known = (resource.group, resource.plural) in self._judges
+        return known and operation in ("CREATE", "UPDATE")
+
+    async def validate(self, attributes: Attributes) -> None:
+        resource = attributes.call.resource
+        self._judges[resource.group, resource.plural](attributes)
+
+    def _policy(self, namespace: str) -> tuple[Policy, bool]:
+        """What the namespace asks for, and whether its labels say what they mean."""
+        entry = self._store.get(f"/registry/namespaces/{namespace}")
+        labels = entry.value["metadata"].get("labels") if entry is not None else None
+        if not labels or not any(label in labels for label in standards.LABELS):
+            return Policy(), True
+        policy, errors = standards.read(labels)
+        return policy, not errors
+
+    def _judge_pod(self, attributes: Attributes) -> None:
+        call, pod = attributes.call, attributes.object or {}
+        if call.subresource not in ("", "ephemeralcontainers", "resize"):
+            return
+        policy, _ = self._policy(call.namespace)
+        if policy == Policy() or not _changes_containers(pod, attributes.old):
+            return
+        broken = _violations(policy.enforce, pod)
+        if broken:
+            why = f'violates PodSecurity "{policy.enforce}": {_shown(broken)}'
+            raise status.forbidden("", "pods", call.name, why)
+        self._warn(attributes, policy.warn, pod)
+
+    def _judge_template(self, attributes: Attributes) -> None:
+        call = attributes.call
+        if call.subresource:
+            return
+        policy, _ = self._policy(call.namespace)
+        template: Any = attributes.object
+        for member in _TEMPLATES[call.resource.group, call.resource.plural]:
+            template = (template or {}).get(member)
+        if template:
+            self._warn(attributes, policy.warn, template)
+
+    def _warn(self, attributes: Attributes, standard: Standard, pod: Object) -> None:
+        broken = _violations(standard, pod)
+        if broken:
+            attributes.call.warn(f'would violate PodSecurity "{standard}": {_shown(broken)}')
+
+    def _judge_namespace(self, attributes: Attributes) -> None:
+        call = attributes.call
+        if call.subresource:
+            return
+        policy, errors = standards.read(_labels(attributes.object))
+        before, old_errors = standards.read(_labels(attributes.old))
+        if errors and (attributes.old is None or errors != old_errors):
+            raise status.invalid("", "Namespace", call.name, errors)
+        if attributes.old is None or not _enforces_more(policy.enforce, before.enforce):
+            return
+        for warning in self._broken_by_pods(call.name, policy.enforce):
+            call.warn(warning)
+
+    def _broken_by_pods(self, namespace: str, standard: Standard) -> Iterator[str]:
+        """What existing pods break of a standard, pods of the same fault together."""
+        pods = [entry.value for entry in self._store.list(f"/registry/pods/{namespace}/")]
+        faults: dict[str, list[str]] = {}
+        for pod in _most_telling(pods)[:MAX_PODS]:
+            broken = _violations(standard, pod)
+            if broken:
+                reasons = ", ".join(one.reason for one in broken)
+                faults.setdefault(reasons, []).append(pod["metadata"]["name"])
+        if len(pods) > MAX_PODS:
+            yield (
+                "new PodSecurity enforce level only checked against the first "
+                f"{MAX_PODS} of {len(pods)} existing pods"
+            )
+        if faults:
+            yield (
+                f'existing pods in namespace "{namespace}" violate the new PodSecurity enforce '
+                f'level "{standard}"'
+            )
+        for reasons in sorted(faults):
+            yield f"{_counted(faults[reasons])}: {reasons}"
+
+
+class _Significant(NamedTuple):
+    """What of a container is looked at again when it changes."""
+
+    image: str
+    profile: str | None
+
+
+def _changes_containers(pod: Object, old: Object | None) -> bool:
+    """Whether a write to a pod is about what standards look at; most of a pod never changes."""
+    return old is None or _significant(pod) != _significant(old)
+
+
+def _significant(pod: Object) -> list[list[_Significant]]:
+    annotations = pod["metadata"].get("annotations") or {}
+    prefix = "container.seccomp.security.alpha.kubernetes.io/"
+    return [
+        [
+            _Significant(one.get("image", ""), annotations.get(prefix + one["name"]))
+            for one in pod["spec"].get(kind) or ()
+        ]
+        for kind in ("containers", "initContainers", "ephemeralContainers")
+    ]
+
+
+def _violations(standard: Standard, pod: Object) -> list[checks.Violation]:
+    if standard.level is Level.PRIVILEGED:
+        return []
+    return checks.violations(standard, pod.get("metadata") or {}, pod.get("spec") or {})
+
+
+def _shown(broken: Iterable[checks.Violation]) -> str:
+    return ", ".join(str(one) for one in broken)
+
+
+def _labels(namespace: Object | None) -> dict[str, str]:
+    return ((namespace or {}).get("metadata") or {}).get("labels") or {}
+
+
+def _enforces_more(new: Standard, old: Standard) -> bool:
+    """Whether pods that were well may break what is enforced now."""
+    if new == old or new.level is Level.PRIVILEGED:
+        return False
+    return new.version != old.version or new.level > old.level
+
+
+def _most_telling(pods: list[Object]) -> list[Object]:
+    """One pod of each controller first: replicas have the same faults."""
+    first: list[Object] = []
+    rest: list[Object] = []
+    seen = set()
+    for pod in pods:
+        owners = pod["metadata"].get("ownerReferences") or ()
+        owner = next((one["uid"] for one in owners if one.get("controller")), None)
+        (rest if owner is not None and owner in seen else first).append(pod)
+        seen.add(owner)
+    return first + rest
+
+
+def _counted(names: list[str]) -> str:
+    first, others = min(names), len(names) - 1
+    if not others:
+        return first
+    return f"{first} (and {others} other {'pod' if others == 1 else 'pods'})"

@@ -1,0 +1,88 @@
+"""Certificates made on the spot, of an authority that is forgotten at once.
+
+Loaded with the first that has to be made, and `cryptography` with it.
+"""
+
+import contextlib
+import ipaddress
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from inkube.apiserver.auth.tls import Certificate
+
+_VALID = timedelta(days=365)
+_SKEW = timedelta(hours=1)  # clocks differ
+_LOCAL = ("localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default.svc")
+
+
+def make(hosts: Iterable[str] = ()) -> Certificate:
+    """A certificate for loopback and `hosts`, of an authority made for it and then forgotten."""
+    pem = serialization.Encoding.PEM
+    root_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    root_name = _name("inkube-ca")
+    root = (
+        _builder(root_name, root_name, root_key.public_key())
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_usage(authority=True), critical=True)
+        .add_extension(
+            x509.SubjectKeyIdentifier.from_public_key(root_key.public_key()), critical=False
+        )
+        .sign(root_key, hashes.SHA256())
+    )
+    names = x509.SubjectAlternativeName([_host(host) for host in dict.fromkeys((*_LOCAL, *hosts))])
+    own = (
+        _builder(_name("inkube"), root_name, key.public_key())
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_usage(authority=False), critical=True)
+        .add_extension(
+            x509.ExtendedKeyUsage([x509.oid.ExtendedKeyUsageOID.SERVER_AUTH]), critical=False
+        )
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(root_key.public_key()),
+            critical=False,
+        )
+        .add_extension(names, critical=False)
+        .sign(root_key, hashes.SHA256())
+    )
+    secret = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return Certificate(own.public_bytes(pem), secret, root.public_bytes(pem))
+
+
+def _name(common: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, common)])
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey
+) -> x509.CertificateBuilder:
+    now = datetime.now(UTC)
+    builder = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key)
+    return (
+        builder.serial_number(x509.random_serial_number())
+        .not_valid_before(now - _SKEW)
+        .not_valid_after(now + _VALID)
+    )
+
+
+def _usage(*, authority: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not authority,
+        key_cert_sign=authority,
+        crl_sign=authority,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _host(host: str) -> x509.GeneralName:
+    with contextlib.suppress(ValueError):
+        return x509.IPAddress(ipaddress.ip_address(host))
+    return x509.DNSName(host)

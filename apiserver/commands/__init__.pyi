@@ -1,0 +1,1 @@
+from inkube.apiserver.commands import exporting as exporting

@@ -1,0 +1,67 @@
+"""Kinds declared in Python modules as CRDs in YAML, and maps of their fields.
+
+Loaded with `inkube definitions export`, and the models of kinds with it.
+"""
+
+import importlib
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+import yaml
+
+from inkube.schemas import fieldmap, models
+from inkube.schemas.definitions import Definition
+from inkube.schemas.models import Resource
+
+WIDTH = 100
+
+
+def kinds(modules: Iterable[str]) -> list[Definition]:
+    """The kinds declared in the modules, by name. Raises click.ClickException."""
+    wanted = set(modules)
+    sys.path.insert(0, "")  # a script's path begins with its own folder; people mean this one
+    for name in wanted:
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            raise click.ClickException(f"{name}: {error}") from error
+    found = [kind.definition for kind in _declared(Resource) if kind.__module__ in wanted]
+    if not found:
+        raise click.ClickException(f"no kind is declared in {', '.join(sorted(wanted))}")
+    return sorted(found, key=_name)
+
+
+def pages(definition: Definition, folder: Path) -> list[tuple[Path, str]]:
+    """Files and their texts for one kind."""
+    name, version = _name(definition), definition.storage_version
+    described = json.dumps(fieldmap.as_json(definition, version), indent=2, ensure_ascii=False)
+    return [
+        (folder / f"{name}.yaml", yaml_of(definition)),
+        (folder / f"{name}.md", fieldmap.as_markdown(definition, version)),
+        (folder / f"{name}.json", described + "\n"),
+    ]
+
+
+def yaml_of(*found: Definition) -> str:
+    """CRDs as one YAML text."""
+
+    class Dumper(yaml.SafeDumper):
+        def ignore_aliases(self, data: object) -> bool:
+            return True
+
+    crds = [models.to_crd(definition) for definition in found]
+    text: str = yaml.dump_all(crds, None, Dumper, sort_keys=False, width=WIDTH, allow_unicode=True)
+    return text
+
+
+def _declared(model: type[Resource]) -> list[type[Resource]]:
+    """The class and those below it that are kinds."""
+    own = [model] if "definition" in vars(model) else []
+    return own + [kind for below in model.__subclasses__() for kind in _declared(below)]
+
+
+def _name(definition: Definition) -> str:
+    return f"{definition.names.plural}.{definition.group}"

@@ -1,0 +1,52 @@
+"""`inkube check` and `inkube repair`: is a data file sound, and what can be kept of it."""
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import click
+
+from inkube.apiserver.registry.codec import JSONCodec
+from inkube.storage import repair as rows
+
+_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
+
+
+@click.command()
+@click.argument("file", type=_FILE)
+def check(file: Path) -> None:
+    """Tell what is damaged in a data file; fails when something is."""
+    try:
+        problems = [f"the file: {text}" for text in rows.structure(file)]
+        problems += [str(each) for each in rows.rows(file, JSONCodec().is_sound)]
+    except (sqlite3.Error, OSError) as error:
+        raise click.ClickException(f"{file} cannot be read: {error}") from error
+    for text in problems:
+        click.echo(f"damaged: {text}")
+    if problems:
+        raise click.ClickException(f"{len(problems)} damaged; see inkube repair --help")
+    click.echo(f"{file} is sound")
+
+
+@click.command()
+@click.argument("file", type=_FILE)
+def repair(file: Path) -> None:
+    """Drop what is damaged from a data file, after a copy is made beside it.
+
+    Of each damaged object the newest sound state that the log still has is served again. Stop the
+    server first.
+    """
+    copy = file.with_name(f"{file.name}.before-repair")
+    try:
+        for end in ("", "-wal"):
+            if (beside := file.with_name(file.name + end)).exists():
+                shutil.copy2(beside, copy.with_name(copy.name + end))
+        found = rows.drop(file, JSONCodec().is_sound)
+        left = rows.structure(file)
+    except (sqlite3.Error, OSError) as error:
+        raise click.ClickException(f"{file} cannot be repaired: {error}") from error
+    for each in found:
+        click.echo(f"dropped: {each}")
+    click.echo(f"{len(found)} dropped; as it was: {copy}")
+    if left:
+        raise click.ClickException(f"the file itself is damaged, restore a copy: {left[0]}")

@@ -1,0 +1,2 @@
+from inkube.apiserver.discovery.groups import Discovery as Discovery
+from inkube.apiserver.discovery.openapi import OpenAPI as OpenAPI

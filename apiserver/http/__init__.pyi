@@ -1,0 +1,2 @@
+from inkube.apiserver.http import exposition as exposition
+from inkube.apiserver.http import yamls as yamls

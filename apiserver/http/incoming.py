@@ -1,0 +1,71 @@
+"""What a request does besides aiohttp's: it says what is expected of its sender.
+
+A body that its sender holds back (`Expect: 100-continue`) is asked for when somebody reads it, so
+what is refused before costs nobody a body. Answers do not name the software they come from.
+"""
+
+from aiohttp import HttpVersion, HttpVersion11, hdrs, web
+from aiohttp.web_request import BaseRequest
+
+from inkube.apiserver.http.cors import Origins
+
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+_NOBODY = Origins((), protects=False)
+
+
+class Request(BaseRequest):
+    """One request; `origins` says which web pages may read its answer."""
+
+    origins: Origins = _NOBODY
+    _asked = False
+
+    @property
+    def spoken(self) -> HttpVersion:
+        """The version the client speaks."""
+        return super().version
+
+    @property
+    def version(self) -> HttpVersion:
+        """The version to answer in: 1.1 to who speaks one that is not served."""
+        return self.spoken if self.spoken.major == 1 else HttpVersion11
+
+    @property
+    def keep_alive(self) -> bool:
+        """Whether the connection serves another request: not when its body was not asked for."""
+        return super().keep_alive and (self._asked or hdrs.EXPECT not in self.headers)
+
+    async def read(self) -> bytes:
+        """The body. Raises what aiohttp raises."""
+        if not self._asked and hdrs.EXPECT in self.headers:
+            self._ask()
+        return await super().read()
+
+    def _ask(self) -> None:
+        self._asked = True
+        transport = self.transport
+        if self.version >= HttpVersion11 and not self.content.is_eof() and transport is not None:
+            transport.write(_CONTINUE)
+
+    async def _prepare_hook(self, response: web.StreamResponse) -> None:
+        response.headers.popall(hdrs.SERVER, None)
+        if self.origins:
+            self.origins.tell(self, response)
+
+
+def refuse(request: web.BaseRequest) -> web.Response | None:
+    """417 to who expects what nobody does, 505 to who speaks another HTTP; None to all others.
+
+    In the words of Go's net/http: server.go (`expectationFailed`, `http1ServerSupportsRequest`).
+    """
+    expected = request.headers.get(hdrs.EXPECT)
+    if expected is not None and expected.lower() not in ("", "100-continue"):
+        return _hang_up(417, "")
+    if isinstance(request, Request) and request.spoken.major != 1:
+        return _hang_up(505, "505 HTTP Version Not Supported: unsupported protocol version")
+    return None
+
+
+def _hang_up(code: int, text: str) -> web.Response:
+    response = web.Response(status=code, text=text)
+    response.force_close()
+    return response

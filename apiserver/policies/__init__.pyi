@@ -1,0 +1,2 @@
+from inkube.apiserver.policies.judging import Judge as Judge
+from inkube.apiserver.policies.mutating import Mutator as Mutator

@@ -1,0 +1,81 @@
+"""When Python looks for garbage in cycles: seldom, but before it takes much memory.
+
+What a server keeps is bytes, which are no work for the collector, and what requests make is freed
+by counting references; full collections stop everything and find next to nothing. But what little
+is in cycles may hold large buffers, so their schedule follows memory and not the number of objects
+alone: a full collection for every STEP by which the process has grown, of what is new since the
+last one, and of everything whenever memory has doubled. Used by `inkube serve`, whose process is
+its own; a server inside of somebody's process leaves their collector alone.
+"""
+
+import asyncio
+import gc
+import os
+from collections.abc import Callable
+from typing import Self
+
+YOUNG = (25_000, 25, 100)  # young objects are looked at after so many allocations
+STEP = 16 * 2**20
+LOOK = 0.5  # seconds
+_STATM = "/proc/self/statm"
+
+
+class Collector:
+    """Looks at the process's memory now and then; `resident` gives it in bytes."""
+
+    def __init__(self, resident: Callable[[], int]) -> None:
+        self._resident = resident
+        self._timer: asyncio.TimerHandle | None = None
+        self._old = gc.get_threshold()
+        self._next = self._whole = 0
+
+    def __enter__(self) -> Self:
+        gc.set_threshold(*YOUNG)
+        self._collect_whole()
+        self._wait()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        gc.set_threshold(*self._old)
+        gc.unfreeze()
+
+    def look(self) -> None:
+        """Collect if memory has grown."""
+        resident = self._resident()
+        if resident >= 2 * self._whole:
+            self._collect_whole()
+        elif resident >= self._next:
+            gc.collect()
+            self._settle()
+
+    def _collect_whole(self) -> None:
+        gc.unfreeze()
+        gc.collect()
+        self._settle()
+        self._whole = self._next - STEP
+
+    def _settle(self) -> None:
+        gc.freeze()
+        self._next = self._resident() + STEP
+
+    def _wait(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(LOOK, self._tick)
+
+    def _tick(self) -> None:
+        self.look()
+        self._wait()
+
+
+def calm() -> "Collector | None":
+    """The collector to enter; None where a process cannot see its memory: Python's own stays."""
+    if not os.path.exists(_STATM):
+        return None
+    return Collector(_resident)
+
+
+def _resident() -> int:
+    with open(_STATM, "rb") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,53 @@
+"""What is allowed and yet dangerous about the options of a server: a line each, and what to do.
+
+What would be unsafe in any case is refused by `security.check`. Told by `inkube serve`.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from inkube.apiserver.configuration import Options
+from inkube.apiserver.http.guards import is_loopback
+from inkube.apiserver.root import security
+
+
+def found(options: Options) -> Iterator[str]:
+    """The warnings, in the order of how much they matter; none about what is refused anyway."""
+    try:
+        security.check(options)
+    except ValueError:
+        return
+    reachable = not is_loopback(options.host)
+    has_tls = options.tls or options.tls_cert_file is not None
+    if "*" in options.allow_origins and not security.has_credentials(options):
+        yield (
+            "--allow-origin '*' lets every web page you open write here without a password; "
+            "name the origins of your own pages instead"
+        )
+    if reachable and not has_tls:
+        yield f"tokens travel to {options.host} in the clear; add --tls"
+    if reachable and options.authorization_mode != "RBAC":
+        yield (
+            f"everybody with credentials may do everything on {options.host}; "
+            "add --authorization-mode RBAC"
+        )
+    if reachable and options.allow_private_hosts:
+        yield (
+            "--allow-private-hosts lets clients have any host of your network asked; "
+            "leave it out where clients are not trusted"
+        )
+    for path in (options.token_auth_file, options.tls_private_key_file):
+        if path is not None and _is_wide(path):
+            yield f"{path} may be read by others; run chmod 600 {path}"
+    if any(Path(path).resolve() == Path("/") for path in options.local_path_prefixes):
+        yield "--local-path-prefix / lets clients see every directory; name the ones they need"
+
+
+def _is_wide(path: Path) -> bool:
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except OSError:
+        return False  # whoever reads it says so
+    return os.name != "nt" and bool(mode & 0o077)

@@ -1,0 +1,2 @@
+from inkube.apiserver.subresources import containers as containers
+from inkube.apiserver.subresources import table as table

@@ -1,0 +1,246 @@
+"""Eviction: POST to a pod's `eviction` deletes it, where its disruption budget has one to spare.
+
+Follows pkg/registry/core/pod/storage/eviction.go.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from aiohttp import web
+
+from inkube.apiserver.handlers.verbs import Exchange
+from inkube.apiserver.http.options import delete_options
+from inkube.apiserver.registry import keys
+from inkube.apiserver.registry.admission import Attributes
+from inkube.apiserver.registry.calls import Call, DeleteOptions
+from inkube.apiserver.registry.registry import MAX_RETRIES, Registry
+from inkube.apiserver.subresources import posted
+from inkube.schemas import selectors, status
+from inkube.schemas.builtin import podstatus
+from inkube.schemas.meta import GVK
+from inkube.storage import errors as storage_errors
+from inkube.storage.entry import Entry
+
+Object = dict[str, Any]
+KIND = GVK("policy", "v1", "Eviction")
+MAX_DISRUPTED = 2000  # pods that the budget's controller has not seen go yet
+_REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."
+_WAIT_SECONDS = 10
+
+
+class EvictionHandler:
+    """POST of /eviction."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    async def __call__(self, exchange: Exchange) -> web.StreamResponse:
+        """Answer one request. Raises StatusError 405 for any verb but create, 429 for a refusal."""
+        call = exchange.call
+        posted.check_verb(call)
+        eviction = await posted.read(exchange, KIND, others=("policy/v1beta1",))
+        if eviction.get("metadata", {}).get("name", "") != call.name:
+            raise status.bad_request("name in URL does not match name in Eviction object")
+        options = delete_options(eviction.get("deleteOptions") or {})
+        if call.options.dry_run:
+            options = options._replace(dry_run=True)
+        attributes = Attributes("CREATE", call, eviction, None, options.dry_run)
+        await self._registry.chain.mutate(attributes)
+        await self._registry.chain.validate(attributes)
+        await self._evict(call, options)
+        return posted.success(exchange)
+
+    async def _evict(self, call: Call, options: DeleteOptions) -> None:
+        for _ in range(MAX_RETRIES):
+            pod = self._registry.get(call)
+            if not _needs_no_budget(pod.value):
+                break
+            going = options
+            if _is_pending(pod.value) and options.resource_version is None:
+                going = options._replace(resource_version=str(pod.revision))
+            try:
+                return await self._delete(call, going)
+            except status.StatusError as error:
+                retry = error.reason == status.Reason.CONFLICT and going != options
+                if not retry or self._registry.get(call).revision == pod.revision:
+                    raise
+        budget = await self._permit(call, pod, dry_run=options.dry_run)
+        going = options
+        if budget is not None:
+            going = options._replace(resource_version=str(pod.revision))
+        try:
+            await self._mark_and_delete(call, going)
+        except status.StatusError as error:
+            lost = error.reason == status.Reason.CONFLICT and budget is not None
+            if lost and options.resource_version is None:
+                raise _wait_for(budget or "") from error
+            raise
+
+    async def _permit(self, call: Call, pod: Entry, *, dry_run: bool) -> str | None:
+        """Take one disruption of the pod's budget.
+
+        The budget's name where the pod may go only while it is as it was read. Raises StatusError.
+        """
+        found = [entry.value for entry in self._budgets(pod.value)]
+        if not found:
+            return None
+        if len(found) > 1:
+            raise status.unknown(
+                "This pod has more than one PodDisruptionBudget, which the eviction subresource "
+                "does not support."
+            )
+        budget = found[0]
+        name, told = budget["metadata"]["name"], budget.get("status") or {}
+        if not podstatus.is_ready(pod.value):
+            wanted = told.get("desiredHealthy", 0)
+            healthy = told.get("currentHealthy", 0) >= wanted > 0
+            policy = budget["spec"].get("unhealthyPodEvictionPolicy")
+            if healthy or policy == "AlwaysAllow":
+                return str(name)
+        for _ in range(MAX_RETRIES):
+            if await self._take_one(call, name, dry_run=dry_run):
+                return None
+        raise status.conflict("policy", "poddisruptionbudgets", name)
+
+    def _budgets(self, pod: Object) -> Iterable[Entry]:
+        """The budgets that select the pod; an empty selector selects nothing."""
+        meta = pod["metadata"]
+        prefix = keys.key("poddisruptionbudgets", meta["namespace"], "")
+        for entry in self._registry.store.list(prefix):
+            selector = (entry.value.get("spec") or {}).get("selector") or {}
+            if selector and selectors.selects(selector, meta.get("labels") or {}):
+                yield entry
+
+    async def _take_one(self, call: Call, name: str, *, dry_run: bool) -> bool:
+        """Charge the budget; False when somebody else changed it meanwhile. Raises StatusError."""
+        registry = self._registry
+        entry = registry.store.get(keys.key("poddisruptionbudgets", call.namespace, name))
+        if entry is None:
+            raise status.not_found("policy", "poddisruptionbudgets", name)
+        changed = _charged(entry.value, call.name, registry.stamps.timestamp())
+        if dry_run:
+            return True
+        try:
+            await registry.store.update(entry.key, changed, entry.revision)
+        except (storage_errors.Conflict, storage_errors.NotFound):
+            return False
+        return True
+
+    async def _mark_and_delete(self, call: Call, options: DeleteOptions) -> None:
+        """Say in the pod's status why it goes, then delete it."""
+        registry = self._registry
+        while not options.dry_run:
+            entry = registry.get(call)
+            if options.resource_version not in (None, str(entry.revision)):
+                break  # the deletion refuses, in its own words
+            if options.uid not in (None, entry.value["metadata"]["uid"]):
+                break
+            pod = registry.copy(call, entry)
+            pod["metadata"].pop("resourceVersion", None)
+            generation = pod["metadata"].get("generation", 0)
+            podstatus.set_condition(
+                pod["status"],
+                {
+                    "type": "DisruptionTarget",
+                    "observedGeneration": generation,
+                    "status": "True",
+                    "lastProbeTime": None,
+                    "lastTransitionTime": registry.stamps.timestamp(),
+                    "reason": "EvictionByEvictionAPI",
+                    "message": "Eviction API: evicting",
+                },
+            )
+            try:
+                changed = await registry.store.update(entry.key, pod, entry.revision)
+            except (storage_errors.Conflict, storage_errors.NotFound):
+                continue
+            if options.resource_version is not None:
+                options = options._replace(resource_version=str(changed.revision))
+            break
+        await self._delete(call, options)
+
+    async def _delete(self, call: Call, options: DeleteOptions) -> None:
+        """Delete the pod itself, past admission: the eviction passed it."""
+        going = replace(call, verb="delete", subresource="")
+        await self._registry.delete(going, options, admits=False)
+
+
+def _needs_no_budget(pod: Object) -> bool:
+    """canIgnorePDB: a pod that ended, did not begin or is going already disrupts nothing."""
+    phase = (pod.get("status") or {}).get("phase")
+    return phase in ("Succeeded", "Failed", "Pending") or "deletionTimestamp" in pod["metadata"]
+
+
+def _is_pending(pod: Object) -> bool:
+    """shouldEnforceResourceVersion, among the pods that need no budget."""
+    phase = (pod.get("status") or {}).get("phase")
+    return phase == "Pending" and "deletionTimestamp" not in pod["metadata"]
+
+
+def _charged(budget: Object, pod: str, now: str) -> Object:
+    """The budget with one disruption less. Raises StatusError 403 or 429."""
+    meta, told = budget["metadata"], dict(budget.get("status") or {})
+    name = meta["name"]
+    if told.get("observedGeneration", 0) < meta.get("generation", 0):
+        raise _wait_for(name)
+    allowed = told.get("disruptionsAllowed", 0)
+    if allowed < 0:
+        why = "pdb disruptions allowed is negative"
+        raise status.forbidden("policy", "poddisruptionbudget", name, why)
+    disrupted = told.get("disruptedPods") or {}
+    if len(disrupted) > MAX_DISRUPTED:
+        why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
+        raise status.forbidden("policy", "poddisruptionbudget", name, why)
+    if allowed == 0:
+        raise _refused(_why(name, told))
+    told["disruptionsAllowed"] = allowed - 1
+    if allowed == 1:
+        told["conditions"] = _with_condition(told, now)
+    told["disruptedPods"] = {**disrupted, pod: now}
+    kept = {member: value for member, value in meta.items() if member != "resourceVersion"}
+    return {**budget, "metadata": kept, "status": told}
+
+
+def _with_condition(told: Object, now: str) -> list[Object]:
+    """pdbhelper.UpdateDisruptionAllowedCondition, of a budget that is spent."""
+    conditions: list[Object] = [*(told.get("conditions") or ())]
+    made: Object = {
+        "type": "DisruptionAllowed",
+        "status": "False",
+        "observedGeneration": told.get("observedGeneration", 0),
+        "lastTransitionTime": now,
+        "reason": "InsufficientPods",
+        "message": "",
+    }
+    for index, present in enumerate(conditions):
+        if present["type"] == made["type"]:
+            if present["status"] == made["status"]:
+                made["lastTransitionTime"] = present["lastTransitionTime"]
+            conditions[index] = made
+            return conditions
+    return [*conditions, made]
+
+
+def _why(name: str, told: Object) -> str:
+    for condition in told.get("conditions") or ():
+        failed = (condition.get("status"), condition.get("reason")) == ("False", "SyncFailed")
+        if condition.get("type") == "DisruptionAllowed" and failed:
+            return (
+                f"The disruption budget {name} does not allow evicting pods currently because it "
+                f"failed sync: {condition.get('message', '')}"
+            )
+    healthy, wanted = told.get("currentHealthy", 0), told.get("desiredHealthy", 0)
+    if healthy > wanted:
+        return f"The disruption budget {name} does not allow evicting pods currently"
+    return f"The disruption budget {name} needs {wanted} healthy pods and has {healthy} currently"
+
+
+def _refused(why: str, seconds: int = 0) -> status.StatusError:
+    causes = [{"reason": "DisruptionBudget", "message": why}]
+    return status.too_many_requests(_REFUSED, seconds, causes)
+
+
+def _wait_for(name: str) -> status.StatusError:
+    why = f"The disruption budget {name} is still being processed by the server."
+    return _refused(why, _WAIT_SECONDS)

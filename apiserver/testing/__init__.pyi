@@ -1,0 +1,10 @@
+from inkube.apiserver.testing import plans as plans
+from inkube.apiserver.testing.clients import BlockingClient as BlockingClient
+from inkube.apiserver.testing.kube import AsyncKube as AsyncKube
+from inkube.apiserver.testing.kube import Kube as Kube
+from inkube.apiserver.testing.kube import Plan as Plan
+from inkube.apiserver.testing.kube import running as running
+from inkube.apiserver.testing.log import ObjectChange as ObjectChange
+from inkube.apiserver.testing.log import TestLog as TestLog
+from inkube.apiserver.testing.scripted import ScriptedWorld as ScriptedWorld
+from inkube.apiserver.testing.thread import LoopThread as LoopThread

@@ -1,0 +1,3 @@
+from inkube.controllers.provisioning import appkeys as appkeys
+from inkube.controllers.provisioning.git import Git as Git
+from inkube.controllers.provisioning.github import GitHub as GitHub

@@ -1,0 +1,123 @@
+"""IP addresses and blocks in built-in kinds: as written, and as lists of a pod's.
+
+Leading zeros and mapped addresses are refused, which old objects may still have. Follows
+apimachinery/pkg/util/validation/ip.go and core validation (validatePodIPs, validateHostIPs).
+"""
+
+import ipaddress
+
+from inkube.schemas import fielderrors
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
+
+_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+_BLOCK = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+def parse(text: str) -> _Address | None:
+    """net.ParseIP, which takes leading zeros in IPv4 (netutils.ParseIPSloppy)."""
+    try:
+        return ipaddress.ip_address(_without_zeros(text)) if "%" not in text else None
+    except ValueError:
+        return None
+
+
+def _without_zeros(text: str) -> str:
+    if ":" in text:
+        return text
+    return ".".join(part.lstrip("0") or ("0" if part else "") for part in text.split("."))
+
+
+def check(text: str, path: str) -> list[FieldError]:
+    """Why the text is no IP address (IsValidIP)."""
+    found = parse(text)
+    if found is None:
+        return [fielderrors.invalid(path, text, _ADDRESS)]
+    errors = []
+    if ":" not in text and text != str(found):
+        errors.append(fielderrors.invalid(path, text, "must not have leading 0s"))
+    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None:
+        why = "must not be an IPv4-mapped IPv6 address"
+        errors.append(fielderrors.invalid(path, text, why))
+    return errors
+
+
+def check_block(text: str, path: str) -> list[FieldError]:
+    """Why the text is no CIDR (IsValidCIDR)."""
+    address, slash, length = text.partition("/")
+    found = parse(address)
+    limit = 128 if isinstance(found, ipaddress.IPv6Address) else 32
+    if found is None or not slash or not length.isdecimal() or not length.isascii():
+        return [fielderrors.invalid(path, text, _BLOCK)]
+    if int(length) > limit:
+        return [fielderrors.invalid(path, text, _BLOCK)]
+    errors = []
+    mapped = isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None
+    if mapped:
+        why = "must not have an IPv4-mapped IPv6 address"
+        errors.append(fielderrors.invalid(path, text, why))
+    if (":" not in address and address != str(found)) or length != str(int(length)):
+        why = "must not have leading 0s in IP or prefix length"
+        errors.append(fielderrors.invalid(path, text, why))
+    if int(found) & ((1 << (limit - int(length))) - 1):
+        why = "must not have bits set beyond the prefix length"
+        errors.append(fielderrors.invalid(path, text, why))
+    return errors
+
+
+def check_reachable(text: str, path: str) -> list[FieldError]:
+    """An address that others may send to (ValidateEndpointIP)."""
+    found = parse(text)
+    if found is None:
+        return [fielderrors.invalid(path, text, "must be a valid IP address")]
+    errors = []
+    if found.is_unspecified:
+        errors.append(fielderrors.invalid(path, text, f"may not be unspecified ({text})"))
+    for is_special, why in (
+        (found.is_loopback, "may not be in the loopback range (127.0.0.0/8, ::1/128)"),
+        (found.is_link_local, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"),
+        (
+            _is_link_local_multicast(found),
+            "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)",
+        ),
+    ):
+        if is_special:
+            errors.append(fielderrors.invalid(path, text, why))
+    return errors
+
+
+def _is_link_local_multicast(found: _Address) -> bool:
+    if isinstance(found, ipaddress.IPv4Address):
+        return int(found) >> 8 == 0xE00000
+    return found.is_multicast and (int(found) >> 112) & 0xF == 2
+
+
+def of_pod(told: Object, member: str) -> list[FieldError]:
+    """`podIPs` or `hostIPs` of a pod's status: at most one of each family, and podIP first."""
+    many = told.get(f"{member}s") or []
+    path = f"status.{member}s"
+    errors = []
+    first = told.get(member) or ""
+    if member == "hostIP" and many and many[0].get("ip", "") != first:
+        why = "must be equal to `hostIP`"
+        errors.append(fielderrors.invalid(f"{path}[0].ip", many[0].get("ip", ""), why))
+    for index, one in enumerate(many):
+        errors += check(one.get("ip", ""), f"{path}[{index}]")
+    if len(many) > 1:
+        families = {found.version for one in many if (found := parse(one.get("ip", "")))}
+        if len(families) != len(many):
+            why = "may specify no more than one IP for each IP family"
+            shown = fielderrors.Verbatim(_listed(many))
+            errors.append(fielderrors.invalid(path, shown, why))
+        seen: set[str] = set()
+        for index, one in enumerate(many):
+            if one.get("ip", "") in seen:
+                shown = fielderrors.Verbatim(_listed([one])[1:-1])
+                errors.append(fielderrors.duplicate(f"{path}[{index}]", shown))
+            seen.add(one.get("ip", ""))
+    return errors
+
+
+def _listed(many: list[Object]) -> str:
+    return "[" + ",".join(f'{{"IP":"{one.get("ip", "")}"}}' for one in many) + "]"

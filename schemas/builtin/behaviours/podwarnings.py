@@ -1,0 +1,194 @@
+"""What works in pods and templates but surprises. Follows pkg/api/pod/warnings.go."""
+
+from collections.abc import Iterator
+
+from inkube.schemas import quantity
+from inkube.schemas.builtin.behaviours import limits
+from inkube.schemas.golang import gotext
+from inkube.schemas.objects import Object
+
+_LABELS = {
+    "beta.kubernetes.io/arch": ("v1.14", "kubernetes.io/arch"),
+    "beta.kubernetes.io/os": ("v1.14", "kubernetes.io/os"),
+    "failure-domain.beta.kubernetes.io/region": ("v1.17", "topology.kubernetes.io/region"),
+    "failure-domain.beta.kubernetes.io/zone": ("v1.17", "topology.kubernetes.io/zone"),
+    "beta.kubernetes.io/instance-type": ("v1.17", "node.kubernetes.io/instance-type"),
+}
+_ANNOTATIONS = {
+    "scheduler.alpha.kubernetes.io/critical-pod": ("v1.16", "priorityClassName"),
+    "seccomp.security.alpha.kubernetes.io/pod": ("v1.27", "seccompProfile"),
+    "security.alpha.kubernetes.io/sysctls": ("v1.11", "sysctls"),
+    "security.alpha.kubernetes.io/unsafe-sysctls": ("v1.11", "sysctls"),
+}
+_SECCOMP = "container.seccomp.security.alpha.kubernetes.io/"
+_APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+_VOLUMES = {
+    "gitRepo": "deprecated in v1.11, and disabled by default in v1.33+",
+    "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
+    "flocker": "deprecated in v1.22, non-functional in v1.25+",
+    "storageos": "deprecated in v1.22, non-functional in v1.25+",
+    "quobyte": "deprecated in v1.22, non-functional in v1.25+",
+    "glusterfs": "deprecated in v1.25, non-functional in v1.26+",
+    "cephfs": "deprecated in v1.28, non-functional in v1.31+",
+    "rbd": "deprecated in v1.28, non-functional in v1.31+",
+}
+_NODES = "affinity.nodeAffinity"
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_MEMBERS = ("initContainers", "containers")
+_IN_BYTES = ("memory", "ephemeral-storage")
+
+
+def of_pod(obj: Object) -> list[str]:
+    """Of a new pod."""
+    annotations = obj["metadata"].get("annotations") or {}
+    return of_template(obj.get("spec") or {}, annotations, "spec", "metadata")
+
+
+def of_template(spec: Object, annotations: dict[str, str], path: str, metadata: str) -> list[str]:
+    """Of a spec and the annotations beside it; `path` and `metadata` are where they stand."""
+    return [
+        *_of_annotations(annotations, f"{metadata}.annotations"),
+        *_of_labels(spec, path),
+        *_of_spread(spec, path),
+        *_of_volumes(spec, path),
+        *_of_aliases(spec, path),
+        *_of_containers(spec, path),
+        *_of_ports(spec, path),
+    ]
+
+
+def of_spec(given: Object, path: str) -> list[str]:
+    """Of a whole template, as workloads have it at `path`."""
+    annotations = (given.get("metadata") or {}).get("annotations") or {}
+    return of_template(given.get("spec") or {}, annotations, f"{path}.spec", f"{path}.metadata")
+
+
+def _use_instead(label: str) -> str:
+    since, instead = _LABELS[label]
+    return f'deprecated since {since}; use "{instead}" instead'
+
+
+def _of_labels(spec: Object, path: str) -> Iterator[str]:
+    for label in sorted(spec.get("nodeSelector") or {}):
+        if label in _LABELS:
+            yield f"{path}.nodeSelector[{label}]: {_use_instead(label)}"
+    nodes = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    terms = [
+        (f"{path}.{_NODES}.{_REQUIRED}.nodeSelectorTerms[{index}]", term)
+        for index, term in enumerate((nodes.get(_REQUIRED) or {}).get("nodeSelectorTerms") or ())
+    ]
+    terms += [
+        (f"{path}.{_NODES}.{_PREFERRED}[{index}].preference", term.get("preference") or {})
+        for index, term in enumerate(nodes.get(_PREFERRED) or ())
+    ]
+    for place, term in terms:
+        for index, expression in enumerate(term.get("matchExpressions") or ()):
+            label = expression.get("key", "")
+            if label in _LABELS:
+                where = f"{place}.matchExpressions[{index}].key"
+                yield f"{where}: {label} is {_use_instead(label)}"
+
+
+def _of_spread(spec: Object, path: str) -> Iterator[str]:
+    for index, one in enumerate(spec.get("topologySpreadConstraints") or ()):
+        place, label = f"{path}.topologySpreadConstraints[{index}]", one.get("topologyKey", "")
+        if label in _LABELS:
+            yield f"{place}.topologyKey: {label} is {_use_instead(label)}"
+        if one.get("labelSelector") is None:
+            yield f"{place}.labelSelector: a null labelSelector results in matching no pod"
+
+
+def _of_annotations(annotations: dict[str, str], path: str) -> Iterator[str]:
+    for key in sorted(annotations):
+        if key.startswith(_APP_ARMOR):
+            yield f'{path}[{key}]: deprecated since v1.30; use the "appArmorProfile" field instead'
+        since, member = _ANNOTATIONS.get(key, ("", ""))
+        if key.startswith(_SECCOMP):
+            since, member = _ANNOTATIONS["seccomp.security.alpha.kubernetes.io/pod"]
+        if since:
+            yield f'{path}[{key}]: non-functional in {since}+; use the "{member}" field instead'
+
+
+def _of_volumes(spec: Object, path: str) -> Iterator[str]:
+    for index, volume in enumerate(spec.get("volumes") or ()):
+        for source, text in _VOLUMES.items():
+            if volume.get(source) is not None:
+                yield f"{path}.volumes[{index}].{source}: {text}"
+
+
+def _of_aliases(spec: Object, path: str) -> Iterator[str]:
+    seen: set[str] = set()
+    for index, alias in enumerate(spec.get("hostAliases") or ()):
+        address = alias.get("ip", "")
+        if address in seen:
+            shown = gotext.quote(address)
+            yield f"{path}.hostAliases[{index}].ip: duplicate ip {shown}"
+        seen.add(address)
+    seen = set()
+    for index, secret in enumerate(spec.get("imagePullSecrets") or ()):
+        name, place = secret.get("name", ""), f"{path}.imagePullSecrets[{index}].name"
+        if not name:
+            yield f'{place}: invalid empty name ""'
+        elif name in seen:
+            yield f"{place}: duplicate name {gotext.quote(name)}"
+        seen.add(name)
+
+
+def _of_containers(spec: Object, path: str) -> Iterator[str]:
+    for member in _MEMBERS:
+        for index, container in enumerate(spec.get(member) or ()):
+            place = f"{path}.{member}[{index}]"
+            for kind in ("limits", "requests"):
+                amounts = (container.get("resources") or {}).get(kind) or {}
+                for name in _IN_BYTES:
+                    yield from fractions(amounts, name, f"{place}.resources.{kind}")
+            yield from _of_variables(container, place)
+
+
+def fractions(amounts: Object, name: str, path: str) -> Iterator[str]:
+    """Parts of a byte."""
+    amount = amounts.get(name)
+    if amount is not None and not limits.is_whole(quantity.parse(amount)):
+        shown = gotext.quote(amount)
+        yield f"{path}[{name}]: fractional byte value {shown} is invalid, must be an integer"
+
+
+def _of_variables(container: Object, path: str) -> Iterator[str]:
+    """A variable defined twice, where no definition refers to another variable."""
+    seen: set[str] = set()
+    for index, variable in enumerate(container.get("env") or ()):
+        name = variable.get("name", "")
+        if name in seen and not variable.get("value", "").count("$("):
+            shown = gotext.quote(name)
+            yield (
+                f"{path}.env[{index}]: hides previous definition of {shown}, which may be dropped "
+                "when using apply"
+            )
+        seen.add(name)
+
+
+def _of_ports(spec: Object, path: str) -> Iterator[str]:
+    """Ports that more than one container, or one container twice, listens on."""
+    known: dict[tuple[int, str], list[tuple[str, Object]]] = {}
+    for index, container in enumerate(spec.get("containers") or ()):
+        for at, port in enumerate(container.get("ports") or ()):
+            place = f"{path}.containers[{index}].ports[{at}]"
+            others = known.setdefault((port.get("containerPort", 0), port.get("protocol", "")), [])
+            for where, other in others:
+                if _place(port) == _place(other):
+                    yield f"{place}: duplicate port definition with {where}"
+                elif _overlap(port, other):
+                    yield f"{place}: overlapping port definition with {where}"
+            others.append((place, port))
+
+
+def _place(port: Object) -> tuple[str, int]:
+    return port.get("hostIP", ""), port.get("hostPort", 0)
+
+
+def _overlap(port: Object, other: Object) -> bool:
+    if not port.get("hostPort") or not other.get("hostPort"):
+        return True
+    same_port = port["hostPort"] == other["hostPort"]
+    return same_port and not (port.get("hostIP") and other.get("hostIP"))

@@ -1,0 +1,127 @@
+"""What containers ask for and may use at most: names, amounts, claims.
+
+Follows core validation ValidateContainerResourceRequirements, ValidateResourceQuantityValue and
+pkg/apis/core/helper.
+"""
+
+from collections.abc import Collection
+
+from inkube.schemas import fielderrors, quantity
+from inkube.schemas.builtin.behaviours import checks, limits
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
+
+_STANDARD = ("cpu", "memory", "ephemeral-storage")
+_HUGE = "hugepages-"
+_INTEGER = "must be an integer"
+
+
+def is_native(name: str) -> bool:
+    """Whether Kubernetes itself defines the resource (IsNativeResource)."""
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def is_extended(name: str) -> bool:
+    """Whether somebody else does (IsExtendedResourceName)."""
+    if is_native(name) or name.startswith("requests."):
+        return False
+    return not names.label_key(f"requests.{name}")
+
+
+def _may_overcommit(name: str) -> bool:
+    return is_native(name) and not name.startswith(_HUGE)
+
+
+def of_container(given: Object, path: str, claims: Collection[str] = ()) -> list[FieldError]:
+    """Requests and limits of a container; a request is not above its limit."""
+    bounds, requests = given.get("limits") or {}, given.get("requests") or {}
+    errors: list[FieldError] = []
+    for member, amounts in (("limits", bounds), ("requests", requests)):
+        for name, amount in sorted(amounts.items()):
+            place = f"{path}.{member}[{name}]"
+            errors += _name(name, place)
+            errors += amount_of(name, amount, place)
+            errors += _pages(name, amount, place)
+    errors += _within(requests, bounds, path)
+    asked = {*bounds, *requests}
+    if any(name.startswith(_HUGE) for name in asked) and not asked & {"cpu", "memory"}:
+        errors.append(fielderrors.forbidden(path, "HugePages require cpu or memory"))
+    return errors + _claims(given.get("claims") or [], claims, f"{path}.claims")
+
+
+def _within(requests: Object, bounds: Object, path: str) -> list[FieldError]:
+    errors = []
+    for name, amount in sorted(requests.items()):
+        bound = bounds.get(name)
+        if bound is None:
+            if not _may_overcommit(name):
+                why = "Limit must be set for non overcommitable resources"
+                errors.append(fielderrors.required(f"{path}.limits", why))
+            continue
+        asked, most = quantity.parse(amount), quantity.parse(bound)
+        if not _may_overcommit(name) and asked != most:
+            why = f"must be equal to {name} limit of {bound}"
+            errors.append(fielderrors.invalid(f"{path}.requests", amount, why))
+        elif asked > most:
+            why = f"must be less than or equal to {name} limit of {bound}"
+            errors.append(fielderrors.invalid(f"{path}.requests", amount, why))
+    return errors
+
+
+def _name(name: str, path: str) -> list[FieldError]:
+    """ValidateContainerResourceName."""
+    errors = limits.resource_name(name, path)
+    if "/" not in name:
+        if name not in _STANDARD and not name.startswith(_HUGE):
+            why = "must be a standard resource for containers"
+            errors.append(fielderrors.invalid(path, name, why))
+    elif not is_native(name) and not is_extended(name):
+        why = "doesn't follow extended resource name standard"
+        errors.append(fielderrors.invalid(path, name, why))
+    return errors
+
+
+def amount_of(name: str, amount: str, path: str) -> list[FieldError]:
+    """Not negative, and whole where parts make no sense (ValidateResourceQuantityValue)."""
+    errors = checks.quantity_not_negative(amount, path)
+    counts = name in limits.COUNTED or is_extended(name)
+    if counts and not limits.is_whole(quantity.parse(amount)):
+        errors.append(fielderrors.invalid(path, amount, _INTEGER))
+    return errors
+
+
+def _pages(name: str, amount: str, path: str) -> list[FieldError]:
+    size = name.removeprefix(_HUGE)
+    if size == name or not quantity.is_valid(size):
+        return []
+    page, asked = (quantity.parse(text) for text in (size, amount))
+    if page.sign <= 0 or _is_multiple(asked, page):
+        return []
+    why = f"{amount} is not positive integer multiple of {name}"
+    return [fielderrors.invalid(path, amount, why)]
+
+
+def _is_multiple(asked: quantity.Quantity, page: quantity.Quantity) -> bool:
+    scale = min(asked.scale, page.scale)
+    whole, part = (one.value * 10 ** (one.scale - scale) for one in (asked, page))
+    return bool(part > 0 and whole % part == 0)
+
+
+def _claims(given: list[Object], known: Collection[str], path: str) -> list[FieldError]:
+    errors = []
+    seen: set[str] = set()
+    for index, claim in enumerate(given):
+        name, place = claim.get("name", ""), f"{path}[{index}]"
+        if not name:
+            errors.append(fielderrors.required(f"{place}.name"))
+            continue
+        shown = f"{name}/{claim['request']}" if claim.get("request") else name
+        if shown in seen:
+            errors.append(fielderrors.duplicate(place, name))
+        seen.add(shown)
+        if name not in known:
+            listed = f": {', '.join(sorted(known))}" if known else " which is empty"
+            why = f"must be one of the names in pod.spec.resourceClaims{listed}"
+            errors.append(fielderrors.not_found(place, name, why))
+    return errors

@@ -1,0 +1,97 @@
+"""Levels, versions, and the policy that the labels of a namespace ask for.
+
+Follows k8s.io/pod-security-admission/api/helpers.go (PolicyToEvaluate, CompareLevels).
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import NamedTuple
+
+from inkube.schemas import fielderrors
+from inkube.schemas.fielderrors import FieldError
+
+PREFIX = "pod-security.kubernetes.io/"
+LABELS = tuple(
+    f"{PREFIX}{mode}{suffix}"
+    for mode in ("enforce", "audit", "warn")
+    for suffix in ("", "-version")
+)
+_VERSION = re.compile(r"v1\.(0|[1-9][0-9]*)")
+_LEVELS = "must be one of privileged, baseline, restricted"
+_VERSIONS = 'must be "latest" or "v1.x"'
+
+
+class Level(IntEnum):
+    """How much is refused; each level refuses what those below it refuse."""
+
+    PRIVILEGED = 0
+    BASELINE = 1
+    RESTRICTED = 2
+
+
+LATEST = math.inf
+"""The newest definition of a level; other versions are minor versions of Kubernetes 1."""
+
+
+_BY_NAME = {level.name.lower(): level for level in Level}
+
+
+class Standard(NamedTuple):
+    """A level as some version of Kubernetes defined it; reads `baseline:v1.30`."""
+
+    level: Level = Level.PRIVILEGED
+    version: float = LATEST
+
+    def __str__(self) -> str:
+        version = "latest" if self.version == LATEST else f"v1.{self.version:.0f}"
+        return f"{self.level.name.lower()}:{version}"
+
+
+class Policy(NamedTuple):
+    """What a namespace asks for: what is refused, what is recorded, what is warned of."""
+
+    enforce: Standard = Standard()
+    audit: Standard = Standard()
+    warn: Standard = Standard()
+
+
+def read(labels: Mapping[str, str]) -> tuple[Policy, list[FieldError]]:
+    """The policy of a namespace with these labels, and what is wrong with them.
+
+    A level that is none counts as restricted, a version that is none as the latest. Who sets only
+    what is enforced is warned of the same.
+    """
+    errors: list[FieldError] = []
+    enforce = _standard(labels, "enforce", errors)
+    audit = _standard(labels, "audit", errors)
+    warn = _standard(labels, "warn", errors)
+    if f"{PREFIX}warn" not in labels and enforce.level > warn.level:
+        known = f"{PREFIX}warn-version" in labels
+        warn = Standard(enforce.level, warn.version if known else enforce.version)
+    return Policy(enforce, audit, warn), errors
+
+
+def _standard(labels: Mapping[str, str], mode: str, errors: list[FieldError]) -> Standard:
+    level, version = Level.PRIVILEGED, LATEST
+    label = f"{PREFIX}{mode}"
+    if label in labels:
+        try:
+            level = _BY_NAME[labels[label]]
+        except KeyError:
+            level = Level.RESTRICTED
+            errors.append(_invalid(label, labels[label], _LEVELS))
+    label += "-version"
+    text = labels.get(label, "latest")
+    if text != "latest":
+        match = _VERSION.fullmatch(text)
+        if match is None:
+            errors.append(_invalid(label, text, _VERSIONS))
+        else:
+            version = int(match[1])
+    return Standard(level, version)
+
+
+def _invalid(label: str, value: str, detail: str) -> FieldError:
+    return fielderrors.invalid(f"metadata.labels[{label}]", value, detail)

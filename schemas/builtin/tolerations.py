@@ -1,0 +1,63 @@
+"""Tolerations: which covers which, merging, and those every pod gets.
+
+Follows k8s.io/kubernetes/pkg/util/tolerations/tolerations.go and
+plugin/pkg/admission/defaulttolerationseconds.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+Object = dict[str, Any]
+DEFAULT_SECONDS = 300  # that a pod stays on a node that is gone
+_CONDITIONS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+
+
+def with_defaults(present: Sequence[Object]) -> list[Object]:
+    """These, and five minutes for each condition of a node that none of them speaks of."""
+    missing = [
+        {
+            "key": condition,
+            "operator": "Exists",
+            "effect": "NoExecute",
+            "tolerationSeconds": DEFAULT_SECONDS,
+        }
+        for condition in _CONDITIONS
+        if not any(
+            each.get("key", "") in ("", condition) and each.get("effect", "") in ("", "NoExecute")
+            for each in present
+        )
+    ]
+    return [*present, *missing]
+
+
+def merge(first: Sequence[Object], second: Sequence[Object]) -> list[Object]:
+    """Both lists without what others in them cover."""
+    everything = [*first, *second]
+    merged: list[Object] = []
+    for index, one in enumerate(everything):
+        after = everything[index + 1 :]
+        covered = any(_covers(kept, one) for kept in merged) or any(
+            other != one and _covers(other, one) for other in after
+        )
+        if not covered:
+            merged.append(one)
+    return merged
+
+
+def _covers(wide: Object, narrow: Object) -> bool:
+    """Whether whatever the narrow one tolerates the wide one does."""
+    if wide == narrow:
+        return True
+    operator = wide.get("operator", "") or "Equal"
+    key, effect = wide.get("key", ""), wide.get("effect", "")
+    if key != narrow.get("key", "") and (key or operator != "Exists"):
+        return False
+    if effect not in ("", narrow.get("effect", "")):
+        return False
+    seconds, asked = wide.get("tolerationSeconds"), narrow.get("tolerationSeconds")
+    if effect == "NoExecute" and seconds is not None and (asked is None or asked > seconds):
+        return False
+    if operator == "Exists":
+        return True
+    same_value = wide.get("value", "") == narrow.get("value", "")
+    return (narrow.get("operator") or "Equal") == "Equal" and same_value

@@ -1,0 +1,25 @@
+"""Single expressions over given variables, for who has no schema around them."""
+
+from collections.abc import Mapping
+
+from inkube.schemas.cel.declarations.environment import Environment
+from inkube.schemas.cel.declarations.types import DYN, Shape, Type
+from inkube.schemas.cel.running.libraries import FUNCTIONS
+from inkube.schemas.cel.running.program import Program, checked
+
+
+def compile(  # noqa: A001  # read as cel.compile
+    text: str, variables: Mapping[str, Type | Shape] | None = None
+) -> Program:
+    """An expression over variables of the given types or shapes; `self` of any type by default.
+
+    Raises CompileError where it does not parse or check, ProgramError where a constant in it is
+    unusable.
+    """
+    declared = {"self": DYN} if variables is None else variables
+    shapes = {
+        name: known if isinstance(known, Shape) else Shape.of(known)
+        for name, known in declared.items()
+    }
+    environment = Environment(FUNCTIONS, shapes)
+    return Program(checked(text, environment), environment)

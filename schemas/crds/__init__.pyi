@@ -1,0 +1,15 @@
+from inkube.schemas.crds.acceptance import next_status as next_status
+from inkube.schemas.crds.decoding import decode as decode
+from inkube.schemas.crds.definition import to_definition as to_definition
+from inkube.schemas.crds.formatwarnings import warnings as warnings
+from inkube.schemas.crds.strategy import FINALIZER as FINALIZER
+from inkube.schemas.crds.strategy import default as default
+from inkube.schemas.crds.strategy import finish_delete as finish_delete
+from inkube.schemas.crds.strategy import note_deletion_progress as note_deletion_progress
+from inkube.schemas.crds.strategy import prepare_create as prepare_create
+from inkube.schemas.crds.strategy import prepare_delete as prepare_delete
+from inkube.schemas.crds.strategy import prepare_status_update as prepare_status_update
+from inkube.schemas.crds.strategy import prepare_update as prepare_update
+from inkube.schemas.crds.validation import validate_create as validate_create
+from inkube.schemas.crds.validation import validate_status_update as validate_status_update
+from inkube.schemas.crds.validation import validate_update as validate_update

@@ -1,0 +1,1 @@
+from inkube.schemas.golang import goyaml as goyaml

@@ -1,0 +1,1 @@
+from inkube.schemas.policies import typecheck as typecheck

@@ -1,0 +1,1 @@
+from inkube.schemas.structural.compiled import CompiledSchema as CompiledSchema

@@ -1,0 +1,2 @@
+from inkube.schemas.webhooks import conditions as conditions
+from inkube.schemas.webhooks.matching import Hook as Hook

@@ -1,0 +1,31 @@
+"""Something done again and again that fails: it is done more rarely, and told once."""
+
+import logging
+
+MOST_DOUBLINGS = 10
+
+
+class Failures:
+    """How often in a row something failed. `what` is told, `first` and `longest` are seconds."""
+
+    def __init__(self, logger: logging.Logger, what: str, *, first: float, longest: float) -> None:
+        self._logger = logger
+        self._what = what
+        self._first = first
+        self._longest = longest
+        self._count = 0
+
+    def failed(self, error: Exception) -> float:
+        """Tell the first failure of a row; how long to wait before the next try."""
+        if not self._count:
+            self._logger.error(
+                "%s failed and is tried again: %s", self._what, error, exc_info=error
+            )
+        self._count = min(self._count + 1, MOST_DOUBLINGS)
+        return float(min(self._first * 2 ** (self._count - 1), self._longest))
+
+    def worked(self) -> None:
+        """Tell that it works again, if it did not."""
+        if self._count:
+            self._logger.warning("%s works again", self._what)
+        self._count = 0

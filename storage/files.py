@@ -1,0 +1,73 @@
+"""The files of a data file: who may read them, and whether they are still there.
+
+A data file holds Secrets, so it and what SQLite puts beside it (`-wal`, `-shm`) belong to their
+owner alone. SQLite gives those two the rights of the file itself.
+"""
+
+import logging
+import os
+import stat
+from pathlib import Path
+
+from inkube.storage.errors import Unavailable
+
+logger = logging.getLogger(__name__)
+
+PRIVATE = 0o600
+BESIDE = ("-wal", "-shm", "-journal")
+
+
+def create(path: Path) -> None:
+    """Make the file where there is none. Raises OSError when it cannot be made."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), PRIVATE))
+
+
+def make_private(path: Path) -> None:
+    """Take from others what they may do with a file that is known to be ours, and say so."""
+    if os.name == "nt":
+        return  # rights there are no modes
+    for each in (path, *(path.with_name(path.name + end) for end in BESIDE)):
+        _make_private(each)
+
+
+def _make_private(path: Path) -> None:
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        return
+    if not mode & 0o077:
+        return
+    try:
+        path.chmod(PRIVATE)
+    except OSError as error:
+        logger.warning("%s may be read by others (%o) and stays so: %s", path, mode, error)
+    else:
+        logger.warning("%s could be read by others (%o) and is its owner's alone now", path, mode)
+
+
+class Presence:
+    """Whether a name still leads to the file that was opened: who writes to one that was deleted
+    or replaced writes for nobody."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._opened: tuple[int, int] | None = None
+
+    def note(self) -> None:
+        """The file that the name leads to now is the one."""
+        self._opened = self._found()
+
+    def check(self) -> None:
+        """Raises Unavailable."""
+        if self._opened is not None and self._found() != self._opened:
+            raise Unavailable(
+                f"{self._path} was deleted or replaced while it was served; nothing is written. "
+                "Put it back, or start again"
+            )
+
+    def _found(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino

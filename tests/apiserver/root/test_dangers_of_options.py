@@ -1,0 +1,67 @@
+"""What is dangerous is told in one line that says what to do instead; what is safe is silent."""
+
+import subprocess
+import sys
+
+import pytest
+
+from inkube.apiserver.configuration import Options
+from inkube.apiserver.root import dangers
+
+
+@pytest.fixture
+def tokens(tmp_path):
+    path = tmp_path / "tokens.csv"
+    path.write_text("token,user,uid\n")
+    path.chmod(0o600)
+    return path
+
+
+def test_a_server_for_oneself_is_no_danger():
+    assert not list(dangers.found(Options()))
+
+
+def test_a_guarded_server_is_no_danger(tokens):
+    options = Options(host="0.0.0.0", token_auth_file=tokens, tls=True, authorization_mode="RBAC")
+    assert not list(dangers.found(options))
+
+
+@pytest.mark.parametrize(
+    ("changes", "remedy"),
+    [
+        (
+            {"allow_origins": ["*"], "host": "127.0.0.1", "token_auth_file": None},
+            "name the origins",
+        ),
+        ({"tls": False}, "add --tls"),
+        ({"authorization_mode": "AlwaysAllow"}, "add --authorization-mode RBAC"),
+        ({"allow_private_hosts": True}, "leave it out"),
+        ({"local_path_prefixes": ["/"]}, "name the ones they need"),
+    ],
+)
+def test_each_danger_names_its_remedy(tokens, changes, remedy):
+    safe = {"host": "0.0.0.0", "token_auth_file": tokens, "tls": True}
+    options = Options(**{**safe, "authorization_mode": "RBAC", **changes})
+    [line] = dangers.found(options)
+    assert remedy in line
+    assert "\n" not in line
+
+
+def test_secrets_that_others_may_read_are_told(tokens):
+    tokens.chmod(0o644)
+    [line] = dangers.found(Options(token_auth_file=tokens))
+    assert line.endswith(f"run chmod 600 {tokens}")
+
+
+def test_serve_tells_them_and_serves(tmp_path):
+    command = [sys.executable, "-m", "inkube.apiserver.cli", "serve", "--port", "0", "--in-memory"]
+    with subprocess.Popen(
+        [*command, "--allow-origin", "*"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert "inkube serves on" in process.stdout.readline()
+        process.terminate()
+        assert "name the origins of your own pages" in process.communicate()[1]

@@ -1,0 +1,114 @@
+"""Data files that others can read, that are damaged, that vanish under a running server."""
+
+import logging
+import sqlite3
+import stat
+from contextlib import closing
+
+import aiohttp
+import pytest
+from click.testing import CliRunner
+
+from inkube import APIServer
+from inkube.apiserver.cli import main
+
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "inkube.db"
+
+
+def config_map(name, **data):
+    head = {"apiVersion": "v1", "kind": "ConfigMap"}
+    return {**head, "metadata": {"name": name, "namespace": "default"}, "data": data}
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+async def filled(file):
+    """Two objects, of one of them two states."""
+    async with APIServer(data=file) as server:
+        first = await server.client.create(config_map("a", state="first"))
+        await server.client.create(config_map("b"))
+        await server.client.update({**first, "data": {"state": "second"}})
+
+
+def damage(file, name, *, cut=20):
+    """Cut off the newest state of an object."""
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute(
+            "UPDATE log SET data = substr(data, 1, length(data) - ?) WHERE revision ="
+            " (SELECT max(revision) FROM log WHERE key LIKE ?)",
+            (cut, f"%/configmaps/default/{name}"),
+        )
+        connection.commit()
+
+
+async def get(server, path):
+    async with aiohttp.ClientSession() as session, session.get(server.url + path) as answer:
+        return answer.status, await answer.json(), answer.headers.getall("Warning", [])
+
+
+async def test_a_data_file_is_its_owners_alone(file):
+    async with APIServer(data=file) as server:
+        await server.client.create(config_map("a"))
+        beside = [path for path in file.parent.iterdir() if path.name.startswith(file.name)]
+        assert len(beside) >= 3, "with what SQLite puts beside it"
+        assert {mode(path) for path in beside} == {0o600}
+
+
+async def test_a_data_file_that_others_could_read_is_taken_from_them_and_said_so(file, caplog):
+    file.touch(0o644)
+    file.chmod(0o644)
+    async with APIServer(data=file):
+        assert mode(file) == 0o600
+    assert "could be read by others (644)" in caplog.text
+
+
+async def test_a_damaged_object_is_a_500_and_the_rest_is_served(file, caplog):
+    await filled(file)
+    damage(file, "a")
+    async with APIServer(data=file) as server:
+        code, body, _ = await get(server, f"{CONFIG_MAPS}/a")
+        assert code == 500
+        assert "configmaps/default/a is damaged" in body["message"]
+        code, body, warnings = await get(server, CONFIG_MAPS)
+        assert [item["metadata"]["name"] for item in body["items"]] == ["b"]
+        assert "configmaps/default/a is damaged and left out" in warnings[0]
+        await server.client.create(config_map("c"))
+    assert "damaged and left out: /registry/configmaps/default/a" in caplog.text
+    caplog.clear()
+
+
+async def test_check_finds_what_is_damaged_and_repair_goes_back_to_what_was_sound(file):
+    await filled(file)
+    run = CliRunner().invoke
+    assert run(main, ["check", str(file)]).exit_code == 0
+    damage(file, "a")
+    found = run(main, ["check", str(file)])
+    assert (found.exit_code, found.output.count("damaged: /registry/configmaps")) == (1, 1)
+    assert run(main, ["repair", str(file)]).exit_code == 0
+    assert run(main, ["check", str(file)]).exit_code == 0
+    async with APIServer(data=file) as server:
+        _, body, _ = await get(server, f"{CONFIG_MAPS}/a")
+        assert body["data"] == {"state": "first"}
+
+
+async def test_a_file_that_is_deleted_or_replaced_takes_no_writes(file, caplog):
+    caplog.set_level(logging.CRITICAL, "inkube")
+    async with APIServer(data=file) as server, aiohttp.ClientSession() as session:
+        url = server.url + CONFIG_MAPS
+        moved = file.rename(file.with_name("moved"))
+        async with session.post(url, json=config_map("a")) as answer:
+            assert answer.status == 503
+            assert "was deleted or replaced" in (await answer.json())["message"]
+        file.write_bytes(b"")
+        async with session.post(url, json=config_map("a")) as answer:
+            assert answer.status == 503
+        moved.replace(file)
+        async with session.post(url, json=config_map("a")) as answer:
+            assert answer.status == 201

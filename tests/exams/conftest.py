@@ -1,0 +1,14 @@
+"""Exams: what a server must stand, short in every run and long in `make exams`."""
+
+import sys
+
+import pytest
+import served
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """`with serve("--in-memory") as server:` a process of its own."""
+    return lambda *arguments, **options: served.Served(tmp_path, *arguments, **options)

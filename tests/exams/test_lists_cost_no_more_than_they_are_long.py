@@ -1,0 +1,234 @@
+"""Every list and map that a client may fill, in every kind: twice as long takes twice the time.
+
+A loop over a client's list inside of a loop over a client's list is found by its growth: four times
+the items may take no more than eight times the processor time (n log n and some noise; sixteen
+would be quadratic). What is compared is measured in one run, one after the other.
+"""
+
+import gc
+import time
+from typing import Any
+
+import aiohttp
+import orjson
+import pytest
+import served
+
+from inkube.apiserver.server import APIServer
+from inkube.schemas.builtin.definitions import definitions
+
+SMALL = 400
+LARGE = 4 * SMALL
+GROWTH = 8.0
+NOISE = 0.02  # seconds; what is quicker is no danger
+DEPTH = 7
+JSON = "application/json"
+STRATEGIC, MERGE = "application/strategic-merge-patch+json", "application/merge-patch+json"
+APPLY, STEPS = "application/apply-patch+yaml", "application/json-patch+json"
+
+
+def lists_of(schema: dict[str, Any], path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    """The lists and maps below a schema by their path; `[]` and `{}` stand for one item."""
+    found: dict[tuple[str, ...], Any] = {}
+    if len(path) > DEPTH * 2:
+        return found
+    if schema.get("type") == "array" and isinstance(schema.get("items"), dict):
+        found[path] = schema
+        found |= lists_of(schema["items"], (*path, "[]"))
+    elif isinstance(schema.get("additionalProperties"), dict):
+        found[path] = schema
+        found |= lists_of(schema["additionalProperties"], (*path, "{}"))
+    for name, below in (schema.get("properties") or {}).items():
+        if name not in path:  # schemas that hold themselves are looked into once
+            found |= lists_of(below, (*path, name))
+    return found
+
+
+def sample(schema: dict[str, Any], number: int, depth: int = 0) -> Any:
+    """A value of about the right sort, another one for each number."""
+    kind = schema.get("type")
+    if schema.get("x-kubernetes-int-or-string"):
+        return number
+    if kind == "object" or "properties" in schema:
+        if depth > 0:
+            return {}
+        members = schema.get("properties") or {}
+        return {name: sample(below, number, depth + 1) for name, below in members.items()}
+    if kind == "array":
+        return []
+    if kind == "integer":
+        return 1 + number
+    if kind == "number":
+        return float(number)
+    if kind == "boolean":
+        return True
+    form = schema.get("format")
+    if form in ("date-time", "micro-time"):
+        return "2024-01-01T00:00:00Z"
+    return "" if form == "byte" else f"n{number}"
+
+
+def filled(schema: dict[str, Any], count: int, *, same: bool) -> Any:
+    if schema.get("type") == "array":
+        return [sample(schema["items"], 0 if same else n) for n in range(count)]
+    return {f"k{n}": sample(schema["additionalProperties"], n) for n in range(count)}
+
+
+def body(head: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
+    """An object whose value at the path is this one."""
+    for step in reversed(path):
+        value = [value] if step == "[]" else {"k": value} if step == "{}" else {step: value}
+    metadata = {"name": "long", **value.pop("metadata", {})}
+    return {**head, **value, "metadata": metadata}
+
+
+def cases():
+    """(kind, path of its resource, path of the list, schema), each shape of item once."""
+    seen = set()
+    for definition in definitions():
+        if "create" not in definition.verbs:
+            continue
+        version = next(each for each in definition.versions if each.storage)
+        scope = "namespaces/default/" if definition.namespaced else ""
+        base = f"/apis/{definition.group}" if definition.group else "/api"
+        url = f"{base}/{version.name}/{scope}{definition.names.plural}"
+        api_version = f"{definition.group}/{version.name}".lstrip("/")
+        head = {"apiVersion": api_version, "kind": definition.names.kind}
+        for path, schema in lists_of(version.schema).items():
+            if path[0] == "status":
+                continue
+            inner = path[0] if path[0] == "metadata" else definition.names.kind
+            mark = (inner, path[1:] if inner == "metadata" else path)
+            if "template" in path:
+                mark = ("template", path[path.index("template") + 1 :])
+            elif definition.names.kind == "Pod":
+                mark = ("template", path)
+            if mark not in seen:
+                seen.add(mark)
+                yield head, url, path, schema
+
+
+@pytest.fixture
+async def timed():
+    async with APIServer() as server, aiohttp.ClientSession() as session:
+
+        async def ask(url: str, sent: bytes, method: str = "POST", media: str = JSON) -> float:
+            """Seconds of processor time."""
+            begun = time.process_time()
+            head = {"Content-Type": media}
+            async with session.request(method, server.url + url, data=sent, headers=head) as answer:
+                await answer.read()
+            assert answer.status in (200, 201, 400, 413, 422), (answer.status, await answer.text())
+            return time.process_time() - begun
+
+        gc.collect()
+        gc.disable()  # a collection costs more than what is measured
+        yield ask
+        gc.enable()
+
+
+async def test_no_list_of_any_kind_takes_more_than_its_length(timed):
+    slow = {}
+    for head, url, path, schema in cases():
+        for same in (False, True) if served.LONG else (False,):
+            small, large = (
+                orjson.dumps(body(head, path, filled(schema, count, same=same)))
+                for count in (SMALL, LARGE)
+            )
+            where = f"{url}?dryRun=All"
+            took = await timed(where, large)
+            if took < NOISE:
+                continue
+            for _ in range(3):  # what is slow once may be bad luck
+                less = max(await timed(where, small), await timed(where, small), NOISE / GROWTH)
+                if took < less * GROWTH:
+                    break
+                took = await timed(where, large)
+            else:
+                slow[f"{head['kind']}:{'.'.join(path)}{' same' if same else ''}"] = (less, took)
+        gc.collect(0)
+    assert not slow
+
+
+def ports(count, *, first=0, **more):
+    return [{"port": n + 1, "name": f"p{n}", **more} for n in range(first, first + count)]
+
+
+def service(items):
+    spec = {"ports": items, "selector": {"a": "b"}}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "long"}, "spec": spec}
+
+
+def config_map(count, **more):
+    data = {f"k{n}": "v" for n in range(count)}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "long"},
+        "data": data,
+    } | more
+
+
+def owners(count):
+    one = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a"}
+    return {"metadata": {"ownerReferences": [{**one, "uid": f"u{n}"} for n in range(count)]}}
+
+
+def steps(count, step):
+    return [{**step, "path": step["path"].replace("N", str(n))} for n in range(count)]
+
+
+def finalizers(count, name="finalizers"):
+    return {"metadata": {name: [f"a.b/{n}" for n in range(count)]}}
+
+
+DELETIONS = {"$patch": "delete"}
+CHANGES = {
+    "services": {
+        "strategic": (STRATEGIC, lambda n: {"spec": {"ports": ports(n)[::-1]}}),
+        "strategic, others": (STRATEGIC, lambda n: {"spec": {"ports": ports(n, first=n)}}),
+        "strategic deletions": (STRATEGIC, lambda n: {"spec": {"ports": ports(n, **DELETIONS)}}),
+        "strategic order": (
+            STRATEGIC,
+            lambda n: {"spec": {"$setElementOrder/ports": ports(n)[::-1], "ports": []}},
+        ),
+        "apply": (APPLY, lambda n: service(ports(n)[::-1])),
+        "merge": (MERGE, lambda n: {"spec": {"ports": ports(n)[::-1]}}),
+    },
+    "configmaps": {
+        "apply": (APPLY, lambda n: config_map(n)),
+        "owners": (STRATEGIC, owners),
+        "owners by merge": (MERGE, owners),
+        "applied owners": (APPLY, lambda n: config_map(1) | {
+            "metadata": {"name": "long", **owners(n)["metadata"]}
+        }),
+        "finalizers": (MERGE, finalizers),
+        "strategic finalizers": (STRATEGIC, finalizers),
+        "primitive deletions": (
+            STRATEGIC, lambda n: finalizers(n, "$deleteFromPrimitiveList/finalizers")
+        ),
+        "additions": (STEPS, lambda n: steps(n, {"op": "add", "path": "/data/xN", "value": "v"})),
+        "removals": (STEPS, lambda n: steps(n, {"op": "remove", "path": "/data/kN"})),
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("plural", CHANGES)
+async def test_no_change_of_a_long_list_takes_more_than_its_length(timed, plural):
+    base = f"/api/v1/namespaces/default/{plural}"
+    stored = service if plural == "services" else config_map
+    slow = {}
+    for name, (media, make) in CHANGES[plural].items():
+        took = {}
+        for count in (SMALL, LARGE):
+            old = service(ports(count)) if stored is service else config_map(count)
+            await timed(base, orjson.dumps(old))
+            sent = orjson.dumps(make(count))
+            url = f"{base}/long?dryRun=All&fieldManager=m&force=true"
+            if media != APPLY:
+                url = f"{base}/long?dryRun=All"
+            took[count] = min([await timed(url, sent, "PATCH", media) for _ in range(3)])
+            await timed(f"{base}/long", b"", "DELETE")
+        if took[LARGE] > max(took[SMALL] * GROWTH, NOISE):
+            slow[name] = took
+    assert not slow

@@ -1,0 +1,111 @@
+"""`inkube serve` as a process of its own, to be measured, frozen and killed."""
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+TICKS = os.sysconf("SC_CLK_TCK")
+LONG = os.environ.get("INKUBE_EXAMS") == "long"
+"""Whether exams are taken in full: `make exams`."""
+
+
+class Answer(NamedTuple):
+    """One response, read to its end."""
+
+    code: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Served:
+    """One server process; `with Served(...)` starts it and ends it."""
+
+    def __init__(self, folder: Path, *arguments: str, port: int = 0) -> None:
+        self._command = [
+            sys.executable, "-m", "inkube.apiserver.cli", "serve", "--port", str(port), "-q",
+            "--kubeconfig", str(folder / "kubeconfig"), *arguments,
+        ]  # fmt: skip
+        self._log = folder / "serve.log"
+        self.port = port
+
+    def __enter__(self) -> Self:
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(self._command, stdout=subprocess.PIPE, stderr=log)
+        assert self.process.stdout is not None
+        first = self.process.stdout.readline().decode()
+        if "serves on" not in first:
+            self.kill()
+            self.process.stdout.close()
+            raise RuntimeError(f"the server did not start: {self.log}")
+        self.port = int(first.rsplit(":", 1)[1])
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.terminate()
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+    def kill(self) -> None:
+        """End it without a word."""
+        self.process.kill()
+        self.process.wait()
+
+    @property
+    def log(self) -> str:
+        """What it told on stderr."""
+        return self._log.read_text(errors="replace")
+
+    @property
+    def resident(self) -> float:
+        """MiB of memory it has."""
+        pages = Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
+        return int(pages) * PAGE / 2**20
+
+    @property
+    def cpu(self) -> float:
+        """Seconds of processor time it has used."""
+        text = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(text[11]) + int(text[12])) / TICKS
+
+    def connect(self, timeout: float = 60) -> http.client.HTTPConnection:
+        """A connection that is kept."""
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+
+    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+        """One request over a connection of its own; a body that is no bytes is sent as JSON."""
+        with contextlib.closing(self.connect()) as connection:
+            return ask(connection, method, path, body, **headers)
+
+
+def ask(
+    connection: http.client.HTTPConnection,
+    method: str,
+    path: str,
+    body: Any = None,
+    **headers: str,
+) -> Answer:
+    """One request; `Content_Type="…"` is a header."""
+    data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    if data is not None:
+        named.setdefault("Content-Type", "application/json")
+    connection.request(method, path, data, named)
+    response = connection.getresponse()
+    return Answer(response.status, dict(response.getheaders()), response.read())
