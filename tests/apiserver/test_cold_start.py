@@ -34,7 +34,7 @@ LATER = (
     "inkube.apiserver.auth.rbac",
     "inkube.apiserver.root.workloads",
     "inkube.apiserver.streaming",
-    "inkube.apiserver.subresources",
+    "inkube.apiserver.subresources.containers",
     "inkube.controllers.workloads",
     "inkube.apiserver.webhooks.conversion",
     "inkube.apiserver.discovery.groups",
