@@ -34,6 +34,7 @@ LATER = (
     "inkube.apiserver.auth.rbac",
     "inkube.apiserver.root.workloads",
     "inkube.apiserver.streaming",
+    "inkube.apiserver.subresources.containers",
     "inkube.apiserver.subresources.table",
     "inkube.controllers.workloads",
     "inkube.apiserver.webhooks.conversion",

@@ -73,6 +73,20 @@ def test_cordon_keeps_new_pods_away(kube, web):
     assert web("uncordon", "kube-node-1") == "node/kube-node-1 uncordoned\n"
 
 
+def test_drain_moves_pods_and_asks_their_budgets(kube, web):
+    web("create", "poddisruptionbudget", "web", "--selector=app=web", "--min-available=1")
+    kube.settled()
+    said = web("drain", "kube-node-1", "--ignore-daemonsets", "--timeout=30s")
+    assert said.endswith("node/kube-node-1 drained\n")
+    kube.settled()
+    nodes = {pod["spec"]["nodeName"] for pod in read(web, "pods", "-l", "app=web")["items"]}
+    assert nodes == {"kube-node-2"}
+    web("patch", "pdb", "web", "-p", '{"spec": {"minAvailable": 2}}')
+    kube.settled()
+    refused = web("drain", "kube-node-2", "--ignore-daemonsets", "--timeout=1s", code=1)
+    assert "violate the pod's disruption budget" in refused
+
+
 def test_expose_gives_a_service_with_endpoints(kube, web):
     assert web("expose", "deploy/web") == "service/web exposed\n"
     kube.settled()
