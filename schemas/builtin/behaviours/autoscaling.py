@@ -209,3 +209,25 @@ class DisruptionBudgets(Behaviour):
             errors += checks.count_or_percent(spec.get(member), f"spec.{member}")
             errors += checks.at_most_all(spec.get(member), f"spec.{member}")
         return errors + checks.label_selector(spec.get("selector"), "spec.selector")
+
+    def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
+        """Counts are not negative, conditions are whole."""
+        told = obj.get("status") or {}
+        counts = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
+        errors = super().validate_status(obj, old) + checks.not_negative(told, "status", *counts)
+        for index, condition in enumerate(told.get("conditions") or []):
+            errors += _condition(condition, f"status.conditions[{index}]")
+        return errors
+
+
+def _condition(condition: Object, path: str) -> list[FieldError]:
+    """A metav1.Condition (ValidateCondition)."""
+    state, choices = condition.get("status", ""), ("False", "True", "Unknown")
+    errors = [
+        fielderrors.required(f"{path}.{member}")
+        for member in ("type", "lastTransitionTime", "reason")
+        if not condition.get(member)
+    ]
+    if state not in choices:
+        errors.append(fielderrors.not_supported(f"{path}.status", state, choices))
+    return errors

@@ -329,10 +329,10 @@ def _failure_rule(rule: Object, path: str, containers: set[str], spec: Object) -
         errors += _pattern(condition, f"{path}.onPodConditions[{index}]")
     if codes is not None and conditions:
         why = "specifying both OnExitCodes and OnPodConditions is not supported"
-        errors.append(fielderrors.invalid(path, fielderrors.Verbatim(""), why))
+        errors.append(fielderrors.invalid(path, fielderrors.OMITTED, why))
     if codes is None and not conditions:
         why = "specifying one of OnExitCodes and OnPodConditions is required"
-        errors.append(fielderrors.invalid(path, fielderrors.Verbatim(""), why))
+        errors.append(fielderrors.invalid(path, fielderrors.OMITTED, why))
     return errors
 
 
