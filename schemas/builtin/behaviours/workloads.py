@@ -82,7 +82,7 @@ def _status(told: Object, members: tuple[str, ...]) -> list[FieldError]:
     replicas = told.get("replicas", 0)
     errors += [
         fielderrors.invalid(
-            f"status.{member}", told[member], "cannot be greater than status.replicas"
+            f"status.{member}", told.get(member, 0), "cannot be greater than status.replicas"
         )
         for member in members
         if told.get(member, 0) > replicas
