@@ -91,7 +91,7 @@ def _outside(resources: Object, limits: list[Object]) -> Iterator[str]:
         for name, bound in sorted((limit.get("max") or {}).items()):
             text = f"maximum {name} usage per {kind} is {bound}"
             asked, cap = requests.get(name), caps.get(name)
-            yield from _too_much(text, bound, asked, asked if kind == _CLAIM else cap)
+            yield from _too_much(text, bound, asked, cap, is_claim=kind == _CLAIM)
         for name, bound in sorted((limit.get("maxLimitRequestRatio") or {}).items()):
             text = f"{name} max limit to request ratio per {kind} is {bound}"
             yield from _too_far(text, bound, requests.get(name), caps.get(name))
@@ -109,12 +109,13 @@ def _too_little(text: str, bound: str, request: str | None, cap: str | None) -> 
         yield f"{text}, but limit is {cap}"
 
 
-def _too_much(text: str, bound: str, request: str | None, cap: str | None) -> Iterator[str]:
-    if cap is None:
+def _too_much(
+    text: str, bound: str, request: str | None, cap: str | None, *, is_claim: bool
+) -> Iterator[str]:
+    if cap is None and not is_claim:
         yield f"{text}.  No limit is specified"
-    elif quantity.parse(cap) > quantity.parse(bound):
-        shown = "request" if cap is request else "limit"
-        yield f"{text}, but {shown} is {cap}"
+    elif cap is not None and quantity.parse(cap) > quantity.parse(bound):
+        yield f"{text}, but limit is {cap}"
     elif request is not None and quantity.parse(request) > quantity.parse(bound):
         yield f"{text}, but request is {request}"
 

@@ -67,6 +67,7 @@ _STORAGE: _Family = {
 _GROUPS: dict[str, _Family] = {
     "": _CORE,
     "admissionregistration.k8s.io": _ADMISSION,
+    "apiregistration.k8s.io": {"apiservices": "apiservices.Registrations"},
     "apps": _APPS,
     "autoscaling": {"horizontalpodautoscalers": "autoscaling.Autoscalers"},
     "batch": {"cronjobs": "jobs.CronJobs", "jobs": "jobs.Jobs"},
@@ -75,8 +76,8 @@ _GROUPS: dict[str, _Family] = {
     "discovery.k8s.io": {"endpointslices": "services.EndpointSlices"},
     "events.k8s.io": {"events": "events.Events"},
     "flowcontrol.apiserver.k8s.io": {
-        "flowschemas": "extensions.Counted",
-        "prioritylevelconfigurations": "extensions.Counted",
+        "flowschemas": "flowcontrol.FlowSchemas",
+        "prioritylevelconfigurations": "flowcontrol.PriorityLevels",
     },
     "networking.k8s.io": _NETWORKING,
     "node.k8s.io": {"runtimeclasses": "extensions.RuntimeClasses"},

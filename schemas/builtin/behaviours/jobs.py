@@ -3,6 +3,7 @@
 Follows pkg/apis/batch/v1/defaults.go, pkg/apis/batch/validation and pkg/registry/batch/job.
 """
 
+import itertools
 import zoneinfo
 
 from inkube.schemas import fielderrors, selectors
@@ -144,121 +145,24 @@ def job_spec(spec: Object, path: str) -> list[FieldError]:
             problems = ['must be a domain-prefixed path (such as "acme.io/foo")']
         errors += [fielderrors.invalid(f"{path}.managedBy", manager, why) for why in problems]
     template = spec.get("template") or {}
-    has_policy = spec.get("podFailurePolicy") is not None
-    if has_policy:
-        errors += _failure_policy(spec, f"{path}.podFailurePolicy")
+    policy = spec.get("podFailurePolicy")
+    if policy is not None:
+        errors += _failure_policy(policy, spec, f"{path}.podFailurePolicy")
+    replacement = spec.get("podReplacementPolicy")
+    choices = ("Failed",) if policy is not None else ("Failed", "TerminatingOrFailed")
+    if replacement is not None and replacement not in choices:
+        place = f"{path}.podReplacementPolicy"
+        errors.append(fielderrors.not_supported(place, replacement, choices))
     errors += podvalidation.template(template, f"{path}.template")
     policy = (template.get("spec") or {}).get("restartPolicy", "")
     place = f"{path}.template.spec.restartPolicy"
     if policy in ("", "Always"):
         why = 'valid values: "OnFailure", "Never"'
         errors.append(fielderrors.required(place, why))
-    elif has_policy and policy != "Never":
+    elif spec.get("podFailurePolicy") is not None and policy != "Never":
         why = 'only "Never" is supported when podFailurePolicy is specified'
         errors.append(fielderrors.invalid(place, policy, why))
     return errors
-
-
-def _failure_policy(spec: Object, path: str) -> list[FieldError]:
-    """validatePodFailurePolicy."""
-    errors: list[FieldError] = []
-    rules = spec["podFailurePolicy"].get("rules") or []
-    if len(rules) > _MAX_RULES:
-        errors.append(fielderrors.too_many(f"{path}.rules", len(rules), _MAX_RULES))
-    pod = (spec.get("template") or {}).get("spec") or {}
-    names = {
-        container.get("name", "")
-        for member in ("containers", "initContainers")
-        for container in pod.get(member) or ()
-    }
-    for index, rule in enumerate(rules):
-        errors += _rule(spec, rule, names, f"{path}.rules[{index}]")
-    return errors
-
-
-def _rule(spec: Object, rule: Object, names: set[str], path: str) -> list[FieldError]:
-    action, codes, conditions = (
-        rule.get(member) for member in ("action", "onExitCodes", "onPodConditions")
-    )
-    errors = checks.one_of(action, f"{path}.action", _ACTIONS)
-    if action == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
-        why = "requires the backoffLimitPerIndex to be set"
-        errors.append(fielderrors.invalid(f"{path}.action", action, why))
-    if codes is not None:
-        errors += _exit_codes(codes, names, f"{path}.onExitCodes")
-    for index, pattern in enumerate(conditions or []):
-        place = f"{path}.onPodConditions[{index}].status"
-        statuses = ("False", "True", "Unknown")
-        errors += checks.one_of(pattern.get("status"), place, statuses)
-    if codes is not None and conditions:
-        why = "specifying both OnExitCodes and OnPodConditions is not supported"
-        errors.append(fielderrors.invalid(path, None, why))
-    elif codes is None and not conditions:
-        why = "specifying one of OnExitCodes and OnPodConditions is required"
-        errors.append(fielderrors.invalid(path, None, why))
-    return errors
-
-
-def _exit_codes(codes: Object, names: set[str], path: str) -> list[FieldError]:
-    operator, values = codes.get("operator", ""), codes.get("values") or []
-    errors = checks.one_of(operator, f"{path}.operator", ("In", "NotIn"))
-    name = codes.get("containerName")
-    if name is not None and name not in names:
-        why = "must be one of the container or initContainer names in the pod template"
-        errors.append(fielderrors.invalid(f"{path}.containerName", name, why))
-    place = f"{path}.values"
-    if not values:
-        errors.append(fielderrors.invalid(place, values, "at least one value is required"))
-    elif len(values) > _MAX_CODES:
-        errors.append(fielderrors.too_many(place, len(values), _MAX_CODES))
-    if values != sorted(values):
-        errors.append(fielderrors.invalid(place, values, "must be ordered"))
-    seen: set[int] = set()
-    for index, value in enumerate(values):
-        if value in seen:
-            errors.append(fielderrors.duplicate(f"{place}[{index}]", value))
-        seen.add(value)
-        if value == 0 and operator == "In":
-            why = "must not be 0 for the In operator"
-            errors.append(fielderrors.invalid(f"{place}[{index}]", value, why))
-    return errors
-
-
-class CronJobs(Behaviour):
-    """A schedule in cron's form and a template of jobs."""
-
-    generation = ("spec",)
-
-    def default(self, obj: Object) -> None:
-        spec = obj.setdefault("spec", {})
-        poddefaults.fill(spec, {"concurrencyPolicy": "Allow"})
-        for member, value in (
-            ("suspend", False), ("successfulJobsHistoryLimit", 3), ("failedJobsHistoryLimit", 1),
-        ):  # fmt: skip
-            spec.setdefault(member, value)
-        job = spec.setdefault("jobTemplate", {}).setdefault("spec", {})
-        poddefaults.pod_spec(job.setdefault("template", {}).setdefault("spec", {}))
-
-    def check(self, obj: Object) -> list[FieldError]:
-        spec = obj.get("spec") or {}
-        errors = _schedule(spec.get("schedule", ""), "spec.schedule")
-        errors += checks.not_negative(
-            spec, "spec", "startingDeadlineSeconds", "successfulJobsHistoryLimit",
-            "failedJobsHistoryLimit",
-        )  # fmt: skip
-        errors += checks.one_of(
-            spec.get("concurrencyPolicy"), "spec.concurrencyPolicy", _CONCURRENCY
-        )
-        zone = spec.get("timeZone")
-        if zone is not None:
-            errors += _zone(zone, "spec.timeZone")
-        job = (spec.get("jobTemplate") or {}).get("spec") or {}
-        errors += job_spec(job, "spec.jobTemplate.spec")
-        name = obj["metadata"].get("name", "")
-        if len(name) > 52:
-            why = "must be no more than 52 characters"
-            errors.append(fielderrors.invalid("metadata.name", name, why))
-        return errors
 
 
 def _zone(zone: str, path: str) -> list[FieldError]:
@@ -356,3 +260,86 @@ def _number(text: str, named: dict[str, int]) -> int:
     if number < 0:
         raise ValueError(f"negative number ({number}) not allowed: {text}")
     return number
+
+
+_ACTIONS, _OPERATORS = ("Count", "FailIndex", "FailJob", "Ignore"), ("In", "NotIn")
+_MAX_RULES, _MAX_CODES, _MAX_PATTERNS = 20, 255, 20
+
+
+def _failure_policy(policy: Object, spec: Object, path: str) -> list[FieldError]:
+    pod = (spec.get("template") or {}).get("spec") or {}
+    containers = {
+        container.get("name")
+        for member in ("containers", "initContainers")
+        for container in pod.get(member) or []
+    }
+    rules, errors = policy.get("rules") or [], []
+    if len(rules) > _MAX_RULES:
+        errors.append(fielderrors.too_many(f"{path}.rules", len(rules), _MAX_RULES))
+    for index, rule in enumerate(rules):
+        errors += _failure_rule(rule, f"{path}.rules[{index}]", containers, spec)
+    return errors
+
+
+def _failure_rule(rule: Object, path: str, containers: set[str], spec: Object) -> list[FieldError]:
+    action, codes = rule.get("action", ""), rule.get("onExitCodes")
+    conditions = rule.get("onPodConditions") or []
+    errors = []
+    if action == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
+        why = "requires the backoffLimitPerIndex to be set"
+        errors.append(fielderrors.invalid(f"{path}.action", action, why))
+    elif not action:
+        choices = ", ".join(f'"{one}"' for one in _ACTIONS)
+        errors.append(fielderrors.required(f"{path}.action", f"valid values: [{choices}]"))
+    elif action not in _ACTIONS:
+        errors.append(fielderrors.not_supported(f"{path}.action", action, _ACTIONS))
+    if codes is not None:
+        errors += _exit_codes(codes, f"{path}.onExitCodes", containers)
+    if len(conditions) > _MAX_PATTERNS:
+        place = f"{path}.onPodConditions"
+        errors.append(fielderrors.too_many(place, len(conditions), _MAX_PATTERNS))
+    for index, condition in enumerate(conditions):
+        errors += _pattern(condition, f"{path}.onPodConditions[{index}]")
+    if codes is not None and conditions:
+        why = "specifying both OnExitCodes and OnPodConditions is not supported"
+        errors.append(fielderrors.invalid(path, fielderrors.OMITTED, why))
+    if codes is None and not conditions:
+        why = "specifying one of OnExitCodes and OnPodConditions is required"
+        errors.append(fielderrors.invalid(path, fielderrors.OMITTED, why))
+    return errors
+
+
+def _exit_codes(codes: Object, path: str, containers: set[str]) -> list[FieldError]:
+    operator, values = codes.get("operator", ""), codes.get("values") or []
+    errors: list[FieldError] = []
+    if operator not in _OPERATORS:
+        errors.append(fielderrors.not_supported(f"{path}.operator", operator, _OPERATORS))
+    name = codes.get("containerName")
+    if name is not None and name not in containers:
+        why = "must be one of the container or initContainer names in the pod template"
+        errors.append(fielderrors.invalid(f"{path}.containerName", name, why))
+    if not values:
+        errors.append(
+            fielderrors.invalid(f"{path}.values", values, "at least one value is required")
+        )
+    elif len(values) > _MAX_CODES:
+        errors.append(fielderrors.too_many(f"{path}.values", len(values), _MAX_CODES))
+    seen: set[int] = set()
+    for index, value in enumerate(values):
+        place = f"{path}.values[{index}]"
+        if operator == "In" and value == 0:
+            errors.append(fielderrors.invalid(place, value, "must not be 0 for the In operator"))
+        if value in seen:
+            errors.append(fielderrors.duplicate(place, value))
+        seen.add(value)
+    if any(left > right for left, right in itertools.pairwise(values)):
+        errors.append(fielderrors.invalid(f"{path}.values", values, "must be ordered"))
+    return errors
+
+
+def _pattern(condition: Object, path: str) -> list[FieldError]:
+    errors = checks.named(condition.get("type", ""), f"{path}.type", names.label_key)
+    status, choices = condition.get("status", ""), ("False", "True", "Unknown")
+    if status not in choices:
+        errors.append(fielderrors.not_supported(f"{path}.status", status, choices))
+    return errors

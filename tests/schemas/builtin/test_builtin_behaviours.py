@@ -236,10 +236,10 @@ def test_surprising_names_and_variables_are_warned_of(kinds):
         'spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when '
         "using apply"
     )
-    assert behaviour.warnings(pod, pod) == [hidden]
-    assert behaviour.warnings(pod, None)[0].endswith(
-        "a DNS label is recommended: [must not contain dots]"
-    )
+    name, variable = behaviour.warnings(pod, None)
+    assert name.endswith("a DNS label is recommended: [must not contain dots]")
+    assert variable == hidden
+    assert behaviour.warnings(pod, pod) == []
 
 
 def test_daemon_sets_count_their_templates(kinds):
