@@ -8,7 +8,7 @@ of a deletion: `check_delete`. `controllers` are run by the manager.
 """
 
 from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -17,6 +17,7 @@ from inkube.controllers.checks.declare import Check, Rule
 from inkube.controllers.checks.errors import Problem
 from inkube.controllers.checks.run import CheckSet, shown
 from inkube.controllers.client import Object
+from inkube.controllers.endpoints import Endpoint, Subresource
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Key
 from inkube.controllers.manager import Controller, Result, Watch
@@ -39,6 +40,7 @@ class KindModule(Generic[R]):
     """One kind: its model, admission functions in their order, checks, reconciler."""
 
     model: type[R]
+    _: KW_ONLY
     mutators: Sequence[Rule[R]] = ()
     validators: Sequence[Rule[R]] = ()
     checks: Sequence[Check[R]] = ()
@@ -48,6 +50,16 @@ class KindModule(Generic[R]):
     report: Report = field(default_factory=Report)
     watches: Callable[[Environment], Sequence[Watch]] = lambda env: ()
     extra_controllers: Callable[[Environment], Sequence[Controller]] = lambda env: ()
+    create_on_update: bool = False
+    """Whether PUT of an unknown name creates it."""
+    unconditional_update: bool = False
+    """Whether PUT may leave out the resourceVersion: the last write wins. Never on /status."""
+    make_name: Callable[[Object], str] | None = None
+    """What the server's name begins with for an object without name and generateName."""
+    subresources: Sequence[Subresource] = ()
+    """What answers under an object's name and is no object."""
+    endpoints: Sequence[Endpoint] = ()
+    """What the kind's group answers about a namespace, beside its resources."""
 
     def __post_init__(self) -> None:
         """Refuse a kind whose secrets would be stored with the object."""

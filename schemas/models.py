@@ -9,7 +9,7 @@ admission functions and reconcilers get typed objects from `parse`.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -61,12 +61,13 @@ class ObjectMeta(Model):
 
 
 class FieldErrorItem(Model):
-    """One entry of `status.fieldErrors`."""
+    """One entry of `status.fieldErrors`; `bad_value` is what was refused, any JSON value."""
 
     type: str
-    field: str
-    detail: str
+    field: str = ""
+    detail: str = ""
     origin: str = ""
+    bad_value: Any = None
 
 
 class Condition(Model):
@@ -103,6 +104,11 @@ class Resource(Model):
     `group`, `version`; `kind` (default: the class's name), `plural` (default: the kind in lower
     case with an s), `short_names`, `categories`, `namespaced` (default True), `columns`,
     `selectable_fields` (`spec.color`), `scale`.
+
+    `also_served`: further versions with the same schema; objects are stored in `version` and
+    stamped with the one a request names. `zero_status`: what `status` shows until a controller has
+    looked, as a Go struct shows its zero values. Its members are defaults of the schema, so that a
+    write to /status which leaves one out has it too; a null stands at the beginning only.
     """
 
     api_version: str = ""
@@ -223,8 +229,13 @@ def _definition(
     columns: Iterable[Column] = (),
     selectable_fields: Iterable[str] = (),
     scale: Scale | None = None,
+    also_served: Iterable[str] = (),
+    zero_status: Mapping[str, Any] | None = None,
 ) -> Definition:
     kind = kind or model.__name__
+    schema = modelschema.structural(model)
+    if zero_status is not None:
+        _default_status(schema["properties"]["status"], zero_status)
     names = Names(
         plural=plural or f"{kind.lower()}s",
         kind=kind,
@@ -238,17 +249,30 @@ def _definition(
         names=names,
         namespaced=namespaced,
         origin=Origin.PYTHON,
-        versions=(
+        versions=tuple(
             Version(
-                name=version,
-                schema=modelschema.structural(model),
+                name=name,
+                storage=name == version,
+                schema=schema,
                 status=True,
                 scale=scale,
                 columns=tuple(columns),
                 selectable_fields=tuple(f".{path.lstrip('.')}" for path in selectable_fields),
-            ),
+            )
+            for name in (version, *also_served)
         ),
     )
+
+
+def _default_status(schema: Object, zero: Mapping[str, Any]) -> None:
+    """Make `zero` the default of a status, and of its members where somebody left one out."""
+    schema["default"] = dict(zero)
+    for name, value in zero.items():
+        member = schema["properties"][name]
+        if value is None:
+            member["nullable"] = True
+        else:
+            member["default"] = value
 
 
 def _field_errors(error: ValidationError) -> list[FieldError]:
