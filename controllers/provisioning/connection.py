@@ -33,9 +33,19 @@ def module(secure: SecureValues) -> KindModule[Connection]:
         checks=checks.CHECKS,
         deletion_guards=(not_in_use,),
         secure=secure,
+        create_on_update=True,
+        unconditional_update=True,
+        make_name=_name_prefix,
         report=Report(reason=reason_of, members=_members),
         watches=_watches,
     )
+
+
+def _name_prefix(obj: Object) -> str:
+    """`TYPE-`, for a connection that comes without a name; "" where its type cannot be read."""
+    spec = obj.get("spec")
+    kind = spec.get("type") if isinstance(spec, dict) else None
+    return f"{kind}-" if isinstance(kind, str) and kind else ""
 
 
 async def not_in_use(connection: Connection, env: Environment) -> AsyncIterator[Problem]:

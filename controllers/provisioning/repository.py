@@ -31,6 +31,8 @@ def module(options: Options, secure: SecureValues) -> KindModule[Repository]:
         validators=rules.validators(options),
         checks=checks.CHECKS,
         secure=secure,
+        create_on_update=True,
+        unconditional_update=True,
         report=Report(reason=reason_of, members=_members, findings=_findings, interval=_interval),
         watches=_watches,
     )

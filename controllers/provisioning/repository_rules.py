@@ -135,7 +135,11 @@ def block_of_the_type(repository: Repository, old: Repository | None) -> Iterato
 def branch_well_formed(repository: Repository, old: Repository | None) -> Iterator[Problem]:
     """A valid ref name, or empty for the default branch."""
     remote = repository.spec.remote
-    if remote is not None and (why := urls.wrong_with_branch(remote.branch)):
+    if remote is None:
+        return
+    if repository.spec.type == "github" and not remote.branch:
+        yield Required("a github branch is required")
+    elif why := urls.wrong_with_branch(remote.branch):
         yield Invalid(why)
 
 

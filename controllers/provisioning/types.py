@@ -113,7 +113,7 @@ class RepositorySecure(Model):
 class SyncStatus(Model):
     """The last sync; times are milliseconds since the epoch."""
 
-    state: Literal["pending", "working", "success", "error", "warning"]
+    state: Literal["", "pending", "working", "success", "error", "warning"] = ""
     started: int | None = None
     finished: int | None = None
     message: list[str] = Field(default_factory=list)
@@ -127,11 +127,27 @@ class WebhookStatus(Model):
     url: str = ""
 
 
+class TokenStatus(Model):
+    """A token the server holds; times are milliseconds since the epoch."""
+
+    last_updated: int | None = None
+    expiration: int | None = None
+
+
+class QuotaStatus(Model):
+    """How much there may be; absent members mean no limit."""
+
+    max_repositories: int | None = None
+    max_resources_per_repository: int | None = None
+
+
 class RepositoryStatus(Status):
     """What the controller found."""
 
     sync: SyncStatus | None = None
     webhook: WebhookStatus | None = None
+    token: TokenStatus | None = None
+    quota: QuotaStatus | None = None
 
 
 class Repository(
@@ -139,6 +155,14 @@ class Repository(
     group=GROUP,
     version=VERSION,
     plural="repositories",
+    short_names=("repo",),
+    zero_status={
+        "health": {"healthy": False},
+        "sync": {"state": "", "message": []},
+        "webhook": None,
+        "token": {},
+        "quota": {},
+    },
     columns=(
         Column("Title", "string", ".spec.title"),
         Column("Type", "string", ".spec.type"),
@@ -184,12 +208,15 @@ class ConnectionStatus(Status):
     """What the controller found."""
 
     state: Literal["Connected", "Disconnected"] | None = None
+    token: TokenStatus | None = None
 
 
 class Connection(
     Resource,
     group=GROUP,
     version=VERSION,
+    short_names=("conn",),
+    zero_status={"health": {"healthy": False}, "token": {}},
     columns=(
         Column("Title", "string", ".spec.title"),
         Column("Type", "string", ".spec.type"),

@@ -50,7 +50,7 @@ class Provisioned:
         path = f"{_path(_plural(obj))}?dryRun=All"
         code, _, body = await self.request("POST", path, json=obj)
         if code == 201:
-            assert "status" not in body
+            assert "observedGeneration" not in body.get("status", {})
             return []
         return body["details"]["causes"] if code == 422 else [body]
 

@@ -67,9 +67,15 @@ FORBIDDEN, DUPLICATE = "FieldValueForbidden", "FieldValueDuplicate"
         (repo(block={"url": "https://example.com/o/r?x=1"}), [(INVALID, "spec.git.url")]),
         (repo(block={"url": "file:///etc"}), [(INVALID, "spec.git.url")]),
         (repo(block={"url": "file:///srv/files/r"}), []),
-        (repo("github", block={"url": "https://github.com/owner"}), [(INVALID, "spec.github.url")]),
-        (repo("github", block={"url": "https://github.com/o/r/x"}), [(INVALID, "spec.github.url")]),
-        (repo("github", block={"url": "https://github.com/o/r.git/"}), []),
+        (
+            repo("github", block={"branch": "main", "url": "https://github.com/owner"}),
+            [(INVALID, "spec.github.url")],
+        ),
+        (
+            repo("github", block={"branch": "main", "url": "https://github.com/o/r/x"}),
+            [(INVALID, "spec.github.url")],
+        ),
+        (repo("github", block={"branch": "main", "url": "https://github.com/o/r.git/"}), []),
         (repo("gitlab", block={"url": "https://gitlab.com/group/sub/r"}), []),
         (repo(block={"branch": "a/b_c-1.x"}), []),
         (repo(block={"path": "a/b/"}), []),

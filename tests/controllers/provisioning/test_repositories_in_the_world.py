@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from worlds import MAIN, caused, host, repository, told
+from worlds import MAIN, ZERO_STATUS, caused, host, repository, told
 
 
 def token(value):
@@ -91,7 +91,7 @@ async def test_a_repository_is_refused_in_a_dry_run_and_reported_once_it_exists(
     assert caused(causes) == [(kind, field)]
     assert detail in causes[0]["message"]
     created = await server.create(row.broken)
-    assert "status" not in created
+    assert created["status"] == ZERO_STATUS
     assert told(await server.errors("repositories")) == [row.error]
     stored = await server.get("repositories")
     assert stored["status"]["observedGeneration"] == stored["metadata"]["generation"]
@@ -119,12 +119,17 @@ async def test_a_branch_that_vanishes_outside_appears_without_a_write_to_the_obj
 
 async def test_an_empty_branch_is_filled_with_the_default_one(server):
     await server.create(host())
-    obj = repository(block={"branch": ""})
+    obj = repository()
+    obj["spec"] = {
+        "title": "Title",
+        "type": "git",
+        "git": {"url": "https://github.com/grafana/grafana", "branch": ""},
+    }
     assert await server.dry_run(obj) == []
     await server.create(obj)
     assert await server.errors("repositories") == []
     stored = await server.get("repositories")
-    assert stored["spec"]["github"]["branch"] == "main"
+    assert stored["spec"]["git"]["branch"] == "main"
     assert stored["status"]["observedGeneration"] == stored["metadata"]["generation"] == 2
 
 
