@@ -14,6 +14,7 @@ from inkube.controllers.provisioning import indexes, rivals
 from inkube.controllers.provisioning import repository_checks as checks
 from inkube.controllers.provisioning import repository_rules as rules
 from inkube.controllers.provisioning.options import Options
+from inkube.controllers.provisioning.settings import settings
 from inkube.controllers.provisioning.types import Connection, Repository
 from inkube.controllers.provisioning.world import GitHost, GitHubApp
 from inkube.controllers.secure import SecureValues
@@ -33,6 +34,7 @@ def module(options: Options, secure: SecureValues) -> KindModule[Repository]:
         secure=secure,
         create_on_update=True,
         unconditional_update=True,
+        endpoints=(settings(options),),
         report=Report(reason=reason_of, members=_members, findings=_findings, interval=_interval),
         watches=_watches,
     )
