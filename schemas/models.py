@@ -16,7 +16,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from inkube.schemas import modelschema
-from inkube.schemas.definitions import Column, Definition, Names, Origin, Scale, Version
+from inkube.schemas.definitions import (
+    CUSTOM_VERBS,
+    Column,
+    Definition,
+    Names,
+    Origin,
+    Scale,
+    Version,
+)
 from inkube.schemas.fielderrors import OMITTED, FieldError, Type
 from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.objects import Object
@@ -109,6 +117,9 @@ class Resource(Model):
     stamped with the one a request names. `zero_status`: what `status` shows until a controller has
     looked, as a Go struct shows its zero values. Its members are defaults of the schema, so that a
     write to /status which leaves one out has it too; a null stands at the beginning only.
+
+    `status_subresource`: whether status is written apart (default) or with the object. `verbs`:
+    what clients may do; controllers may do everything.
     """
 
     api_version: str = ""
@@ -231,6 +242,8 @@ def _definition(
     scale: Scale | None = None,
     also_served: Iterable[str] = (),
     zero_status: Mapping[str, Any] | None = None,
+    status_subresource: bool = True,
+    verbs: Iterable[str] = CUSTOM_VERBS,
 ) -> Definition:
     kind = kind or model.__name__
     schema = modelschema.structural(model)
@@ -249,12 +262,13 @@ def _definition(
         names=names,
         namespaced=namespaced,
         origin=Origin.PYTHON,
+        verbs=tuple(verbs),
         versions=tuple(
             Version(
                 name=name,
                 storage=name == version,
                 schema=schema,
-                status=True,
+                status=status_subresource,
                 scale=scale,
                 columns=tuple(columns),
                 selectable_fields=tuple(f".{path.lstrip('.')}" for path in selectable_fields),

@@ -138,6 +138,9 @@ class Python(Voice):
         obj["kind"] = obj.get("kind") or served.kind
         super().check_type(served, obj)
 
+    def allows(self, method: str, verb: str, name: str, verbs: Sequence[str]) -> bool:
+        return verb in verbs
+
     def refusal(self, error: StatusError) -> StatusError:
         """A cause says its `type` beside the `reason`: front ends show it like a field error."""
         for cause in (error.details or {}).get("causes", ()):

@@ -13,6 +13,7 @@ from inkube.controllers.provisioning import connection_checks as checks
 from inkube.controllers.provisioning import connection_rules as rules
 from inkube.controllers.provisioning.hosts import GITHUB
 from inkube.controllers.provisioning.indexes import connections_by_app
+from inkube.controllers.provisioning.readings import repositories
 from inkube.controllers.provisioning.repository import reason_of
 from inkube.controllers.provisioning.types import Connection, Repository
 from inkube.controllers.provisioning.world import GitHost, GitHubApp
@@ -36,6 +37,7 @@ def module(secure: SecureValues) -> KindModule[Connection]:
         create_on_update=True,
         unconditional_update=True,
         make_name=_name_prefix,
+        subresources=(repositories,),
         report=Report(reason=reason_of, members=_members),
         watches=_watches,
     )

@@ -10,11 +10,14 @@ from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.kinds import KindModule
 from inkube.controllers.manager import Watch
-from inkube.controllers.provisioning import indexes, rivals
+from inkube.controllers.provisioning import indexes, readings, rivals, sync
 from inkube.controllers.provisioning import repository_checks as checks
 from inkube.controllers.provisioning import repository_rules as rules
+from inkube.controllers.provisioning.job_requests import jobs
 from inkube.controllers.provisioning.options import Options
 from inkube.controllers.provisioning.settings import settings
+from inkube.controllers.provisioning.stock import Stock
+from inkube.controllers.provisioning.sync import UNHEALTHY
 from inkube.controllers.provisioning.types import Connection, Repository
 from inkube.controllers.provisioning.world import GitHost, GitHubApp
 from inkube.controllers.secure import SecureValues
@@ -24,7 +27,7 @@ AUTHENTICATION_FAILED = "AuthenticationFailed"
 RATE_LIMITED = "RateLimited"
 
 
-def module(options: Options, secure: SecureValues) -> KindModule[Repository]:
+def module(options: Options, secure: SecureValues, stock: Stock) -> KindModule[Repository]:
     """The kind with everything it does."""
     return KindModule(
         Repository,
@@ -34,7 +37,9 @@ def module(options: Options, secure: SecureValues) -> KindModule[Repository]:
         secure=secure,
         create_on_update=True,
         unconditional_update=True,
-        endpoints=(settings(options),),
+        endpoints=(settings(options), readings.stats(stock)),
+        subresources=(readings.refs, readings.resources(stock), readings.history, jobs),
+        extra_controllers=lambda env: [sync.controller(stock, options, env)],
         report=Report(reason=reason_of, members=_members, findings=_findings, interval=_interval),
         watches=_watches,
     )
@@ -69,24 +74,15 @@ async def _findings(run: Run[Repository], errors: Sequence[FieldError]) -> list[
 
 
 async def _members(run: Run[Repository], errors: Sequence[FieldError]) -> Object:
-    """`status.sync`: what was seen at the branch's head, or why there was nothing to see."""
-    sync = run.object.spec.sync
-    if sync is None or not sync.enabled:
+    """`status.sync`, where the health of the repository says something about it."""
+    options = run.object.spec.sync
+    if options is None or not options.enabled:
         return {}
     before = (run.raw.get("status") or {}).get("sync") or {}
-    found: Object = {"state": "error" if errors else "success"}
-    found["message"] = [f"{error.field}: {error.detail}" for error in errors]
-    found["lastRef"] = before.get("lastRef", "") if errors else await _head(run)
-    if all(before.get(name) == value for name, value in found.items()):
-        return {}
-    now = int(run.env.clock.now().timestamp() * 1000)
-    return {"sync": {**found, "started": now, "finished": now}}
-
-
-async def _head(run: Run[Repository]) -> str:
-    if run.object.spec.remote is None:
-        return ""
-    return await checks.head_of(run, await checks.session_of(run)) or ""
+    is_told = before.get("message") == [UNHEALTHY]
+    if errors and not is_told:
+        return {"sync": {**before, "state": "error", "message": [UNHEALTHY]}}
+    return {"sync": {**before, "message": []}} if is_told and not errors else {}
 
 
 def _interval(repository: Repository, interval: float) -> float:

@@ -168,12 +168,16 @@ async def head_of(run: Run[Repository], session: Session) -> str | None:
 
 
 async def _open(run: Run[Repository]) -> Session:
+    remotes: Remotes = run.env.services["remotes"]
+    return await remotes.repository(await target_of(run))
+
+
+async def target_of(run: Run[Repository]) -> Target:
+    """Whom to ask, with which credentials. Raises NoRemote, CredentialsMissing."""
     remote = run.object.spec.remote
     if remote is None:
         raise NoRemote
-    remotes: Remotes = run.env.services["remotes"]
-    credentials = await _credentials(run)
-    return await remotes.repository(Target(run.object.spec.type, remote.url, credentials))
+    return Target(run.object.spec.type, remote.url, await _credentials(run))
 
 
 async def _credentials(run: Run[Repository]) -> Credentials:

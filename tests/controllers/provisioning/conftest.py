@@ -12,6 +12,8 @@ from inkube.controllers.clock import FakeClock
 VERSIONS = {
     "repositories": "provisioning.grafana.app/v0alpha1",
     "connections": "provisioning.grafana.app/v0alpha1",
+    "jobs": "provisioning.grafana.app/v0alpha1",
+    "historicjobs": "provisioning.grafana.app/v0alpha1",
     "githosts": "world.inkube.dev/v1",
     "githubapps": "world.inkube.dev/v1",
 }

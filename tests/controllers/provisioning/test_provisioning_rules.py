@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from inkube.controllers.clock import FakeClock
 from inkube.controllers.provisioning import connection, repository, urls
 from inkube.controllers.provisioning.options import Options
+from inkube.controllers.provisioning.stock import Stock
 from inkube.controllers.secure import MemorySecretStore, SecureValues
 
 
@@ -19,7 +20,7 @@ def secrets(name):
 
 
 REPOSITORIES = repository.module(
-    Options(local_path_prefixes=("/srv/files/",)), secrets("repositories")
+    Options(local_path_prefixes=("/srv/files/",)), secrets("repositories"), Stock()
 )
 CONNECTIONS = connection.module(secrets("connections"))
 

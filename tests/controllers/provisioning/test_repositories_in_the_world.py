@@ -234,7 +234,7 @@ async def test_a_sync_tells_what_it_saw(server):
     status = (await server.get("repositories"))["status"]
     assert status["sync"]["state"] == "error"
     assert status["sync"]["lastRef"] == first["lastRef"]
-    assert "repository not found" in status["sync"]["message"][0]
+    assert status["sync"]["message"] == ["Repository is unhealthy"]
 
 
 @pytest.mark.parametrize("branch", ["main", "gone"])
