@@ -23,9 +23,10 @@ MODULES = (
     "schemas",
     "cel",
     "checks",
+    "rechecks",
     "fixture",
 )
-LIMIT = 60
+LIMIT = 180
 
 
 def run(name: str) -> tuple[list[Figure], str]:

@@ -19,7 +19,7 @@ from inkube.controllers.provisioning.settings import settings
 from inkube.controllers.provisioning.stock import Stock
 from inkube.controllers.provisioning.sync import UNHEALTHY
 from inkube.controllers.provisioning.types import Connection, Repository
-from inkube.controllers.provisioning.world import GitHost, GitHubApp
+from inkube.controllers.provisioning.world import GitHost, GitHubApp, WorldSession
 from inkube.controllers.secure import SecureValues
 from inkube.schemas.fielderrors import FieldError, Type
 
@@ -40,7 +40,13 @@ def module(options: Options, secure: SecureValues, stock: Stock) -> KindModule[R
         endpoints=(settings(options), readings.stats(stock)),
         subresources=(readings.refs, readings.resources(stock), readings.history, jobs),
         extra_controllers=lambda env: [sync.controller(stock, options, env)],
-        report=Report(reason=reason_of, members=_members, findings=_findings, interval=_interval),
+        report=Report(
+            reason=reason_of,
+            members=_members,
+            findings=_findings,
+            interval=_interval,
+            is_watched=_is_watched,
+        ),
         watches=_watches,
     )
 
@@ -83,6 +89,18 @@ async def _members(run: Run[Repository], errors: Sequence[FieldError]) -> Object
     if errors and not is_told:
         return {"sync": {**before, "state": "error", "message": [UNHEALTHY]}}
     return {"sync": {**before, "message": []}} if is_told and not errors else {}
+
+
+async def _is_watched(run: Run[Repository]) -> bool:
+    """Whether the world alone was asked, with values that only a write of the object changes."""
+    spec, metadata, token = run.object.spec, run.object.metadata, run.object.secure.token
+    if spec.remote is None or spec.connection is not None:
+        return False
+    if token is not None and token.name:
+        vaults: checks.Vaults = run.env.services["vaults"]
+        if not await vaults.repositories.owns(Key(metadata.namespace, metadata.name), token.name):
+            return False
+    return isinstance(await checks.session_of(run), WorldSession)
 
 
 def _interval(repository: Repository, interval: float) -> float:

@@ -127,7 +127,7 @@ def test_the_type_never_changes():
 
 
 def test_a_type_that_is_not_enabled_is_not_supported():
-    module = repository.module(Options(enabled_types=("local", "github")), secrets("r"))
+    module = repository.module(Options(enabled_types=("local", "github")), secrets("r"), Stock())
     assert errors(module, repo()) == [("FieldValueNotSupported", "spec.type")]
 
 

@@ -237,6 +237,39 @@ async def test_a_sync_tells_what_it_saw(server):
     assert status["sync"]["message"] == ["Repository is unhealthy"]
 
 
+async def test_a_recheck_by_the_clock_asks_a_watched_world_nothing(server, monkeypatch):
+    await server.create(host(tokens=TOKENS))
+    await server.create(repository(secure=token("good"), **WRITE))
+    await server.create(repository("b", block={"branch": "gone"}, secure=token("good")))
+    await server.settled()
+    revision, asked, get = server.api.store.revision, [], server.client.get
+
+    async def counted(resource, name, namespace="", **options):
+        asked.append(name)
+        return await get(resource, name, namespace, **options)
+
+    monkeypatch.setattr(server.client, "get", counted)
+    await server.recheck(300)
+    assert "a" not in asked
+    assert "b" in asked
+    assert server.api.store.revision == revision
+    await server.edit("githosts", "github.com", tokens=[])
+    await server.settled()
+    assert "a" in asked
+
+
+async def test_a_value_that_others_may_change_is_read_at_every_recheck(server):
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "ns"}}
+    await server.create({**secret, "stringData": {"token": "good"}})
+    await server.create(host(tokens=TOKENS))
+    await server.create(repository(secure={"token": {"name": "s"}}))
+    assert await server.errors("repositories") == []
+    await server.client.patch("v1/secrets", "s", "ns", patch={"stringData": {"token": "bad"}})
+    await server.recheck(300)
+    [error] = await server.errors("repositories")
+    assert error["detail"] == "not authorized"
+
+
 @pytest.mark.parametrize("branch", ["main", "gone"])
 async def test_a_hundred_rechecks_of_an_unchanged_world_write_nothing(server, branch):
     await server.create(host())
