@@ -95,6 +95,7 @@ class Health(Model):
     healthy: bool
     checked: int = 0
     message: list[str] = Field(default_factory=list)
+    error: str = Field("", description="What went wrong, while unhealthy.")
 
 
 class Status(Model):

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from inkube.controllers.checks import status
 from inkube.controllers.checks.run import CheckSet, Run
-from inkube.controllers.checks.status import Verdict
+from inkube.controllers.checks.status import Finding, Verdict
 from inkube.controllers.client import Object
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key
@@ -39,6 +39,10 @@ def _no_limit(obj: Any, interval: float) -> float:
     return interval
 
 
+def _no_findings(run: Run[Any], errors: Sequence[FieldError]) -> Sequence[Finding]:
+    return ()
+
+
 async def _asks_outside(run: Run[Any]) -> bool:
     return False
 
@@ -47,14 +51,16 @@ async def _asks_outside(run: Run[Any]) -> bool:
 class Report:
     """What a kind may say differently about the result of its checks.
 
-    `reason`: the Ready condition's. `members`: further members of status. `findings`: a JSON patch
-    of the object itself, for what the checks looked up on its behalf (a default branch); while it
-    is not empty the status waits. `interval`: the recheck interval of one object. `is_watched`:
-    whether all that the checks of a healthy object asked is watched, so that a recheck by the clock
-    alone would ask the same again; it is left out until something is heard.
+    `reason`: the Ready condition's. `conditions`: those beside Ready. `members`: further members
+    of status. `findings`: a JSON patch of the object itself, for what the checks looked up on its
+    behalf (a default branch); while it is not empty the status waits. `interval`: the recheck
+    interval of one object. `is_watched`: whether all that the checks of a healthy object asked is
+    watched, so that a recheck by the clock alone would ask the same again; it is left out until
+    something is heard.
     """
 
     reason: Callable[[Sequence[FieldError]], str] = status.reason_of
+    conditions: Callable[[Run[Any], Sequence[FieldError]], Sequence[Finding]] = _no_findings
     members: Callable[[Run[Any], Sequence[FieldError]], Awaitable[Object]] = _no_members
     findings: Callable[[Run[Any], Sequence[FieldError]], Awaitable[list[Object]]] = (
         _nothing_to_write
@@ -130,7 +136,8 @@ class CheckReconciler(Generic[R]):
             if await self._write_findings(run, found):
                 return Result(self._env.recheck.unhealthy)
             members = await self._report.members(run, found)
-            await self._write(obj, Verdict(found, self._report.reason(found), members))
+            findings = self._report.conditions(run, found)
+            await self._write(obj, Verdict(found, self._report.reason(found), members, findings))
             interval = self._env.recheck.after(is_healthy=not found)
             interval = self._report.interval(run.object, interval)
             is_certain = not found and await self._report.is_watched(run)

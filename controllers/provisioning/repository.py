@@ -5,6 +5,7 @@ from typing import Any
 
 from inkube.controllers.checks import Run, status
 from inkube.controllers.checks.controller import Report
+from inkube.controllers.checks.status import Finding
 from inkube.controllers.client import Object
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key
@@ -15,6 +16,7 @@ from inkube.controllers.provisioning import repository_checks as checks
 from inkube.controllers.provisioning import repository_rules as rules
 from inkube.controllers.provisioning.job_requests import jobs
 from inkube.controllers.provisioning.options import Options
+from inkube.controllers.provisioning.rivals import Rival
 from inkube.controllers.provisioning.settings import settings
 from inkube.controllers.provisioning.stock import Stock
 from inkube.controllers.provisioning.sync import UNHEALTHY
@@ -46,6 +48,7 @@ def module(options: Options, secure: SecureValues, stock: Stock) -> KindModule[R
             findings=_findings,
             interval=_interval,
             is_watched=_is_watched,
+            conditions=_conditions,
         ),
         watches=_watches,
     )
@@ -89,6 +92,23 @@ async def _members(run: Run[Repository], errors: Sequence[FieldError]) -> Object
     if errors and not is_told:
         return {"sync": {**before, "state": "error", "message": [UNHEALTHY]}}
     return {"sync": {**before, "message": []}} if is_told and not errors else {}
+
+
+def _conditions(run: Run[Repository], errors: Sequence[FieldError]) -> list[Finding]:
+    """Whether somebody else has the place."""
+    return [_path_conflict(run.memo.known(checks.RIVALS) or ())]
+
+
+def _path_conflict(found: Sequence[Rival]) -> Finding:
+    same = ", ".join(rival.name for rival in found if rival.is_duplicate)
+    others = ", ".join(rival.name for rival in found if not rival.is_duplicate)
+    texts = [f"duplicate repository path: {same}"] if same else []
+    if others:
+        texts.append(f"repository path conflicts with existing repository: {others}")
+    if texts:
+        return Finding("PathConflict", False, "PathConflict", "; ".join(texts))
+    text = "no other repository shares this URL, branch, and path"
+    return Finding("PathConflict", True, "NoPathConflict", text)
 
 
 async def _is_watched(run: Run[Repository]) -> bool:

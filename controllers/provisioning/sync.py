@@ -6,7 +6,8 @@ that, each interval, an incremental one if its branch has moved. `status.sync` f
 
 from typing import Any
 
-from inkube.controllers.checks import OutsideError, Run
+from inkube.controllers.checks import OutsideError, Run, status
+from inkube.controllers.checks.status import Finding
 from inkube.controllers.client import Object
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key
@@ -53,10 +54,10 @@ def _watches() -> tuple[Watch, ...]:
 
 
 def _concern(obj: Object) -> tuple[Any, ...]:
-    status, metadata = obj.get("status") or {}, obj["metadata"]
-    health = (status.get("health") or {}).get("healthy")
-    state = (status.get("sync") or {}).get("state")
-    observed = status.get("observedGeneration")
+    told, metadata = obj.get("status") or {}, obj["metadata"]
+    health = (told.get("health") or {}).get("healthy")
+    state = (told.get("sync") or {}).get("state")
+    observed = told.get("observedGeneration")
     return metadata["generation"], metadata.get("deletionTimestamp"), health, state, observed
 
 
@@ -65,19 +66,19 @@ async def _reconcile(key: Key, stock: Stock, options: Options, env: Environment)
     if obj is None:
         stock.forget(key)
         return None
-    status, metadata = obj.get("status") or {}, obj["metadata"]
+    told, metadata = obj.get("status") or {}, obj["metadata"]
     wanted = (obj["spec"].get("sync") or {}).get("enabled")
     if metadata.get("deletionTimestamp") or not wanted:
         return None
-    if status.get("observedGeneration") != metadata["generation"]:
+    if told.get("observedGeneration") != metadata["generation"]:
         return None
-    if not (status.get("health") or {}).get("healthy"):
+    if not (told.get("health") or {}).get("healthy"):
         stock.forget(key)
         return None
     name = job_name(key.name, "sync")
     if await found(env, Job, Key(key.namespace, name)) is not None:
         return None
-    pulled, sync = stock.of(key, metadata["uid"]), status.get("sync") or {}
+    pulled, sync = stock.of(key, metadata["uid"]), told.get("sync") or {}
     if pulled is None or pulled.generation != metadata["generation"]:
         await _make(obj, name, env, is_incremental=False)
         return None
@@ -127,15 +128,25 @@ async def _make(obj: Object, name: str, env: Environment, *, is_incremental: boo
 async def report(
     obj: Object, env: Environment, sync: Object, stats: list[Object] | None = None
 ) -> None:
-    """Write `status.sync`, and what there is now. The last head stays where `sync` has none."""
+    """Write `status.sync`, and what there is now. The last head stays where `sync` has none.
+
+    Once the sync is over, the condition SyncStatus tells how it went.
+    """
+    metadata = obj["metadata"]
+    fresh = await found(env, Repository, Key(metadata["namespace"], metadata["name"]))
+    if fresh is None or fresh["metadata"]["uid"] != metadata["uid"]:
+        return
+    obj = fresh
     before = ((obj.get("status") or {}).get("sync")) or {}
     if "lastRef" in before:
         sync = {"lastRef": before["lastRef"], **sync}
-    metadata = obj["metadata"]
     patch: list[Object] = [
         {"op": "test", "path": "/metadata/uid", "value": metadata["uid"]},
         {"op": "add", "path": "/status/sync", "value": sync},
     ]
+    if sync["state"] in FINAL:
+        conditions = status.conditions(obj, [_finding(sync)], env.clock.now())
+        patch.append({"op": "add", "path": "/status/conditions", "value": conditions})
     if stats is not None:
         patch.append({"op": "add", "path": "/status/stats", "value": stats})
     await env.client.patch(
@@ -146,6 +157,12 @@ async def report(
         type="json",
         subresource="status",
     )
+
+
+def _finding(sync: Object) -> Finding:
+    if sync["state"] == "error":
+        return Finding("SyncStatus", False, "SyncFailed", "; ".join(sync["message"]))
+    return Finding("SyncStatus", True, "SyncSuccessful", "the last sync was successful")
 
 
 def job(name: str, namespace: str, spec: Object) -> Object:
