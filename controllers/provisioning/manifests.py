@@ -115,7 +115,7 @@ def read(files: Iterable[File], scope: Scope) -> tuple[list[Found], list[Trouble
 
 def parse(file: File, scope: Scope) -> Found:
     """What one file declares. Raises Unreadable."""
-    obj = _object(file)
+    obj = content(file)
     is_classic = all(obj.get(member) is not None for member in ("schemaVersion", "panels", "tags"))
     if obj.get("apiVersion") and obj.get("kind"):
         is_classic = False
@@ -197,7 +197,8 @@ def _folder(path: str, name: str, title: str, parent: str, scope: Scope) -> Foun
     return Found(path, group, "v1", "Folder", resource, name, title, parent, "", False, made)
 
 
-def _object(file: File) -> Object:
+def content(file: File) -> Object:
+    """The object in a file. Raises Unreadable where there is none."""
     media: bodies.Media = "json" if file.path.endswith(".json") else "yaml"
     try:
         value = bodies.decode(file.data, media, want_duplicates=False).value

@@ -35,16 +35,26 @@ UNVERSIONED = "repository does not support versioned operations"
 NO_LIST = "list repositories not implemented for given connection type"
 
 Told = Callable[[Run[Repository], Question], Awaitable[Object]]
+Replied = Callable[[Run[Repository], Question], Awaitable[Reply]]
 
 
 async def asked(question: Question, env: Environment, told: Told) -> Reply:
-    """What `told` makes of the repository; what its host answers becomes a Status."""
+    """What `told` makes of the repository, in the version of the request."""
+
+    async def reply(run: Run[Repository], question: Question) -> Reply:
+        return Reply({"apiVersion": question.api_version, **await told(run, question)})
+
+    return await replied(question, env, reply)
+
+
+async def replied(question: Question, env: Environment, reply: Replied) -> Reply:
+    """What `reply` makes of the repository; what its host answers becomes a Status."""
     obj = await sync.found(env, Repository, Key(question.namespace, question.name))
     if obj is None:
         raise status.not_found(GROUP, Repository.gvr.resource, question.name)
     run = Run(obj, env, model=Repository)
     try:
-        return Reply({"apiVersion": question.api_version, **await told(run, question)})
+        return await reply(run, question)
     except (OutsideError, NotAuthorized, RepositoryNotFound, CredentialsMissing, TooMuch) as error:
         raise status.internal(_cause(error)) from error
     except RefNotFound as error:

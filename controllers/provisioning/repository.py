@@ -14,6 +14,7 @@ from inkube.controllers.manager import Watch
 from inkube.controllers.provisioning import indexes, readings, rivals, sync
 from inkube.controllers.provisioning import repository_checks as checks
 from inkube.controllers.provisioning import repository_rules as rules
+from inkube.controllers.provisioning.files import files
 from inkube.controllers.provisioning.job_requests import jobs
 from inkube.controllers.provisioning.options import Options
 from inkube.controllers.provisioning.rivals import Rival
@@ -40,7 +41,13 @@ def module(options: Options, secure: SecureValues, stock: Stock) -> KindModule[R
         create_on_update=True,
         unconditional_update=True,
         endpoints=(settings(options), readings.stats(stock)),
-        subresources=(readings.refs, readings.resources(stock), readings.history, jobs),
+        subresources=(
+            files(stock),
+            readings.refs,
+            readings.resources(stock),
+            readings.history,
+            jobs,
+        ),
         extra_controllers=lambda env: [sync.controller(stock, options, env)],
         report=Report(
             reason=reason_of,

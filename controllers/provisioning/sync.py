@@ -80,17 +80,17 @@ async def _reconcile(key: Key, stock: Stock, options: Options, env: Environment)
         return None
     pulled, sync = stock.of(key, metadata["uid"]), told.get("sync") or {}
     if pulled is None or pulled.generation != metadata["generation"]:
-        await _make(obj, name, env, is_incremental=False)
+        await ask(obj, env, is_incremental=False)
         return None
     interval = float(obj["spec"]["sync"].get("intervalSeconds") or options.minimum_sync_interval)
     passed = env.clock.now().timestamp() - sync.get("finished", 0) / 1000
     if passed < interval:
         return Result(interval - passed)
     if sync.get("state") == "error":
-        await _make(obj, name, env, is_incremental=False)
+        await ask(obj, env, is_incremental=False)
         return None
     if await _has_moved(obj, sync.get("lastRef", ""), env):
-        await _make(obj, name, env, is_incremental=True)
+        await ask(obj, env, is_incremental=True)
         return None
     return Result(interval)
 
@@ -109,7 +109,9 @@ async def _has_moved(obj: Object, last: str, env: Environment) -> bool:
         await run.memo.close()
 
 
-async def _make(obj: Object, name: str, env: Environment, *, is_incremental: bool) -> None:
+async def ask(obj: Object, env: Environment, *, is_incremental: bool) -> None:
+    """Make a repository's pull job, unless there is one."""
+    name = job_name(obj["metadata"]["name"], "sync")
     spec = {
         "action": "pull",
         "repository": obj["metadata"]["name"],

@@ -85,7 +85,12 @@ class HostedRepository(Model):
         """Carry out a commit: what was on every branch stays on the others."""
         others = [name for name in self.branches if name != branch]
         if not self.has(branch):
-            self.branches = [*self.branches, branch]
+            source = self.default_branch or next(iter(self.branches), "")
+            theirs = [each for each in self.files if each.branch == source]
+            copied = [
+                HostedFile(path=each.path, content=each.content, branch=branch) for each in theirs
+            ]
+            self.branches, self.files = [*self.branches, branch], [*self.files, *copied]
         for edit in edits:
             kept = []
             for file in self.files:
