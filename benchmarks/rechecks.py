@@ -36,7 +36,7 @@ def measure() -> Iterable[Figure]:
 async def _recheck() -> tuple[float, int]:
     """Processor seconds of one recheck of all, and the revisions it made."""
     clock = FakeClock(ticking=True)
-    async with APIServer(offline=True, clock=clock) as server:
+    async with APIServer(offline=True, clock=clock, max_repositories=0) as server:
         await server.client.create(HOST)
         for number in range(REPOSITORIES):
             await server.client.create(_repository(number))

@@ -4,7 +4,7 @@
 
 The way of a write through a module, in the registry's order:
 `mutate` → schema validation → `validate` → (dry run: `check`) → (real write: `persist`) → store;
-of a deletion: `check_delete`. `controllers` are run by the manager.
+of a create also `check_create`, of a deletion `check_delete`. `controllers` are run by the manager.
 """
 
 from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
@@ -31,8 +31,8 @@ R = TypeVar("R", bound=models.Resource)
 
 Reconciler = Callable[[Any, Environment], Awaitable[Result | None]]
 """`async def reconcile(obj, env)`: called with the typed object whenever it may have changed."""
-DeletionGuard = Callable[[Any, Environment], AsyncIterable[Problem]]
-"""`async def guard(obj, env)`: yields why the object must stay."""
+Guard = Callable[[Any, Environment], AsyncIterable[Problem]]
+"""`async def guard(obj, env)`: yields why the object must stay, or may not come."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ class KindModule(Generic[R]):
     mutators: Sequence[Rule[R]] = ()
     validators: Sequence[Rule[R]] = ()
     checks: Sequence[Check[R]] = ()
-    deletion_guards: Sequence[DeletionGuard] = ()
+    creation_guards: Sequence[Guard] = ()
+    deletion_guards: Sequence[Guard] = ()
     reconciler: Reconciler | None = None
     secure: SecureValues | None = None
     report: Report = field(default_factory=Report)
@@ -116,6 +117,18 @@ class KindModule(Generic[R]):
             return await self.check_set.run(obj, env, old=old, is_dry=True)
         except models.Unreadable as error:
             return error.errors
+
+    async def check_create(self, obj: Object, env: Environment) -> list[FieldError]:
+        """Why there may not be such an object, if so; for every create, dry or not."""
+        try:
+            typed = models.parse(self.model, obj)
+        except models.Unreadable as error:
+            return error.errors
+        return [
+            problem.at("spec", shown(obj, problem.field or "spec"))
+            for guard in self.creation_guards
+            async for problem in guard(typed, env)
+        ]
 
     async def check_delete(self, obj: Object, env: Environment) -> list[FieldError]:
         """Why the object must not be deleted, if so; for every DELETE, dry or not."""

@@ -142,9 +142,12 @@ class LocalContents:
         return Tree(digest("", files), files)
 
     def write(self, edits: Sequence[Edit]) -> str:
-        """Change files; the new head. Paths were checked before."""
+        """Change files; the new head. Links that lead elsewhere are not followed."""
+        root = os.path.realpath(self._path)
         for edit in edits:
-            path = os.path.join(self._path, edit.path)
+            path = os.path.join(root, edit.path)
+            if os.path.commonpath([root, os.path.realpath(path)]) != root:
+                raise Unsupported("path leads out of the directory")
             if edit.data is None:
                 os.remove(path)
                 continue

@@ -1,15 +1,15 @@
 """Repository as a kind: rules, checks, what its status says and when it is looked at again."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from inkube.controllers.checks import Run, status
+from inkube.controllers.checks import Forbidden, Problem, Run, status
 from inkube.controllers.checks.controller import Report
 from inkube.controllers.checks.status import Finding
-from inkube.controllers.client import Object
+from inkube.controllers.client import Object, Selection
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key
-from inkube.controllers.kinds import KindModule
+from inkube.controllers.kinds import Guard, KindModule
 from inkube.controllers.manager import Watch
 from inkube.controllers.provisioning import indexes, readings, rivals, sync
 from inkube.controllers.provisioning import repository_checks as checks
@@ -38,6 +38,7 @@ def module(options: Options, secure: SecureValues, stock: Stock) -> KindModule[R
         validators=rules.validators(options),
         checks=checks.CHECKS,
         secure=secure,
+        creation_guards=(_room_for(options),),
         create_on_update=True,
         unconditional_update=True,
         endpoints=(settings(options), readings.stats(stock)),
@@ -59,6 +60,21 @@ def module(options: Options, secure: SecureValues, stock: Stock) -> KindModule[R
         ),
         watches=_watches,
     )
+
+
+def _room_for(options: Options) -> Guard:
+    """At most so many repositories in a namespace."""
+
+    async def guard(repository: Repository, env: Environment) -> AsyncIterator[Problem]:
+        most = options.max_repositories
+        if not most:
+            return
+        listed = await env.client.list(Repository.gvr, Selection(repository.metadata.namespace))
+        alive = [obj for obj in listed.items if not obj["metadata"].get("deletionTimestamp")]
+        if len(alive) >= most:
+            yield Forbidden(f"Maximum number of {most} repositories reached")
+
+    return guard
 
 
 def reason_of(errors: Sequence[FieldError]) -> str:

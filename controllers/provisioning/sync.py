@@ -82,6 +82,9 @@ async def _reconcile(key: Key, stock: Stock, options: Options, env: Environment)
     if pulled is None or pulled.generation != metadata["generation"]:
         await ask(obj, env, is_incremental=False)
         return None
+    if sync.get("state") in ("pending", "working"):  # its job was deleted before it was done
+        await ask(obj, env, is_incremental=False)
+        return None
     interval = float(obj["spec"]["sync"].get("intervalSeconds") or options.minimum_sync_interval)
     passed = env.clock.now().timestamp() - sync.get("finished", 0) / 1000
     if passed < interval:
@@ -117,14 +120,17 @@ async def ask(obj: Object, env: Environment, *, is_incremental: bool) -> None:
         "repository": obj["metadata"]["name"],
         "pull": {"incremental": is_incremental},
     }
+    namespace = obj["metadata"]["namespace"]
+    if await found(env, Job, Key(namespace, name)) is not None:
+        return
+    # told before it is made: the job's own reports come after this one
+    now = int(env.clock.now().timestamp() * 1000)
+    await report(obj, env, {"state": "pending", "scheduled": now, "job": name, "message": []})
     try:
-        await env.client.create(job(name, obj["metadata"]["namespace"], spec))
+        await env.client.create(job(name, namespace, spec))
     except StatusError as error:
         if error.reason != Reason.ALREADY_EXISTS:
             raise
-        return
-    now = int(env.clock.now().timestamp() * 1000)
-    await report(obj, env, {"state": "pending", "scheduled": now, "job": name, "message": []})
 
 
 async def report(

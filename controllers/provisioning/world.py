@@ -104,7 +104,7 @@ class HostedRepository(Model):
                         if name not in own
                     ]
             if edit.data is not None:
-                text = edit.data.decode()
+                text = edit.data.decode("utf-8", "replace")
                 kept.append(HostedFile(path=edit.path, content=text, branch=branch))
             self.files = kept
 

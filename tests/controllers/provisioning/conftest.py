@@ -86,7 +86,7 @@ def provisioned():
 
     @asynccontextmanager
     async def run(**options):
-        options = {"offline": True, "retry_seconds": 0.0, **options}
+        options = {"offline": True, "retry_seconds": 0.0, "max_repositories": 0, **options}
         clock = FakeClock(ticking=True)
         async with (
             APIServer(clock=clock, **options) as api,

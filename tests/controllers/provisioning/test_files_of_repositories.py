@@ -221,5 +221,10 @@ async def test_a_directory_of_the_server_knows_no_branches(provisioned, tmp_path
         )  # fmt: skip
         assert (await files.ask("POST", "x/c.yaml", MANIFEST))[0] == 200
         assert (tmp_path / "x" / "c.yaml").read_text() == MANIFEST
+        (tmp_path.parent / "outside").mkdir()
+        (tmp_path / "link").symlink_to(tmp_path.parent / "outside")
+        assert await files.refused("POST", "link/c.yaml", MANIFEST) == (
+            400, "path leads out of the directory",
+        )  # fmt: skip
         assert (await files.ask("DELETE", "b.yaml"))[0] == 200
         assert await files.on("") == ["x/c.yaml"]

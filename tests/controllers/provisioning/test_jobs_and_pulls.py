@@ -297,6 +297,15 @@ async def test_one_job_of_a_name_at_a_time(jobs):
     assert "already exists" in answer["message"]
 
 
+async def test_a_sync_whose_job_was_deleted_is_begun_anew(jobs):
+    path = f"{PROVISIONING}/repositories"
+    stuck = {"status": {"sync": {"state": "working", "job": "a-sync"}}}
+    await jobs.server.client.patch(path, "a", "ns", patch=stuck, subresource="status")
+    await jobs.server.settled()
+    assert (await jobs.sync())["state"] == "success"
+    assert len(await jobs.finished()) == 2
+
+
 async def test_a_watch_sees_a_job_until_it_is_gone(jobs):
     start = (await jobs.server.client.list(f"{PROVISIONING}/jobs")).resource_version
     await jobs.post({"pull": {}})

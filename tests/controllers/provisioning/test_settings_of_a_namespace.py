@@ -4,6 +4,14 @@ import aiohttp
 import pytest
 from worlds import repository
 
+
+@pytest.fixture
+async def server(provisioned):
+    """A server with the limit that every server has."""
+    async with provisioned(max_repositories=10) as made:
+        yield made
+
+
 GROUP = "/apis/provisioning.grafana.app"
 COMMON = {
     "kind": "RepositoryViewList",
@@ -69,6 +77,21 @@ async def test_settings_can_only_be_read(server, method, path, code):
     url = f"{server.api.url}{GROUP}/v0alpha1/{path}"
     async with aiohttp.ClientSession() as http, http.request(method, url) as answer:
         assert answer.status == code
+
+
+@pytest.mark.parametrize("query", ["", "?dryRun=All"])
+async def test_a_namespace_has_so_many_repositories_at_most(provisioned, query):
+    async with provisioned(max_repositories=2) as server:
+        for name in ("a", "b"):
+            await server.create(repository(name))
+        path = f"{GROUP}/v0alpha1/namespaces/ns/repositories"
+        code, _, refused = await server.request("POST", f"{path}{query}", json=repository("c"))
+        assert code == 422
+        [cause] = refused["details"]["causes"]
+        assert (cause["type"], cause["field"]) == ("FieldValueForbidden", "spec")
+        assert cause["message"] == "Forbidden: Maximum number of 2 repositories reached"
+        await server.delete("repositories", "a")
+        await server.create(repository("c"))
 
 
 async def test_a_repository_that_is_going_is_not_shown(server):
