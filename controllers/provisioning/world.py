@@ -178,6 +178,10 @@ class World:
             return None
         return WorldAppSession(self, known, app, host)
 
+    async def find_host(self, name: str) -> GitHost | None:
+        """The host of that name."""
+        return await self._find(GitHost, name)
+
     async def find_app(self, app_id: str) -> GitHubApp | None:
         """The app of that ID."""
         return await self._find(GitHubApp, app_id)
@@ -283,9 +287,7 @@ class WorldSession:
         host, path, _ = self._place(branch)
         await self._world.edit(host, path, branch, edits)
         self._memo = Memo()
-        renewed = await self._world.repository(self._target)
-        assert renewed is not None, "the host was edited a moment ago"
-        self._host = renewed._host  # noqa: SLF001 # of the same class
+        self._host = await self._world.find_host(host) or self._host
         head = (await self._repository()).tree(branch).head
         self._world.note(self._place(branch), head, message)
         return head
