@@ -181,6 +181,10 @@ class App:
         resource = parts.resources.get(info.group, info.resource)
         served = None if resource is None else resource.served(info.version)
         if resource is None or served is None:
+            endpoint = parts.resources.endpoint(info.group, info.version, info.resource)
+            if endpoint is not None and info.namespace and not info.name:
+                answer: web.StreamResponse = await endpoint(request, info, user)
+                return answer
             voice = parts.resources.voice(info.group)
             return responses.unknown_path(plain=voice.unknown_is_plain)
         if parts.defaults.is_wanted(info.group, info.resource):
@@ -195,7 +199,7 @@ class App:
             return responses.unknown_path(plain=resource.voice.unknown_is_plain)
         except status.StatusError as error:
             form = negotiation.safe(request.headers.get("Accept"))
-            return responses.error(error, form, call.warnings)
+            return responses.error(resource.voice.refusal(error), form, call.warnings)
 
     async def _endpoint(
         self, request: web.BaseRequest, info: RequestInfo, user: User
@@ -251,6 +255,9 @@ class App:
 
     def _subresource(self, exchange: Exchange) -> Awaitable[web.StreamResponse]:
         call = exchange.call
+        own = call.resource.subresources.get(call.subresource)
+        if own is not None:
+            return own.handler(exchange)
         table = self._parts.subresources()
         handler = table.get((call.resource.group, call.resource.plural, call.subresource))
         if handler is None:

@@ -62,6 +62,11 @@ main.add_command(repair)
 @click.option("--recheck-unhealthy", default=60.0, show_default=True, help="Seconds.")
 @click.option("--allow-private-hosts", is_flag=True, help="Checks may reach private addresses.")
 @click.option("--local-path-prefix", type=_PATH, multiple=True, help="Where local paths may lie.")
+@click.option(
+    "--max-repositories", default=10, show_default=True, help="Per namespace; 0 is no limit."
+)
+@click.option("--min-sync-interval", default=10, show_default=True, help="Seconds.")
+@click.option("--job-history", default=600.0, show_default=True, help="Seconds.")
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text")
 @click.option("-q", "--quiet", is_flag=True, help="Log warnings and errors only.")
 @click.option("-v", "--verbose", is_flag=True, help="Log what controllers do, too.")

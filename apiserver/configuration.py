@@ -41,6 +41,12 @@ class Options:
     """At most so long one reconcile asks a failing outside service again before it reports it."""
     allow_private_hosts: bool = False
     local_path_prefixes: Sequence[Path] = ()
+    max_repositories: int = 10
+    """So many Repositories a namespace may have; 0 means no limit."""
+    min_sync_interval: int = 10
+    """Seconds; shorter intervals of a sync are raised to it."""
+    job_history: float = 600.0
+    """Seconds that finished jobs of provisioning are kept."""
     github_api_url: str = "https://api.github.com"
     token_auth_file: Path | None = None
     client_ca_file: Path | None = None

@@ -4,11 +4,11 @@
 
 The way of a write through a module, in the registry's order:
 `mutate` → schema validation → `validate` → (dry run: `check`) → (real write: `persist`) → store;
-of a deletion: `check_delete`. `controllers` are run by the manager.
+of a create also `check_create`, of a deletion `check_delete`. `controllers` are run by the manager.
 """
 
 from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -17,6 +17,7 @@ from inkube.controllers.checks.declare import Check, Rule
 from inkube.controllers.checks.errors import Problem
 from inkube.controllers.checks.run import CheckSet, shown
 from inkube.controllers.client import Object
+from inkube.controllers.endpoints import Endpoint, Subresource
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Key
 from inkube.controllers.manager import Controller, Result, Watch
@@ -30,8 +31,8 @@ R = TypeVar("R", bound=models.Resource)
 
 Reconciler = Callable[[Any, Environment], Awaitable[Result | None]]
 """`async def reconcile(obj, env)`: called with the typed object whenever it may have changed."""
-DeletionGuard = Callable[[Any, Environment], AsyncIterable[Problem]]
-"""`async def guard(obj, env)`: yields why the object must stay."""
+Guard = Callable[[Any, Environment], AsyncIterable[Problem]]
+"""`async def guard(obj, env)`: yields why the object must stay, or may not come."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +40,27 @@ class KindModule(Generic[R]):
     """One kind: its model, admission functions in their order, checks, reconciler."""
 
     model: type[R]
+    _: KW_ONLY
     mutators: Sequence[Rule[R]] = ()
     validators: Sequence[Rule[R]] = ()
     checks: Sequence[Check[R]] = ()
-    deletion_guards: Sequence[DeletionGuard] = ()
+    creation_guards: Sequence[Guard] = ()
+    deletion_guards: Sequence[Guard] = ()
     reconciler: Reconciler | None = None
     secure: SecureValues | None = None
     report: Report = field(default_factory=Report)
     watches: Callable[[Environment], Sequence[Watch]] = lambda env: ()
     extra_controllers: Callable[[Environment], Sequence[Controller]] = lambda env: ()
+    create_on_update: bool = False
+    """Whether PUT of an unknown name creates it."""
+    unconditional_update: bool = False
+    """Whether PUT may leave out the resourceVersion: the last write wins. Never on /status."""
+    make_name: Callable[[Object], str] | None = None
+    """What the server's name begins with for an object without name and generateName."""
+    subresources: Sequence[Subresource] = ()
+    """What answers under an object's name and is no object."""
+    endpoints: Sequence[Endpoint] = ()
+    """What the kind's group answers about a namespace, beside its resources."""
 
     def __post_init__(self) -> None:
         """Refuse a kind whose secrets would be stored with the object."""
@@ -104,6 +117,18 @@ class KindModule(Generic[R]):
             return await self.check_set.run(obj, env, old=old, is_dry=True)
         except models.Unreadable as error:
             return error.errors
+
+    async def check_create(self, obj: Object, env: Environment) -> list[FieldError]:
+        """Why there may not be such an object, if so; for every create, dry or not."""
+        try:
+            typed = models.parse(self.model, obj)
+        except models.Unreadable as error:
+            return error.errors
+        return [
+            problem.at("spec", shown(obj, problem.field or "spec"))
+            for guard in self.creation_guards
+            async for problem in guard(typed, env)
+        ]
 
     async def check_delete(self, obj: Object, env: Environment) -> list[FieldError]:
         """Why the object must not be deleted, if so; for every DELETE, dry or not."""

@@ -152,6 +152,11 @@ class SecureValues:
             return entry.value
         return await _from_secret(client, key.namespace, name, member)
 
+    async def owns(self, key: Key, name: str) -> bool:
+        """Whether an object's value of that name is its own, which only its own writes replace."""
+        entry = await self._store.get(key.namespace, name)
+        return entry is not None and entry.owner == self._owner(key.name)
+
     def controller(self, model: type[models.Resource], env: Environment) -> Controller:
         """Deletes values that no object names any longer."""
 

@@ -86,11 +86,14 @@ class FieldError(NamedTuple):
             cause["field"] = self.field
         return cause
 
-    def item(self) -> dict[str, str]:
-        """A `status.fieldErrors` item."""
-        item = {"type": str(self.type), "field": self.field, "detail": self.detail}
-        if self.origin:
-            item["origin"] = self.origin
+    def item(self) -> dict[str, Any]:
+        """A `status.fieldErrors` item; what is empty is left out, but for the refused value."""
+        item: dict[str, Any] = {"type": str(self.type)}
+        for name in ("field", "detail", "origin"):
+            if text := getattr(self, name):
+                item[name] = text
+        if self.value is not OMITTED and self.value is not None:
+            item["badValue"] = self.value
         return item
 
 

@@ -9,14 +9,22 @@ admission functions and reconcilers get typed objects from `parse`.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from inkube.schemas import modelschema
-from inkube.schemas.definitions import Column, Definition, Names, Origin, Scale, Version
+from inkube.schemas.definitions import (
+    CUSTOM_VERBS,
+    Column,
+    Definition,
+    Names,
+    Origin,
+    Scale,
+    Version,
+)
 from inkube.schemas.fielderrors import OMITTED, FieldError, Type
 from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.objects import Object
@@ -61,12 +69,13 @@ class ObjectMeta(Model):
 
 
 class FieldErrorItem(Model):
-    """One entry of `status.fieldErrors`."""
+    """One entry of `status.fieldErrors`; `bad_value` is what was refused, any JSON value."""
 
     type: str
-    field: str
-    detail: str
+    field: str = ""
+    detail: str = ""
     origin: str = ""
+    bad_value: Any = None
 
 
 class Condition(Model):
@@ -86,6 +95,7 @@ class Health(Model):
     healthy: bool
     checked: int = 0
     message: list[str] = Field(default_factory=list)
+    error: str = Field("", description="What went wrong, while unhealthy.")
 
 
 class Status(Model):
@@ -103,6 +113,14 @@ class Resource(Model):
     `group`, `version`; `kind` (default: the class's name), `plural` (default: the kind in lower
     case with an s), `short_names`, `categories`, `namespaced` (default True), `columns`,
     `selectable_fields` (`spec.color`), `scale`.
+
+    `also_served`: further versions with the same schema; objects are stored in `version` and
+    stamped with the one a request names. `zero_status`: what `status` shows until a controller has
+    looked, as a Go struct shows its zero values. Its members are defaults of the schema, so that a
+    write to /status which leaves one out has it too; a null stands at the beginning only.
+
+    `status_subresource`: whether status is written apart (default) or with the object. `verbs`:
+    what clients may do; controllers may do everything.
     """
 
     api_version: str = ""
@@ -223,8 +241,15 @@ def _definition(
     columns: Iterable[Column] = (),
     selectable_fields: Iterable[str] = (),
     scale: Scale | None = None,
+    also_served: Iterable[str] = (),
+    zero_status: Mapping[str, Any] | None = None,
+    status_subresource: bool = True,
+    verbs: Iterable[str] = CUSTOM_VERBS,
 ) -> Definition:
     kind = kind or model.__name__
+    schema = modelschema.structural(model)
+    if zero_status is not None:
+        _default_status(schema["properties"]["status"], zero_status)
     names = Names(
         plural=plural or f"{kind.lower()}s",
         kind=kind,
@@ -238,17 +263,31 @@ def _definition(
         names=names,
         namespaced=namespaced,
         origin=Origin.PYTHON,
-        versions=(
+        verbs=tuple(verbs),
+        versions=tuple(
             Version(
-                name=version,
-                schema=modelschema.structural(model),
-                status=True,
+                name=name,
+                storage=name == version,
+                schema=schema,
+                status=status_subresource,
                 scale=scale,
                 columns=tuple(columns),
                 selectable_fields=tuple(f".{path.lstrip('.')}" for path in selectable_fields),
-            ),
+            )
+            for name in (version, *also_served)
         ),
     )
+
+
+def _default_status(schema: Object, zero: Mapping[str, Any]) -> None:
+    """Make `zero` the default of a status, and of its members where somebody left one out."""
+    schema["default"] = dict(zero)
+    for name, value in zero.items():
+        member = schema["properties"][name]
+        if value is None:
+            member["nullable"] = True
+        else:
+            member["default"] = value
 
 
 def _field_errors(error: ValidationError) -> list[FieldError]:

@@ -29,6 +29,10 @@ class DeclaredKind(Protocol):
         """Live checks of a dry run."""
         ...
 
+    async def check_create(self, obj: Object, env: Any) -> list[FieldError]:
+        """Why it may not come."""
+        ...
+
     async def check_delete(self, obj: Object, env: Any) -> list[FieldError]:
         """Why it must stay."""
         ...
@@ -66,14 +70,18 @@ class DeclaredKinds(Plugin):
         kind, call = self._kind(attributes), attributes.call
         if call.subresource:
             return
-        env = self._environment()
-        if attributes.object is None:
-            assert attributes.old is not None, "a deletion has an old object"
-            errors = await kind.check_delete(attributes.old, env)
-        elif attributes.dry_run:
-            errors = await kind.check(attributes.object, attributes.old, env)
-        else:
-            await kind.persist(attributes.object)
-            return
+        errors = await self._errors(kind, attributes)
         if errors:
             raise status.invalid(call.resource.group, call.resource.kind, call.name, errors)
+        if attributes.object is not None and not attributes.dry_run:
+            await kind.persist(attributes.object)
+
+    async def _errors(self, kind: DeclaredKind, attributes: Attributes) -> list[FieldError]:
+        env, obj, old = self._environment(), attributes.object, attributes.old
+        if obj is None:
+            assert old is not None, "a deletion has an old object"
+            return await kind.check_delete(old, env)
+        errors = await kind.check_create(obj, env) if old is None else []
+        if attributes.dry_run and not errors:
+            errors = await kind.check(obj, old, env)
+        return errors

@@ -205,7 +205,17 @@ def subresources(resource: Resource, version: str) -> list[Object]:
     """The subresources as an APIResourceList shows them."""
     served = resource.served(version)
     assert served is not None, "asked for served versions only"
-    return resource.voice.subresources(served)
+    own: list[Object] = [
+        {
+            "name": f"{resource.plural}/{name}",
+            "singularName": "",
+            "namespaced": resource.namespaced,
+            "kind": each.kind,
+            "verbs": list(each.verbs),
+        }
+        for name, each in resource.subresources.items()
+    ]
+    return resource.voice.subresources(served) + own
 
 
 def _discovery(resource: Resource, version: str) -> Object:

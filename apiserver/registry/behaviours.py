@@ -11,6 +11,7 @@ worded is `voices`, what has to be asked over the network for another version is
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import orjson
@@ -59,6 +60,8 @@ class Behaviour:
     """Whether PUT of a missing object creates it."""
     unconditional_update = False
     """Whether PUT may leave out the resourceVersion."""
+    lenient_status = True
+    """Whether these two hold for PUT of a subresource as well."""
     returns_deleted = False
     """Whether DELETE answers the object instead of a Status."""
     deletes_itself = False
@@ -122,6 +125,10 @@ class Behaviour:
     def warnings(self, obj: Object, old: Object | None, subresource: str) -> list[str]:
         """Texts for Warning headers."""
         return []
+
+    def name_prefix(self, obj: Object) -> str:
+        """What the server's name for a nameless object begins with; "" where it needs a name."""
+        return ""
 
     def mark_deleted(self, obj: Object) -> bool:
         """Whether a deletion of the kind's own keeps the object for now; marks it if need be."""
@@ -240,14 +247,35 @@ class Rules(Protocol):
     def __call__(self, obj: Object, old: Object | None) -> list[FieldError]: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What kinds declared in Python may allow their clients beyond custom resources.
+
+    `make_name` gives the prefix of the name of an object that comes without name and generateName.
+    """
+
+    create_on_update: bool = False
+    unconditional_update: bool = False
+    make_name: Callable[[Object], str] | None = None
+
+
 class Custom(Behaviour):
     """Custom resources: status apart from spec, generation, schema and CEL rules.
 
     Follows apiextensions-apiserver/pkg/registry/customresource/strategy.go.
     """
 
-    def __init__(self, rules: Rules | None = None) -> None:
+    lenient_status = False
+
+    def __init__(self, rules: Rules | None = None, traits: Traits | None = None) -> None:
         self._rules = rules
+        self._traits = traits or Traits()
+        self.create_on_update = self._traits.create_on_update
+        self.unconditional_update = self._traits.unconditional_update
+
+    def name_prefix(self, obj: Object) -> str:
+        make = self._traits.make_name
+        return "" if make is None else make(obj)
 
     def is_costly(self, served: Served) -> bool:
         return served.is_costly

@@ -70,8 +70,8 @@ class Call:
     options: WriteOptions = NO_OPTIONS
     manager: str = ""
     """Who owns what this write sets: fieldManager, or the head of the user agent."""
-    generated: bool = False
-    """Whether the server made the name from generateName."""
+    generated: str = ""
+    """What the server made the name from: generateName, or what the kind names objects by."""
     warnings: list[str] = field(default_factory=list)
     in_collection: bool = False
     """Whether the object goes with a whole collection: admission is told no name then."""

@@ -36,7 +36,8 @@ def put(call: Call, obj: Object) -> Update:
         return new
 
     unconditional = not obj["metadata"].get("resourceVersion")
-    create = call.resource.behaviour.create_on_update
+    behaviour = call.resource.behaviour
+    create = behaviour.create_on_update and (behaviour.lenient_status or not call.subresource)
     return Update(transform, retry=unconditional, create=create, shares=True)
 
 

@@ -89,7 +89,7 @@ class Registry:
         await self.store.current()
         attributes = Attributes("CREATE", call, obj, None, call.options.dry_run)
         meta = metadata(obj)
-        self._name(call, meta)
+        self._name(call, obj)
         if call.resource.definition.terminating:
             why = "create not allowed while custom resource definition is terminating"
             raise status.forbidden(call.resource.group, call.resource.plural, call.name, why)
@@ -116,7 +116,7 @@ class Registry:
                 meta = obj["metadata"]
                 if not call.generated or attempt == GENERATE_RETRIES - 1:
                     raise self._taken(call) from error
-                meta["name"] = call.name = self.stamps.generate_name(meta["generateName"])
+                meta["name"] = call.name = self.stamps.generate_name(call.generated)
         raise AssertionError("unreachable: the loop returns or raises")
 
     def _taken(self, call: Call) -> status.StatusError:
@@ -126,13 +126,14 @@ class Registry:
             call.resource.group, call.resource.plural, call.name, terminating=terminating
         )
 
-    def _name(self, call: Call, meta: Object) -> None:
+    def _name(self, call: Call, obj: Object) -> None:
         """The generated name; admission sees it."""
-        if not meta.get("name") and meta.get("generateName"):
-            prefix = meta["generateName"]
-            if isinstance(prefix, str):
+        meta = obj["metadata"]
+        if not meta.get("name"):
+            prefix = meta.get("generateName") or call.resource.behaviour.name_prefix(obj)
+            if prefix and isinstance(prefix, str):
                 meta["name"] = self.stamps.generate_name(prefix)
-                call.generated = True
+                call.generated = prefix
         call.name = meta.get("name") or ""
 
     def _before_create(self, call: Call, obj: Object) -> None:
@@ -284,7 +285,7 @@ class Registry:
         uid = meta.get("uid")
         current = entry.value["metadata"]["uid"]
         if version == 0:
-            if not resource.behaviour.unconditional_update and call.subresource != "scale":
+            if not _unconditional(call):
                 error = fielderrors.invalid(
                     "metadata.resourceVersion", 0, "must be specified for an update"
                 )
@@ -374,6 +375,12 @@ class Registry:
         if plan.goes:
             await store.delete(entry.key, entry.revision)
         return Outcome(entry, deleted=plan.goes, changed=changed)
+
+
+def _unconditional(call: Call) -> bool:
+    behaviour = call.resource.behaviour
+    allowed = behaviour.unconditional_update and (behaviour.lenient_status or not call.subresource)
+    return allowed or call.subresource == "scale"
 
 
 def metadata(obj: Object) -> Object:

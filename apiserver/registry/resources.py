@@ -5,8 +5,8 @@ their name, its converter. Installing a CRD puts a new Resource in place of the 
 way keep theirs.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import Any, TypeVar, cast
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar, cast
 
 from inkube.apiserver.registry import served as served_versions
 from inkube.apiserver.registry import voices
@@ -20,6 +20,20 @@ from inkube.storage.entry import Entry
 
 Object = dict[str, Any]
 T = TypeVar("T")
+
+
+class Subresource(NamedTuple):
+    """What a kind answers under an object's name and is no object; `kind` is told by discovery.
+
+    `handler` takes the exchange of `handlers.verbs`, an endpoint's (below) what `app` gives it.
+    """
+
+    handler: Callable[[Any], Awaitable[Any]]
+    kind: str
+    verbs: tuple[str, ...]
+
+
+Endpoint = Callable[[Any, Any, Any], Awaitable[Any]]
 
 
 class Resource:
@@ -36,12 +50,14 @@ class Resource:
         converter: Converter | None = None,
         stored_as: "Resource | None" = None,
         since: int = 0,
+        subresources: Mapping[str, Subresource] | None = None,
     ) -> None:
         self.definition = definition
         self._make_behaviour = make_behaviour
         self.converter = converter
         """Who is waited for when an object is wanted in another version; None: nobody."""
         self.voice = voices.of(definition)
+        self.subresources = subresources or {}
         self.group = definition.group
         self.plural = definition.names.plural
         self.kind = definition.names.kind
@@ -114,6 +130,7 @@ class Resources:
     def __init__(self) -> None:
         self._table: dict[tuple[str, str], Resource] = {}
         self._kinds: dict[tuple[str, str], Resource] = {}
+        self._endpoints: dict[tuple[str, str, str], Endpoint] = {}
         self._deferred: frozenset[str] = frozenset()
         self._load: Callable[[], object] | None = None
         self._listeners: list[Callable[[], None]] = []
@@ -144,6 +161,14 @@ class Resources:
         if replaces:  # a kind that was served may be gone; what is new takes no look at all kinds
             self._collect_kinds()
         self._changed()
+
+    def add_endpoint(self, address: tuple[str, str, str], endpoint: Endpoint) -> None:
+        """Serve something to read about namespaces at (group, version, name)."""
+        self._endpoints[address] = endpoint
+
+    def endpoint(self, group: str, version: str, name: str) -> Endpoint | None:
+        """What answers there, where no resource does."""
+        return self._endpoints.get((group, version, name))
 
     def uninstall(self, group: str, plural: str) -> None:
         """Serve it no longer; unknown ones are no error."""

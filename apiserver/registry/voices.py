@@ -88,6 +88,10 @@ class Voice:
         """The same of what a patch made."""
         self.check_type(served, obj)
 
+    def refusal(self, error: StatusError) -> StatusError:
+        """A refusal as the kind's clients read it; changed in place."""
+        return error
+
     def check_admitted_type(self, served: Served, obj: Object) -> None:
         """The same of what webhooks made."""
         self.check_type(served, obj)
@@ -127,10 +131,26 @@ class Voice:
 
 
 class Python(Voice):
-    """The words of kinds declared in Python."""
+    """The words of kinds declared in Python: bodies may leave out what the address says."""
 
+    body_names_kind = False
     reads_dry_run_true = True
     group_order = 1
+
+    def check_type(self, served: Served, obj: Object) -> None:
+        obj["apiVersion"] = obj.get("apiVersion") or served.api_version
+        obj["kind"] = obj.get("kind") or served.kind
+        super().check_type(served, obj)
+
+    def allows(self, method: str, verb: str, name: str, verbs: Sequence[str]) -> bool:
+        return verb in verbs
+
+    def refusal(self, error: StatusError) -> StatusError:
+        """A cause says its `type` beside the `reason`: front ends show it like a field error."""
+        for cause in (error.details or {}).get("causes", ()):
+            if "reason" in cause:
+                cause.setdefault("type", cause["reason"])
+        return error
 
 
 class Builtin(Voice):

@@ -13,9 +13,10 @@ from typing import Any
 from inkube.apiserver.admission.declaredkinds import DeclaredKinds
 from inkube.apiserver.auth.keyfiles import Keys
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.registry.behaviours import Custom
-from inkube.apiserver.registry.resources import Resource, Resources
+from inkube.apiserver.registry.behaviours import Custom, Traits
+from inkube.apiserver.registry.resources import Resource, Resources, Subresource
 from inkube.apiserver.root.client import InProcessClient
+from inkube.apiserver.root.endpoints import SubresourceHandler, endpoint
 from inkube.apiserver.root.secrets import StoredSecrets
 from inkube.controllers.environment import Environment, Recheck
 from inkube.controllers.events import Recorder
@@ -60,6 +61,9 @@ def _provisioning(parts: Parts) -> Provisioning:
             local_path_prefixes=tuple(str(path) for path in options.local_path_prefixes),
             github_api_url=options.github_api_url,
             timeout=options.outside_timeout,
+            minimum_sync_interval=options.min_sync_interval,
+            max_repositories=options.max_repositories,
+            job_history=options.job_history,
         ),
         client=parts.client,
         store=StoredSecrets(parts.store, parts.keys),
@@ -81,9 +85,22 @@ def _environment(parts: Parts, provisioning: Provisioning) -> Environment:
 
 
 def _install(parts: Parts, module: KindModule[Any], environment: Environment) -> None:
-    make = partial(Custom, module.validate)
-    resource = Resource(module.definition, make, since=parts.store.revision)
+    definition = module.definition
+    traits = Traits(module.create_on_update, module.unconditional_update, module.make_name)
+    resource = Resource(
+        definition,
+        partial(Custom, module.validate, traits),
+        since=parts.store.revision,
+        subresources={
+            each.name: Subresource(SubresourceHandler(each, environment), each.kind, each.verbs)
+            for each in module.subresources
+        },
+    )
     parts.resources.install(resource)
+    for version in definition.versions:
+        for each in module.endpoints:
+            address = definition.group, version.name, each.name
+            parts.resources.add_endpoint(address, endpoint(each, environment))
     parts.admission.add(module)
     if parts.options.controllers:
         for controller in module.controllers(environment):

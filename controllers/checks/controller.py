@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from inkube.controllers.checks import status
 from inkube.controllers.checks.run import CheckSet, Run
-from inkube.controllers.checks.status import Verdict
+from inkube.controllers.checks.status import Finding, Verdict
 from inkube.controllers.client import Object
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key
@@ -39,21 +39,34 @@ def _no_limit(obj: Any, interval: float) -> float:
     return interval
 
 
+def _no_findings(run: Run[Any], errors: Sequence[FieldError]) -> Sequence[Finding]:
+    return ()
+
+
+async def _asks_outside(run: Run[Any]) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """What a kind may say differently about the result of its checks.
 
-    `reason`: the Ready condition's. `members`: further members of status. `findings`: a JSON patch
-    of the object itself, for what the checks looked up on its behalf (a default branch); while it
-    is not empty the status waits. `interval`: the recheck interval of one object.
+    `reason`: the Ready condition's. `conditions`: those beside Ready. `members`: further members
+    of status. `findings`: a JSON patch of the object itself, for what the checks looked up on its
+    behalf (a default branch); while it is not empty the status waits. `interval`: the recheck
+    interval of one object. `is_watched`: whether all that the checks of a healthy object asked is
+    watched, so that a recheck by the clock alone would ask the same again; it is left out until
+    something is heard.
     """
 
     reason: Callable[[Sequence[FieldError]], str] = status.reason_of
+    conditions: Callable[[Run[Any], Sequence[FieldError]], Sequence[Finding]] = _no_findings
     members: Callable[[Run[Any], Sequence[FieldError]], Awaitable[Object]] = _no_members
     findings: Callable[[Run[Any], Sequence[FieldError]], Awaitable[list[Object]]] = (
         _nothing_to_write
     )
     interval: Callable[[Any, float], float] = _no_limit
+    is_watched: Callable[[Run[Any]], Awaitable[bool]] = _asks_outside
 
 
 class CheckReconciler(Generic[R]):
@@ -67,18 +80,39 @@ class CheckReconciler(Generic[R]):
         self._env = env
         self._report = report
         self._gvr = checks.model.gvr
+        self._certain: dict[Key, float] = {}
+        """Objects whose checks would say the same, with their intervals."""
+        self._heard: set[Key] = set()
+        """Objects of which something was heard since they were last looked at."""
 
     def controller(self, watches: Sequence[Watch] = ()) -> Controller:
         """The controller to run; `watches` are the kind's own reasons to look again."""
         return Controller(
             name=f"{self._gvr.resource}.{self._gvr.group} checks",
             reconcile=self.reconcile,
-            watches=(Watch(self._gvr, changed_by_user), *watches),
+            watches=tuple(map(self._listening, (Watch(self._gvr, changed_by_user), *watches))),
             concurrency=CONCURRENCY,
         )
 
+    def _listening(self, watch: Watch) -> Watch:
+        """The same watch, whose news end what is certain."""
+
+        def keys(change: Change) -> list[Key]:
+            found = list(watch.keys(change))
+            if change.new is None:
+                self._certain.pop(Key.of(change.object), None)
+            for key in found:
+                self._certain.pop(key, None)
+                self._heard.add(key)
+            return found
+
+        return watch._replace(keys=keys)
+
     async def reconcile(self, key: Key) -> Result | None:
         """Check one object now."""
+        if key in self._certain:
+            return Result(self._certain[key])
+        self._heard.discard(key)
         try:
             obj = await self._env.client.get(self._gvr, key.name, key.namespace)
         except StatusError as error:
@@ -102,11 +136,17 @@ class CheckReconciler(Generic[R]):
             if await self._write_findings(run, found):
                 return Result(self._env.recheck.unhealthy)
             members = await self._report.members(run, found)
-            await self._write(obj, Verdict(found, self._report.reason(found), members))
+            findings = self._report.conditions(run, found)
+            await self._write(obj, Verdict(found, self._report.reason(found), members, findings))
+            interval = self._env.recheck.after(is_healthy=not found)
+            interval = self._report.interval(run.object, interval)
+            is_certain = not found and await self._report.is_watched(run)
         finally:
             await run.memo.close()
-        interval = self._env.recheck.after(is_healthy=not found)
-        return Result(self._report.interval(run.object, interval))
+        key = Key.of(obj)
+        if is_certain and key not in self._heard:
+            self._certain[key] = interval
+        return Result(interval)
 
     async def _write_findings(self, run: Run[R], errors: Sequence[FieldError]) -> bool:
         operations = await self._report.findings(run, errors)

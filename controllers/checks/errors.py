@@ -96,6 +96,12 @@ class NotSupported(Problem):
     type = Type.NOT_SUPPORTED
 
 
+class TooMany(Problem):
+    """A list over its limit; the value is how many there are."""
+
+    type = Type.TOO_MANY
+
+
 class InternalError(Problem):
     """The check could not be finished; says which service failed and what happens next."""
 

@@ -7,28 +7,41 @@ The patch is empty when nothing changed: an unconditional write would wake the c
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from inkube.controllers.client import Object
 from inkube.schemas import meta
 from inkube.schemas.fielderrors import FieldError, Type
 
 READY = "Ready"
+UNAVAILABLE = "Resource is unavailable"
+HEALTH = "health"
+"""What `health.error` says when a check found something."""
 AVAILABLE = "Available"
 INVALID_SPEC = "InvalidSpec"
 SERVICE_UNAVAILABLE = "ServiceUnavailable"
+
+
+class Finding(NamedTuple):
+    """A condition as a kind sees it; its times and generation are kept here."""
+
+    type: str
+    is_true: bool
+    reason: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What a run found: its errors, the Ready condition's reason, further members of status.
 
-    A member that is None is removed.
+    A member that is None is removed; `findings` are conditions beside Ready.
     """
 
     errors: Sequence[FieldError]
     reason: str
     members: Object = field(default_factory=dict)
+    findings: Sequence[Finding] = ()
 
     @property
     def is_healthy(self) -> bool:
@@ -38,7 +51,14 @@ class Verdict:
     @property
     def messages(self) -> list[str]:
         """One line per error, for people."""
-        return [f"{error.field}: {error.detail}" for error in self.errors]
+        return [error.detail or error.message() for error in self.errors]
+
+    @property
+    def ready(self) -> Finding:
+        """The Ready condition."""
+        if self.is_healthy:
+            return Finding(READY, True, self.reason, "Resource is available")
+        return Finding(READY, False, self.reason, next(iter(self.messages), UNAVAILABLE))
 
 
 def reason_of(errors: Sequence[FieldError]) -> str:
@@ -78,35 +98,34 @@ def _set(status: Object, name: str, value: Any) -> list[Object]:
 def _wanted(obj: Object, status: Object, verdict: Verdict, *, now: datetime) -> Object:
     generation = obj["metadata"].get("generation", 0)
     old_health = status.get("health") or {}
+    health: Object = {"healthy": verdict.is_healthy, "checked": old_health.get("checked", 0)}
+    if not verdict.is_healthy:
+        health |= {"error": HEALTH, "message": verdict.messages}
     return {
         "fieldErrors": [error.item() for error in verdict.errors],
         "observedGeneration": generation,
-        "health": {
-            "healthy": verdict.is_healthy,
-            "checked": old_health.get("checked", 0),
-            "message": verdict.messages,
-        },
-        "conditions": _conditions(status.get("conditions") or [], verdict, generation, now=now),
+        "health": health,
+        "conditions": conditions(obj, (verdict.ready, *verdict.findings), now),
         **verdict.members,
     }
 
 
-def _conditions(
-    old: list[Object], verdict: Verdict, generation: int, *, now: datetime
-) -> list[Object]:
-    """The conditions with Ready brought up to date; other people's stay where they are."""
-    wanted: Object = {
-        "type": READY,
-        "status": "True" if verdict.is_healthy else "False",
-        "reason": verdict.reason,
-        "message": "; ".join(verdict.messages),
-        "observedGeneration": generation,
-    }
-    before = next((condition for condition in old if condition.get("type") == READY), None)
-    moment = meta.format_time(now)
-    if before is not None and before.get("status") == wanted["status"]:
-        moment = before.get("lastTransitionTime", moment)
-    wanted["lastTransitionTime"] = moment
-    if before is None:
-        return [*old, wanted]
-    return [wanted if condition is before else condition for condition in old]
+def conditions(obj: Object, findings: Sequence[Finding], now: datetime) -> list[Object]:
+    """The object's conditions brought up to date; other people's stay where they are."""
+    old = (obj.get("status") or {}).get("conditions") or []
+    generation = obj["metadata"].get("generation", 0)
+    found = {condition.get("type"): condition for condition in old}
+    for finding in findings:
+        before, is_true = found.get(finding.type), "True" if finding.is_true else "False"
+        moment = meta.format_time(now)
+        if before is not None and before.get("status") == is_true:
+            moment = before.get("lastTransitionTime", moment)
+        found[finding.type] = {
+            "type": finding.type,
+            "status": is_true,
+            "reason": finding.reason,
+            "message": finding.message,
+            "observedGeneration": generation,
+            "lastTransitionTime": moment,
+        }
+    return list(found.values())

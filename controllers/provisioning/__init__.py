@@ -6,6 +6,10 @@ services their checks ask for. `provisioning.Provisioning` is all the compositio
 types                    the kinds
 *_rules, *_checks        static admission, live checks; `rivals` who has a branch first
 repository, connection   each kind with all it does
+job_types, job_rules     jobs; `job` runs them, `actions` says how, `job_requests` takes them in
+sync                     which pulls are made by themselves; `stock` is what they made
+contents, manifests      files of a branch, and the resources they declare; `places` finds them
+files, readings          what is read and written beside the objects; `settings` of a namespace
 hosts                    what checks ask of any host, and what its refusals mean
 world, git, github       who answers: kinds anyone can edit, git servers, GitHub's API
 remotes                  which of them is asked; `ssrf` guards the way out

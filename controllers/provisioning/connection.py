@@ -13,6 +13,7 @@ from inkube.controllers.provisioning import connection_checks as checks
 from inkube.controllers.provisioning import connection_rules as rules
 from inkube.controllers.provisioning.hosts import GITHUB
 from inkube.controllers.provisioning.indexes import connections_by_app
+from inkube.controllers.provisioning.readings import repositories
 from inkube.controllers.provisioning.repository import reason_of
 from inkube.controllers.provisioning.types import Connection, Repository
 from inkube.controllers.provisioning.world import GitHost, GitHubApp
@@ -33,9 +34,20 @@ def module(secure: SecureValues) -> KindModule[Connection]:
         checks=checks.CHECKS,
         deletion_guards=(not_in_use,),
         secure=secure,
+        create_on_update=True,
+        unconditional_update=True,
+        make_name=_name_prefix,
+        subresources=(repositories,),
         report=Report(reason=reason_of, members=_members),
         watches=_watches,
     )
+
+
+def _name_prefix(obj: Object) -> str:
+    """`TYPE-`, for a connection that comes without a name; "" where its type cannot be read."""
+    spec = obj.get("spec")
+    kind = spec.get("type") if isinstance(spec, dict) else None
+    return f"{kind}-" if isinstance(kind, str) and kind else ""
 
 
 async def not_in_use(connection: Connection, env: Environment) -> AsyncIterator[Problem]:

@@ -24,7 +24,7 @@ async def app_accepted(connection: Connection, run: Run[Connection]) -> AsyncIte
     """GitHub knows the app and accepts what its key signed."""
     app_id = connection.spec.github.app_id if connection.spec.github is not None else ""
     try:
-        session = await _session(run)
+        session = await session_of(run)
         if session is not None:
             await session.permissions()
     except CredentialsMissing:
@@ -43,7 +43,7 @@ async def app_accepted(connection: Connection, run: Run[Connection]) -> AsyncIte
 @check(Connection, field="spec.github.installationID", after=[app_accepted])
 async def installation_exists(connection: Connection, run: Run[Connection]) -> Problem | None:
     """The app is installed there."""
-    session = await _session(run)
+    session = await session_of(run)
     if session is None or connection.spec.github is None:
         return None
     try:
@@ -58,7 +58,7 @@ async def permissions_granted(
     connection: Connection, run: Run[Connection]
 ) -> AsyncIterator[Problem]:
     """App and installation may do what syncing takes; each missing permission is told once."""
-    session = await _session(run)
+    session = await session_of(run)
     if session is None:
         return
     of_app = await session.permissions()
@@ -81,7 +81,7 @@ def _suffices(granted: dict[str, str], name: str, needed: str) -> bool:
     return _LEVELS.get(level, 0) >= _LEVELS[needed]
 
 
-async def _session(run: Run[Connection]) -> AppSession | None:
+async def session_of(run: Run[Connection]) -> AppSession | None:
     """The conversation this run's checks share; None where there is nobody to ask."""
     return await run.memo("session", lambda: _open(run))
 

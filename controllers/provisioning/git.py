@@ -6,16 +6,21 @@ ends answers which never end. Answers are told apart by their HTTP code before d
 
 import asyncio
 import os
+import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import urllib3
-from dulwich.client import LocalGitClient, Urllib3HttpGitClient
+from dulwich.client import DetermineWantsFunc, LocalGitClient, Urllib3HttpGitClient
 from dulwich.errors import GitProtocolError, HangupException, NotGitRepository
+from dulwich.objects import Blob, ObjectID
+from dulwich.objects import Commit as GitCommit
+from dulwich.refs import Ref
+from dulwich.repo import MemoryRepo
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.util.connection import create_connection
@@ -23,6 +28,18 @@ from urllib3.util.connection import create_connection
 from inkube.controllers.checks import Unavailable, Unreachable
 from inkube.controllers.environment import Memo
 from inkube.controllers.provisioning import urls
+from inkube.controllers.provisioning.contents import (
+    MAX_BYTES,
+    MAX_FILES,
+    Branch,
+    Commit,
+    Edit,
+    File,
+    RefNotFound,
+    TooMuch,
+    Tree,
+    Unsupported,
+)
 from inkube.controllers.provisioning.hosts import (
     NotAuthorized,
     RepositoryNotFound,
@@ -108,6 +125,55 @@ class GitSession:
         refs, _ = await self._refs()
         commit = refs.get(_HEADS + branch.encode())
         return commit.decode() if commit else None
+
+    async def branches(self) -> list[Branch]:
+        """All of them; what git itself knows says nothing of protection."""
+        refs, _ = await self._refs()
+        return sorted(
+            Branch(name.removeprefix(_HEADS).decode(), commit.decode())
+            for name, commit in refs.items()
+            if name.startswith(_HEADS)
+        )
+
+    async def tree(self, branch: str) -> Tree:
+        """The files at the head, by a shallow fetch."""
+        head = await self.head(branch)
+        if head is None:
+            raise RefNotFound
+        return await self._git.run(self._host, lambda: self._fetch(head))
+
+    async def commit(self, branch: str, edits: Sequence[Edit], message: str) -> str:
+        """Nothing is pushed to real remotes."""
+        raise Unsupported("writing to remote repositories is not supported by this server")
+
+    async def history(self, branch: str) -> list[Commit]:
+        """git servers have no question for it."""
+        raise Unsupported("history of remote repositories is not supported by this server")
+
+    def _fetch(self, head: str) -> Tree:
+        found = MemoryRepo()
+        wanted = _only(head)
+        try:
+            self._fetch_into(found, wanted)
+        except NotGitRepository as error:
+            raise RepositoryNotFound from error
+        except (GitProtocolError, HangupException, ValueError, KeyError, AssertionError) as error:
+            raise Unavailable(self._host, "did not speak the git protocol") from error
+        except OSError as error:
+            raise Unreachable(self._host, "the repository could not be read") from error
+        return Tree(head, _files(found, head.encode()))
+
+    def _fetch_into(self, found: MemoryRepo, wanted: "DetermineWantsFunc") -> None:
+        for url in (self._target.url, f"{self._target.url}.git"):
+            try:
+                if self._is_file:
+                    LocalGitClient().fetch(_file_path(url), found, wanted)
+                else:
+                    self._git.client(url, self._target).fetch(b"", found, wanted, depth=1)
+            except (RepositoryNotFound, NotGitRepository):
+                continue
+            return
+        raise RepositoryNotFound
 
     async def may_write(self) -> bool:
         """Does the server open `git push` to these credentials?"""
@@ -229,6 +295,38 @@ def _connect(connection: HTTPConnection, guard: Guard) -> Any:
             failure = error
     assert failure is not None
     raise _socket_error(host, failure) from failure
+
+
+def _only(head: str) -> "DetermineWantsFunc":
+    """What a fetch of one commit wants."""
+
+    def wants(refs: Mapping[Ref, ObjectID], depth: int | None = None) -> list[ObjectID]:
+        return [ObjectID(head.encode())]
+
+    return wants
+
+
+def _files(repo: MemoryRepo, head: bytes) -> list[File]:
+    """Regular files of a commit; what is hidden or links elsewhere is left out."""
+    commit = repo[ObjectID(head)]
+    assert isinstance(commit, GitCommit), "a branch points to a commit"
+    files: list[File] = []
+    size = 0
+    for entry in repo.object_store.iter_tree_contents(commit.tree):
+        assert entry.path is not None, "entries of a tree have names"
+        assert entry.sha is not None, "and objects"
+        assert entry.mode is not None, "and modes"
+        path = entry.path.decode("utf-8", "replace")
+        is_hidden = any(part.startswith(".") for part in path.split("/"))
+        if is_hidden or not stat.S_ISREG(entry.mode):
+            continue
+        blob = repo[entry.sha]
+        assert isinstance(blob, Blob), "a regular file is a blob"
+        size += len(blob.data)
+        if len(files) >= MAX_FILES or size > MAX_BYTES:
+            raise TooMuch
+        files.append(File(path, blob.data))
+    return sorted(files)
 
 
 def _login(target: Target) -> tuple[str, str]:

@@ -39,6 +39,8 @@ REMEMBERED = 1024
 LARGEST = 4 * 1024 * 1024
 """Bytes of one answer."""
 REDIRECTS = 3
+PAGES = 30
+"""Of 100 repositories each that an installation may reach."""
 _TOKEN_MARGIN = timedelta(minutes=5)
 
 
@@ -115,6 +117,13 @@ class GitHub:
             token = await self._new_token(base, app)
             _remember(self._tokens, known, token)
         return token
+
+    async def token_of(self, target: Target) -> str:
+        """What git is to be asked with: the target's token, or one of its app's installation."""
+        app = target.credentials.app
+        if app is None:
+            return target.credentials.token
+        return (await self.installation_token(self._base_for(target.url), app)).value
 
     async def _new_token(self, base: str, app: App) -> InstallationToken:
         try:
@@ -272,6 +281,22 @@ class GitHubAppSession:
         if answer.code != 200 or not isinstance(answer.body, dict):
             raise InstallationNotFound
         return dict(answer.body.get("permissions") or {})
+
+    async def repositories(self) -> list[str]:
+        """Those of the installation, page by page."""
+        await self.installation_permissions()
+        token = await self._github.installation_token(self._base, self._app)
+        found: list[str] = []
+        for page in range(1, PAGES + 1):
+            url = f"{self._base}/installation/repositories?per_page=100&page={page}"
+            answer = await self._github.ask("GET", url, token.value)
+            if answer.code != 200 or not isinstance(answer.body, dict):
+                raise NotAuthorized
+            listed = answer.body.get("repositories") or []
+            found += [str(each.get("full_name", "")) for each in listed]
+            if len(listed) < 100:
+                break
+        return found
 
     async def _ask_app(self) -> dict[str, Any]:
         answer = await self._ask("/app")

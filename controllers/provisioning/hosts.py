@@ -90,6 +90,10 @@ class AppSession(Protocol):
         """Those of the installation. Raises InstallationNotFound, OutsideError."""
         ...
 
+    async def repositories(self) -> list[str]:
+        """What the installation reaches, as `owner/name`. Raises as the others, NotAuthorized."""
+        ...
+
 
 def refusal(host: str, code: int) -> Exception:
     """What an HTTP code of a git host or API means."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 GROUPS = ("provisioning.grafana.app", "world.inkube.dev")
 """Every group of provisioning and its world."""
 GITHUB_API = "https://api.github.com"
-TYPES = ("local", "github", "git", "bitbucket", "gitlab")
+TYPES = ("local", "github", "githubEnterprise", "git", "bitbucket", "gitlab")
 
 
 class Options(NamedTuple):
@@ -23,3 +23,8 @@ class Options(NamedTuple):
     """At most so long one question to an outside system may take."""
     enabled_types: tuple[str, ...] = TYPES
     minimum_sync_interval: int = 10
+    """Seconds; shorter intervals are raised to it."""
+    max_repositories: int = 10
+    """So many repositories a namespace may have; 0 means no limit."""
+    job_history: float = 600.0
+    """Seconds that finished jobs are kept."""

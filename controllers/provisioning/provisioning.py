@@ -13,11 +13,12 @@ from typing import Any, Self
 from inkube.controllers import provisioning
 from inkube.controllers.client import Client
 from inkube.controllers.kinds import KindModule
-from inkube.controllers.provisioning import connection, repository
+from inkube.controllers.provisioning import connection, job, repository
 from inkube.controllers.provisioning.options import Options
 from inkube.controllers.provisioning.remotes import Remotes
 from inkube.controllers.provisioning.repository_checks import Vaults
 from inkube.controllers.provisioning.ssrf import Guard
+from inkube.controllers.provisioning.stock import Stock
 from inkube.controllers.provisioning.types import Connection, Repository
 from inkube.controllers.provisioning.world import GitHost, GitHubApp, World
 from inkube.controllers.secure import SecretStore, SecureValues
@@ -39,6 +40,7 @@ class Provisioning:
         self._remotes = Remotes(
             World(client, clock), self._real_git, self._real_github, is_offline=options.offline
         )
+        self._stock = Stock()
         self._vaults = Vaults(
             repositories=SecureValues(_resource(Repository.gvr), store, clock),
             connections=SecureValues(_resource(Connection.gvr), store, clock),
@@ -48,8 +50,9 @@ class Provisioning:
     def modules(self) -> tuple[KindModule[Any], ...]:
         """Repository, Connection and the world's kinds."""
         return (
-            repository.module(self.options, self._vaults.repositories),
+            repository.module(self.options, self._vaults.repositories, self._stock),
             connection.module(self._vaults.connections),
+            *job.modules(self._stock, self.options),
             KindModule(GitHost),
             KindModule(GitHubApp),
         )

@@ -1,18 +1,21 @@
 """Who answers for a repository or an app: the scripted world first, then the real thing."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from inkube.controllers import provisioning
 from inkube.controllers.checks import Unreachable
 from inkube.controllers.provisioning import urls
+from inkube.controllers.provisioning.contents import Contents
 from inkube.controllers.provisioning.hosts import (
     App,
     AppNotFound,
     AppSession,
+    Credentials,
     Session,
     Target,
 )
-from inkube.controllers.provisioning.world import World
+from inkube.controllers.provisioning.world import World, WorldSession
 
 
 class Remotes:
@@ -33,17 +36,33 @@ class Remotes:
 
     async def repository(self, target: Target) -> Session:
         """A conversation about one repository. Raises Unreachable when nobody may be asked."""
-        if target.url.startswith("file://"):
-            return self._git().open(target)
-        scripted = await self._world.repository(target)
-        if scripted is not None:
-            return scripted
-        if self._is_offline:
-            host = urls.host_of(target.url)
-            raise Unreachable(host, f"host {host} is not reachable", is_final=True)
+        near = await self._near(target)
+        if near is not None:
+            return near
         if target.type == "github":
             return self._github().repository(target)
         return self._git().open(target)
+
+    async def contents(self, target: Target) -> Contents:
+        """The files of one repository. Raises as `repository`, and NotAuthorized."""
+        near = await self._near(target)
+        if near is not None:
+            return near
+        token = target.credentials.token
+        if target.credentials.app is not None:
+            token = await self._github().token_of(target)
+        credentials = Credentials(token=token, user=target.credentials.user)
+        return self._git().open(replace(target, credentials=credentials))
+
+    async def _near(self, target: Target) -> "WorldSession | provisioning.GitSession | None":
+        """Who answers without the network. Raises Unreachable when nobody else may be asked."""
+        if target.url.startswith("file://"):
+            return self._git().open(target)
+        scripted = await self._world.repository(target)
+        if scripted is None and self._is_offline:
+            host = urls.host_of(target.url)
+            raise Unreachable(host, f"host {host} is not reachable", is_final=True)
+        return scripted
 
     async def app(self, app: App) -> AppSession:
         """A conversation about one app. Raises AppNotFound when only the world could know it."""

@@ -1,21 +1,28 @@
 """Repository as a kind: rules, checks, what its status says and when it is looked at again."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from inkube.controllers.checks import Run, status
+from inkube.controllers.checks import Forbidden, Problem, Run, status
 from inkube.controllers.checks.controller import Report
-from inkube.controllers.client import Object
+from inkube.controllers.checks.status import Finding
+from inkube.controllers.client import Object, Selection
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key
-from inkube.controllers.kinds import KindModule
+from inkube.controllers.kinds import Guard, KindModule
 from inkube.controllers.manager import Watch
-from inkube.controllers.provisioning import indexes, rivals
+from inkube.controllers.provisioning import indexes, readings, rivals, sync
 from inkube.controllers.provisioning import repository_checks as checks
 from inkube.controllers.provisioning import repository_rules as rules
+from inkube.controllers.provisioning.files import files
+from inkube.controllers.provisioning.job_requests import jobs
 from inkube.controllers.provisioning.options import Options
+from inkube.controllers.provisioning.rivals import Rival
+from inkube.controllers.provisioning.settings import settings
+from inkube.controllers.provisioning.stock import Stock
+from inkube.controllers.provisioning.sync import UNHEALTHY
 from inkube.controllers.provisioning.types import Connection, Repository
-from inkube.controllers.provisioning.world import GitHost, GitHubApp
+from inkube.controllers.provisioning.world import GitHost, GitHubApp, WorldSession
 from inkube.controllers.secure import SecureValues
 from inkube.schemas.fielderrors import FieldError, Type
 
@@ -23,7 +30,7 @@ AUTHENTICATION_FAILED = "AuthenticationFailed"
 RATE_LIMITED = "RateLimited"
 
 
-def module(options: Options, secure: SecureValues) -> KindModule[Repository]:
+def module(options: Options, secure: SecureValues, stock: Stock) -> KindModule[Repository]:
     """The kind with everything it does."""
     return KindModule(
         Repository,
@@ -31,9 +38,43 @@ def module(options: Options, secure: SecureValues) -> KindModule[Repository]:
         validators=rules.validators(options),
         checks=checks.CHECKS,
         secure=secure,
-        report=Report(reason=reason_of, members=_members, findings=_findings, interval=_interval),
+        creation_guards=(_room_for(options),),
+        create_on_update=True,
+        unconditional_update=True,
+        endpoints=(settings(options), readings.stats(stock)),
+        subresources=(
+            files(stock),
+            readings.refs,
+            readings.resources(stock),
+            readings.history,
+            jobs,
+        ),
+        extra_controllers=lambda env: [sync.controller(stock, options, env)],
+        report=Report(
+            reason=reason_of,
+            members=_members,
+            findings=_findings,
+            interval=_interval,
+            is_watched=_is_watched,
+            conditions=_conditions,
+        ),
         watches=_watches,
     )
+
+
+def _room_for(options: Options) -> Guard:
+    """At most so many repositories in a namespace."""
+
+    async def guard(repository: Repository, env: Environment) -> AsyncIterator[Problem]:
+        most = options.max_repositories
+        if not most:
+            return
+        listed = await env.client.list(Repository.gvr, Selection(repository.metadata.namespace))
+        alive = [obj for obj in listed.items if not obj["metadata"].get("deletionTimestamp")]
+        if len(alive) >= most:
+            yield Forbidden(f"Maximum number of {most} repositories reached")
+
+    return guard
 
 
 def reason_of(errors: Sequence[FieldError]) -> str:
@@ -65,24 +106,44 @@ async def _findings(run: Run[Repository], errors: Sequence[FieldError]) -> list[
 
 
 async def _members(run: Run[Repository], errors: Sequence[FieldError]) -> Object:
-    """`status.sync`: what was seen at the branch's head, or why there was nothing to see."""
-    sync = run.object.spec.sync
-    if sync is None or not sync.enabled:
+    """`status.sync`, where the health of the repository says something about it."""
+    options = run.object.spec.sync
+    if options is None or not options.enabled:
         return {}
     before = (run.raw.get("status") or {}).get("sync") or {}
-    found: Object = {"state": "error" if errors else "success"}
-    found["message"] = [f"{error.field}: {error.detail}" for error in errors]
-    found["lastRef"] = before.get("lastRef", "") if errors else await _head(run)
-    if all(before.get(name) == value for name, value in found.items()):
-        return {}
-    now = int(run.env.clock.now().timestamp() * 1000)
-    return {"sync": {**found, "started": now, "finished": now}}
+    is_told = before.get("message") == [UNHEALTHY]
+    if errors and not is_told:
+        return {"sync": {**before, "state": "error", "message": [UNHEALTHY]}}
+    return {"sync": {**before, "message": []}} if is_told and not errors else {}
 
 
-async def _head(run: Run[Repository]) -> str:
-    if run.object.spec.remote is None:
-        return ""
-    return await checks.head_of(run, await checks.session_of(run)) or ""
+def _conditions(run: Run[Repository], errors: Sequence[FieldError]) -> list[Finding]:
+    """Whether somebody else has the place."""
+    return [_path_conflict(run.memo.known(checks.RIVALS) or ())]
+
+
+def _path_conflict(found: Sequence[Rival]) -> Finding:
+    same = ", ".join(rival.name for rival in found if rival.is_duplicate)
+    others = ", ".join(rival.name for rival in found if not rival.is_duplicate)
+    texts = [f"duplicate repository path: {same}"] if same else []
+    if others:
+        texts.append(f"repository path conflicts with existing repository: {others}")
+    if texts:
+        return Finding("PathConflict", False, "PathConflict", "; ".join(texts))
+    text = "no other repository shares this URL, branch, and path"
+    return Finding("PathConflict", True, "NoPathConflict", text)
+
+
+async def _is_watched(run: Run[Repository]) -> bool:
+    """Whether the world alone was asked, with values that only a write of the object changes."""
+    spec, metadata, token = run.object.spec, run.object.metadata, run.object.secure.token
+    if spec.remote is None or spec.connection is not None:
+        return False
+    if token is not None and token.name:
+        vaults: checks.Vaults = run.env.services["vaults"]
+        if not await vaults.repositories.owns(Key(metadata.namespace, metadata.name), token.name):
+            return False
+    return isinstance(await checks.session_of(run), WorldSession)
 
 
 def _interval(repository: Repository, interval: float) -> float:

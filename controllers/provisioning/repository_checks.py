@@ -30,11 +30,14 @@ from inkube.controllers.provisioning.hosts import (
 )
 from inkube.controllers.provisioning.remotes import Remotes
 from inkube.controllers.provisioning.repository_rules import field_of
-from inkube.controllers.provisioning.rivals import rival_of
+from inkube.controllers.provisioning.rivals import rivals_of
 from inkube.controllers.provisioning.types import Connection, Repository
 from inkube.controllers.secure import SecureValues
 from inkube.schemas import models
 from inkube.schemas.status import StatusError
+
+RIVALS = "rivals"
+"""What a run remembers its rivals by."""
 
 
 class NoRemote(Exception):
@@ -139,10 +142,11 @@ async def nobody_else_syncs(
     repository: Repository, env: Environment, run: Run[Repository]
 ) -> Problem | None:
     """Two repositories over the same files would overwrite each other."""
-    rival = await rival_of(repository, env, run.old, await _branch(run))
-    if rival is None:
+    branch = await _branch(run)
+    found = await run.memo(RIVALS, lambda: rivals_of(repository, env, run.old, branch))
+    if not found:
         return None
-    return Duplicate(f"repository {rival} already syncs this path of the same branch")
+    return Duplicate(f"repository {found[0].name} already syncs this path of the same branch")
 
 
 CHECKS = (
@@ -168,12 +172,16 @@ async def head_of(run: Run[Repository], session: Session) -> str | None:
 
 
 async def _open(run: Run[Repository]) -> Session:
+    remotes: Remotes = run.env.services["remotes"]
+    return await remotes.repository(await target_of(run))
+
+
+async def target_of(run: Run[Repository]) -> Target:
+    """Whom to ask, with which credentials. Raises NoRemote, CredentialsMissing."""
     remote = run.object.spec.remote
     if remote is None:
         raise NoRemote
-    remotes: Remotes = run.env.services["remotes"]
-    credentials = await _credentials(run)
-    return await remotes.repository(Target(run.object.spec.type, remote.url, credentials))
+    return Target(run.object.spec.type, remote.url, await _credentials(run))
 
 
 async def _credentials(run: Run[Repository]) -> Credentials:

@@ -124,10 +124,10 @@ def type_unchanged(repository: Repository, old: Repository | None) -> Iterator[P
 def block_of_the_type(repository: Repository, old: Repository | None) -> Iterator[Problem]:
     """Exactly the block that is named like the type."""
     kind = repository.spec.type
-    if getattr(repository.spec, kind) is None:
+    if repository.spec.block_of(kind) is None:
         yield Required(f"is needed by type {kind}", field=f"spec.{kind}")
     for other in TYPES:
-        if other != kind and getattr(repository.spec, other) is not None:
+        if other != kind and repository.spec.block_of(other) is not None:
             yield Forbidden(f"does not belong to type {kind}; remove it", field=f"spec.{other}")
 
 
@@ -135,7 +135,11 @@ def block_of_the_type(repository: Repository, old: Repository | None) -> Iterato
 def branch_well_formed(repository: Repository, old: Repository | None) -> Iterator[Problem]:
     """A valid ref name, or empty for the default branch."""
     remote = repository.spec.remote
-    if remote is not None and (why := urls.wrong_with_branch(remote.branch)):
+    if remote is None:
+        return
+    if repository.spec.type == "github" and not remote.branch:
+        yield Required("a github branch is required")
+    elif why := urls.wrong_with_branch(remote.branch):
         yield Invalid(why)
 
 

@@ -77,17 +77,31 @@ def _listed(obj: Object) -> Iterable[str]:
     return site.listed_under() if site is not None else ()
 
 
-async def rival_of(
+class Rival(NamedTuple):
+    """A repository that has the place already: the very same path, or one that overlaps."""
+
+    name: str
+    is_duplicate: bool
+
+
+async def rivals_of(
     repository: Repository, env: Environment, old: Repository | None, branch: str
-) -> str | None:
-    """The name of the repository that has the place already. `branch` is the one looked up."""
-    own_rank = _rank(repository, old)
-    for other in await _neighbours(repository, env):
-        if other.metadata.name == repository.metadata.name or other.metadata.deletion_timestamp:
-            continue
-        if _same_branch(repository, other, branch) and _rank(other, None) < own_rank:
-            return other.metadata.name
-    return None
+) -> list[Rival]:
+    """Those who have the place already. `branch` is the one looked up."""
+    own_rank, path = _rank(repository, old), _path(repository)
+    return [
+        Rival(other.metadata.name, _path(other) == path)
+        for other in await _neighbours(repository, env)
+        if other.metadata.name != repository.metadata.name
+        and not other.metadata.deletion_timestamp
+        and _same_branch(repository, other, branch)
+        and _rank(other, None) < own_rank
+    ]
+
+
+def _path(repository: Repository) -> list[str]:
+    block = repository.spec.remote or repository.spec.local
+    return [part for part in block.path.split("/") if part] if block is not None else []
 
 
 def neighbours_of(change: Change, env: Environment) -> list[Key]:

@@ -1,6 +1,6 @@
 """Repository and Connection of provisioning.grafana.app/v0alpha1 as typed models."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -10,6 +10,8 @@ from inkube.schemas.models import Model, Resource, Status
 
 GROUP = "provisioning.grafana.app"
 VERSION = "v0alpha1"
+BETA = "v1beta1"
+CONNECTION_TYPES = ("github", "gitlab", "bitbucket")
 
 
 class LocalBlock(Model):
@@ -36,6 +38,15 @@ class GitHubBlock(Model):
     generate_dashboard_previews: bool = False
 
 
+class GitHubEnterpriseBlock(Model):
+    """A repository on a GitHub Enterprise server."""
+
+    server_url: str = Field("", description="The server's own URL; empty: that of the repository.")
+    url: str
+    branch: str = Field("", description="Empty: the default branch is looked up and filled in.")
+    path: str = Field("", description="The directory to sync; empty: the whole repository.")
+
+
 class BitbucketBlock(Model):
     """A repository on Bitbucket."""
 
@@ -43,6 +54,7 @@ class BitbucketBlock(Model):
     branch: str = Field("", description="Empty: the default branch is looked up and filled in.")
     path: str = Field("", description="The directory to sync; empty: the whole repository.")
     token_user: str = Field("", description="The user name that goes with the token.")
+    email: str = Field("", description="The account's address, for tokens that need one.")
 
 
 class GitLabBlock(Model):
@@ -53,14 +65,14 @@ class GitLabBlock(Model):
     path: str = Field("", description="The directory to sync; empty: the whole repository.")
 
 
-RemoteBlock = GitBlock | GitHubBlock | BitbucketBlock | GitLabBlock
+RemoteBlock = GitBlock | GitHubBlock | GitHubEnterpriseBlock | BitbucketBlock | GitLabBlock
 
 
 class SyncOptions(Model):
     """When and where to sync."""
 
     enabled: bool = False
-    target: Literal["instance", "folder"] | None = None
+    target: Literal["instance", "folder", "folderless"] | None = None
     interval_seconds: int | None = Field(
         None, description="Below the server's minimum it is raised to it."
     )
@@ -76,6 +88,36 @@ class WebhookOptions(Model):
     """Where the provider reports changes to."""
 
     base_url: str = ""
+    disabled: bool = False
+
+
+class CommitOptions(Model):
+    """How commits are worded, written and signed."""
+
+    single_resource_message_template: str = ""
+    enforce_template: bool = False
+    author_name: str = ""
+    author_email: str = ""
+    signer_name: str = ""
+    signer_email: str = ""
+    signing_method: Literal["gpg", "ssh", "smime"] | None = None
+    signer_is_author: bool = False
+    smime_certificate: str = ""
+
+
+class BranchOptions(Model):
+    """How branches for changes are named."""
+
+    name_template: str = ""
+    enforce_template: bool = False
+
+
+class PullRequestOptions(Model):
+    """How pull requests are worded."""
+
+    title_template: str = ""
+    enforce_template: bool = False
+    generate_dashboard_previews: bool = False
 
 
 class RepositorySpec(Model):
@@ -83,9 +125,10 @@ class RepositorySpec(Model):
 
     title: str
     description: str = ""
-    type: Literal["local", "github", "git", "bitbucket", "gitlab"]
+    type: Literal["local", "github", "githubEnterprise", "git", "bitbucket", "gitlab"]
     local: LocalBlock | None = None
     github: GitHubBlock | None = None
+    github_enterprise: GitHubEnterpriseBlock | None = None
     git: GitBlock | None = None
     bitbucket: BitbucketBlock | None = None
     gitlab: GitLabBlock | None = None
@@ -95,12 +138,24 @@ class RepositorySpec(Model):
     )
     connection: ConnectionReference | None = None
     webhook: WebhookOptions | None = None
+    commit: CommitOptions | None = None
+    branch: BranchOptions | None = None
+    pull_request: PullRequestOptions | None = None
 
     @property
     def remote(self) -> RemoteBlock | None:
         """The block of a type that has a URL."""
-        block: RemoteBlock | None = getattr(self, self.type) if self.type != "local" else None
+        block: RemoteBlock | None = self.block_of(self.type) if self.type != "local" else None
         return block
+
+    def block_of(self, kind: str) -> Any:
+        """The block named like a type."""
+        return getattr(self, "github_enterprise" if kind == "githubEnterprise" else kind)
+
+    @property
+    def path(self) -> str:
+        """The directory below which files are read, without slashes at its ends."""
+        return self.remote.path.strip("/") if self.remote is not None else ""
 
 
 class RepositorySecure(Model):
@@ -108,16 +163,20 @@ class RepositorySecure(Model):
 
     token: SecureValue | None = None
     webhook_secret: SecureValue | None = None
+    commit_signing_key: SecureValue | None = None
 
 
 class SyncStatus(Model):
     """The last sync; times are milliseconds since the epoch."""
 
-    state: Literal["pending", "working", "success", "error", "warning"]
+    state: Literal["", "pending", "working", "success", "error", "warning"] = ""
     started: int | None = None
     finished: int | None = None
     message: list[str] = Field(default_factory=list)
     last_ref: str = ""
+    job: str = Field("", description="The job at work on it.")
+    scheduled: int | None = None
+    incremental: bool = False
 
 
 class WebhookStatus(Model):
@@ -127,18 +186,53 @@ class WebhookStatus(Model):
     url: str = ""
 
 
+class TokenStatus(Model):
+    """A token the server holds; times are milliseconds since the epoch."""
+
+    last_updated: int | None = None
+    expiration: int | None = None
+
+
+class QuotaStatus(Model):
+    """How much there may be; absent members mean no limit."""
+
+    max_repositories: int | None = None
+    max_resources_per_repository: int | None = None
+
+
+class ResourceCount(Model):
+    """How many there are of one kind."""
+
+    group: str
+    resource: str
+    count: int
+
+
 class RepositoryStatus(Status):
     """What the controller found."""
 
+    stats: list[ResourceCount] | None = None
+
     sync: SyncStatus | None = None
     webhook: WebhookStatus | None = None
+    token: TokenStatus | None = None
+    quota: QuotaStatus | None = None
 
 
 class Repository(
     Resource,
     group=GROUP,
     version=VERSION,
+    also_served=(BETA,),
     plural="repositories",
+    short_names=("repo",),
+    zero_status={
+        "health": {"healthy": False},
+        "sync": {"state": "", "message": []},
+        "webhook": None,
+        "token": {},
+        "quota": {},
+    },
     columns=(
         Column("Title", "string", ".spec.title"),
         Column("Type", "string", ".spec.type"),
@@ -184,12 +278,16 @@ class ConnectionStatus(Status):
     """What the controller found."""
 
     state: Literal["Connected", "Disconnected"] | None = None
+    token: TokenStatus | None = None
 
 
 class Connection(
     Resource,
     group=GROUP,
     version=VERSION,
+    also_served=(BETA,),
+    short_names=("conn",),
+    zero_status={"health": {"healthy": False}, "token": {}},
     columns=(
         Column("Title", "string", ".spec.title"),
         Column("Type", "string", ".spec.type"),

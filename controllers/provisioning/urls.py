@@ -5,13 +5,15 @@ import re
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 LONGEST_PATH = 1024
+_END = re.compile(r"[/\s]+\Z")
+_PATH = re.compile(r"[A-Za-z0-9 /_.\-]*")
 _BRANCH = re.compile(r"[A-Za-z0-9\-_/.]+")
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9\-.]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
 
 
 def normalised(url: str) -> str:
-    """Without trailing slashes and a trailing `.git`."""
-    return url.strip().rstrip("/").removesuffix(".git").rstrip("/")
+    """Without trailing slashes and spaces and a trailing `.git`."""
+    return _END.sub("", _END.sub("", url.strip()).removesuffix(".git"))
 
 
 def without_credentials(url: str) -> str:
@@ -78,10 +80,23 @@ def wrong_with_branch(branch: str) -> str:
 
 
 def wrong_with_path(path: str) -> str:
-    """What keeps it from being a directory inside a repository."""
+    """What keeps it from being a path inside a repository, in Grafana's words."""
+    if len(path) > LONGEST_PATH:
+        return "path too long"
+    if "%" in path:
+        return "path contains percent character which could be used for URL encoding attacks"
+    if not _PATH.fullmatch(path):
+        return "path contains invalid characters"
     if path.startswith("/"):
-        return "must be relative to the repository, without a leading /"
-    return _wrong_with_segments(path)
+        return "path must be relative"
+    if "//" in path:
+        return "path contains double slashes"
+    segments = path.split("/")
+    if "." in segments or ".." in segments:
+        return "path contains traversal attempt (./ or ../)"
+    if any(segment.startswith(".") for segment in segments):
+        return "path contains hidden file or directory (starting with dot)"
+    return ""
 
 
 def wrong_with_local_path(path: str, prefixes: tuple[str, ...]) -> str:

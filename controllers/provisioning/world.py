@@ -4,7 +4,8 @@ A GitHost answers for the host it is named after, a GitHubApp for the app whose 
 They are read when a check asks, so an edit holds from the next check on.
 """
 
-import hashlib
+from collections import OrderedDict, deque
+from collections.abc import Sequence
 
 from pydantic import Field
 
@@ -13,6 +14,15 @@ from inkube.controllers.checks import Unreachable
 from inkube.controllers.client import Client
 from inkube.controllers.environment import Memo
 from inkube.controllers.provisioning import urls
+from inkube.controllers.provisioning.contents import (
+    Branch,
+    Commit,
+    Edit,
+    File,
+    RefNotFound,
+    Tree,
+    digest,
+)
 from inkube.controllers.provisioning.hosts import (
     GITHUB,
     NEEDED,
@@ -28,9 +38,12 @@ from inkube.controllers.provisioning.hosts import (
 from inkube.schemas import models
 from inkube.schemas.clock import Clock
 from inkube.schemas.models import Model, Resource
-from inkube.schemas.status import StatusError
+from inkube.schemas.status import Reason, StatusError
 
 GROUP = "world.inkube.dev"
+BRANCHES = 1_000
+COMMITS = 100
+"""So many commits of so many branches are remembered, the latest."""
 
 
 class Token(Model):
@@ -40,12 +53,61 @@ class Token(Model):
     write: bool = False
 
 
+class HostedFile(Model):
+    """A file on one branch, or on every one that has no other of that path."""
+
+    path: str
+    content: str = ""
+    branch: str = Field("", description="Empty: on every branch.")
+
+
 class HostedRepository(Model):
     """A repository, its path without slashes at the ends (`grafana/grafana`)."""
 
     path: str
     branches: list[str] = Field(default_factory=list)
     default_branch: str = ""
+    protected_branches: list[str] = Field(default_factory=list)
+    files: list[HostedFile] = Field(default_factory=list)
+
+    def has(self, branch: str) -> bool:
+        """Whether there is such a branch."""
+        return branch in self.branches or (branch != "" and branch == self.default_branch)
+
+    def tree(self, branch: str) -> Tree:
+        """What is on a branch; the head moves with its files."""
+        everywhere = {file.path: file.content for file in self.files if not file.branch}
+        here = {file.path: file.content for file in self.files if file.branch == branch}
+        found = sorted({**everywhere, **here}.items())
+        files = [File(path.strip("/"), content.encode()) for path, content in found]
+        return Tree(digest(branch, files), files)
+
+    def change(self, branch: str, edits: Sequence[Edit]) -> None:
+        """Carry out a commit: what was on every branch stays on the others."""
+        others = [name for name in self.branches if name != branch]
+        if not self.has(branch):
+            source = self.default_branch or next(iter(self.branches), "")
+            theirs = [each for each in self.files if each.branch == source]
+            copied = [
+                HostedFile(path=each.path, content=each.content, branch=branch) for each in theirs
+            ]
+            self.branches, self.files = [*self.branches, branch], [*self.files, *copied]
+        for edit in edits:
+            kept = []
+            for file in self.files:
+                if file.path.strip("/") != edit.path or file.branch not in ("", branch):
+                    kept.append(file)
+                elif not file.branch:
+                    own = {each.branch for each in self.files if each.path == file.path}
+                    kept += [
+                        HostedFile(path=file.path, content=file.content, branch=name)
+                        for name in others
+                        if name not in own
+                    ]
+            if edit.data is not None:
+                text = edit.data.decode("utf-8", "replace")
+                kept.append(HostedFile(path=edit.path, content=text, branch=branch))
+            self.files = kept
 
 
 class Outage(Model):
@@ -102,6 +164,7 @@ class World:
     def __init__(self, client: Client, clock: Clock) -> None:
         self._client = client
         self._clock = clock
+        self._history: OrderedDict[tuple[str, str, str], deque[Commit]] = OrderedDict()
 
     async def repository(self, target: Target) -> "WorldSession | None":
         """A conversation with the host of the target."""
@@ -115,6 +178,10 @@ class World:
         if known is None and host is None:
             return None
         return WorldAppSession(self, known, app, host)
+
+    async def find_host(self, name: str) -> GitHost | None:
+        """The host of that name."""
+        return await self._find(GitHost, name)
 
     async def find_app(self, app_id: str) -> GitHubApp | None:
         """The app of that ID."""
@@ -133,6 +200,37 @@ class World:
     def now(self) -> float:
         """Seconds since the epoch."""
         return self._clock.now().timestamp()
+
+    def note(self, place: tuple[str, str, str], head: str, message: str = "initial") -> None:
+        """Remember a head of (host, path, branch) as a commit, unless it is the newest."""
+        seen = self._history.setdefault(place, deque(maxlen=COMMITS))
+        self._history.move_to_end(place)
+        while len(self._history) > BRANCHES:
+            self._history.popitem(last=False)
+        if not seen or seen[0].ref != head:
+            seen.appendleft(Commit(head, message, "inkube", int(self.now() * 1000)))
+
+    def history(self, place: tuple[str, str, str]) -> list[Commit]:
+        """The commits seen there, the newest first."""
+        return list(self._history.get(place, ()))
+
+    async def edit(self, host: str, path: str, branch: str, edits: Sequence[Edit]) -> None:
+        """Change the files of a repository by an update of its GitHost."""
+        while True:
+            obj = await self._client.get(GitHost.gvr, host)
+            spec = models.parse(GitHost, obj).spec
+            for repository in spec.repositories:
+                if urls.normalised(repository.path.strip("/")) == path:
+                    repository.change(branch, edits)
+            repositories = [models.dump(each) for each in spec.repositories]
+            obj["spec"]["repositories"] = repositories
+            try:
+                await self._client.update(obj)
+            except StatusError as error:
+                if error.reason != Reason.CONFLICT:
+                    raise
+                continue  # somebody else edited the world: again on the newer one
+            return
 
     async def _find(self, model: type[models.R], name: str) -> "models.R | None":
         if not name:
@@ -162,12 +260,47 @@ class WorldSession:
         return found.default_branch or (found.branches[0] if found.branches else "")
 
     async def head(self, branch: str) -> str | None:
-        """A commit made up from host, repository and branch: it stays the same."""
+        """A commit made up from the branch and its files: the same files, the same commit."""
         found = await self._repository()
-        if branch not in found.branches and branch != found.default_branch:
-            return None
-        name = f"{self._host.metadata.name}/{found.path}@{branch}"
-        return hashlib.sha1(name.encode(), usedforsecurity=False).hexdigest()
+        return found.tree(branch).head if found.has(branch) else None
+
+    async def branches(self) -> list[Branch]:
+        """As scripted."""
+        found = await self._repository()
+        names = {*found.branches, *filter(None, [found.default_branch])}
+        return [
+            Branch(name, found.tree(name).head, name in found.protected_branches)
+            for name in sorted(names)
+        ]
+
+    async def tree(self, branch: str) -> Tree:
+        """The files of a branch."""
+        found = await self._repository()
+        if not found.has(branch):
+            raise RefNotFound
+        tree = found.tree(branch)
+        self._world.note(self._place(branch), tree.head)
+        return tree
+
+    async def commit(self, branch: str, edits: Sequence[Edit], message: str) -> str:
+        """Edit the GitHost, which anybody can see."""
+        await self._repository()
+        host, path, _ = self._place(branch)
+        await self._world.edit(host, path, branch, edits)
+        self._memo = Memo()
+        self._host = await self._world.find_host(host) or self._host
+        head = (await self._repository()).tree(branch).head
+        self._world.note(self._place(branch), head, message)
+        return head
+
+    async def history(self, branch: str) -> list[Commit]:
+        """One commit per head that was seen."""
+        await self.tree(branch)
+        return self._world.history(self._place(branch))
+
+    def _place(self, branch: str) -> tuple[str, str, str]:
+        path = urls.normalised(urls.path_of(self._target.url))
+        return self._host.metadata.name, path, branch
 
     async def may_write(self) -> bool:
         """What the token, or the app's permission for contents, allows."""
@@ -238,6 +371,17 @@ class WorldAppSession:
         for installation in known.spec.installations:
             if installation.id == self._app.installation_id:
                 return _granted(known, installation)
+        raise InstallationNotFound
+
+    async def repositories(self) -> list[str]:
+        """Those of the installation; the host's where it says nothing."""
+        known = await self._memo("app", self._ask)
+        for installation in known.spec.installations:
+            if installation.id == self._app.installation_id:
+                if installation.repositories is not None:
+                    return list(installation.repositories)
+                hosted = self._host.spec.repositories if self._host is not None else []
+                return [repository.path.strip("/") for repository in hosted]
         raise InstallationNotFound
 
     async def _ask(self) -> GitHubApp:

@@ -3,6 +3,15 @@
 PROVISIONING = "provisioning.grafana.app/v0alpha1"
 MAIN = {"path": "grafana/grafana", "branches": ["main", "dev"], "defaultBranch": "main"}
 
+ZERO_STATUS = {
+    "health": {"healthy": False},
+    "sync": {"state": "", "message": []},
+    "webhook": None,
+    "token": {},
+    "quota": {},
+}
+"""A Repository's, before its controller has looked."""
+
 
 def host(name="github.com", **spec):
     """A git host with the repository MAIN."""

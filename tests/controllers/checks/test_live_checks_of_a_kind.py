@@ -130,6 +130,7 @@ async def test_a_plain_create_asks_nobody_and_the_controller_reports(cluster, sh
             "field": "spec.color",
             "detail": "color is not sold; choose another one",
             "origin": "color_sold",
+            "badValue": "blue",
         }
     ]
     assert status["observedGeneration"] == 1

@@ -12,6 +12,8 @@ from inkube.controllers.clock import FakeClock
 VERSIONS = {
     "repositories": "provisioning.grafana.app/v0alpha1",
     "connections": "provisioning.grafana.app/v0alpha1",
+    "jobs": "provisioning.grafana.app/v0alpha1",
+    "historicjobs": "provisioning.grafana.app/v0alpha1",
     "githosts": "world.inkube.dev/v1",
     "githubapps": "world.inkube.dev/v1",
 }
@@ -50,7 +52,7 @@ class Provisioned:
         path = f"{_path(_plural(obj))}?dryRun=All"
         code, _, body = await self.request("POST", path, json=obj)
         if code == 201:
-            assert "status" not in body
+            assert "observedGeneration" not in body.get("status", {})
             return []
         return body["details"]["causes"] if code == 422 else [body]
 
@@ -84,7 +86,7 @@ def provisioned():
 
     @asynccontextmanager
     async def run(**options):
-        options = {"offline": True, "retry_seconds": 0.0, **options}
+        options = {"offline": True, "retry_seconds": 0.0, "max_repositories": 0, **options}
         clock = FakeClock(ticking=True)
         async with (
             APIServer(clock=clock, **options) as api,

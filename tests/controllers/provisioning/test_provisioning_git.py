@@ -129,6 +129,55 @@ async def test_a_repository_over_http_is_healthy_and_its_head_is_known(server, g
     assert status["sync"]["lastRef"] == origin.refs[b"refs/heads/main"].decode()
 
 
+@pytest.mark.parametrize("is_file", [False, True], ids=["http", "file"])
+async def test_files_of_a_real_repository_are_pulled(server, git, origin, is_file):
+    head = _add(origin, b"team/a.yaml", DASHBOARD)
+    url = f"file://{origin.path}" if is_file else f"{git.url}/team/dashboards"
+    sync = {"enabled": True, "target": "instance", "intervalSeconds": 60}
+    await server.create(repository(url, sync=sync))
+    await server.settled()
+    status = (await server.get("repositories"))["status"]
+    assert (status["sync"]["state"], status["sync"]["lastRef"]) == ("success", head.decode())
+    assert [each["count"] for each in status["stats"]] == [1, 1]
+    head = _add(origin, b"b.yaml", DASHBOARD.replace(b"mine", b"other"))
+    await server.recheck(61)
+    status = (await server.get("repositories"))["status"]
+    assert status["sync"]["lastRef"] == head.decode()
+    path = f"/apis/{PROVISIONING}/namespaces/ns/repositories/a"
+    _, _, listed = await server.request("GET", f"{path}/resources")
+    assert [each["name"] for each in listed["items"] if each["resource"] == "dashboards"] == [
+        "other"
+    ]
+    _, _, listed = await server.request("GET", f"{path}/refs")
+    assert listed["items"][1] == {"name": "main", "hash": head.decode()}
+
+
+DASHBOARD = b"""apiVersion: dashboard.grafana.app/v1
+kind: Dashboard
+metadata: {name: mine}
+spec: {title: Mine}
+"""
+
+
+def _add(repo, path, data):
+    """A commit on main with one file, and all that was there gone."""
+    from dulwich.index import commit_tree
+    from dulwich.objects import Blob, Commit
+
+    blob = Blob.from_string(data)
+    repo.object_store.add_object(blob)
+    commit = Commit()
+    commit.tree = commit_tree(repo.object_store, [(path, blob.id, 0o100644)])
+    commit.parents = [repo.refs[b"refs/heads/main"]]
+    commit.author = commit.committer = b"A <a@example.com>"
+    commit.author_time = commit.commit_time = 1
+    commit.author_timezone = commit.commit_timezone = 0
+    commit.message = b"more"
+    repo.object_store.add_object(commit)
+    repo.refs[b"refs/heads/main"] = commit.id
+    return commit.id
+
+
 async def test_an_empty_branch_becomes_the_one_head_points_to(server, git):
     await server.create(repository(f"{git.url}/team/dashboards", branch=""))
     assert await server.errors("repositories") == []

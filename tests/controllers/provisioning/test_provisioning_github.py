@@ -215,12 +215,6 @@ async def test_a_branch_deleted_outside_shows_at_the_next_recheck_and_goes_again
     assert await server.errors("repositories") == []
 
 
-async def test_an_empty_branch_is_filled_with_the_default_one(server):
-    await server.create(repository(branch="", secure="good"))
-    assert await server.errors("repositories") == []
-    assert (await server.get("repositories"))["spec"]["github"]["branch"] == "main"
-
-
 async def test_lacking_permissions_are_told_one_by_one(server, hub):
     hub.permissions = {**GRANTED, "contents": "read"}
     hub.installations["42"] = {"contents": "read", "metadata": "read", "pull_requests": "write"}

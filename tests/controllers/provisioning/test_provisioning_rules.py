@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from inkube.controllers.clock import FakeClock
 from inkube.controllers.provisioning import connection, repository, urls
 from inkube.controllers.provisioning.options import Options
+from inkube.controllers.provisioning.stock import Stock
 from inkube.controllers.secure import MemorySecretStore, SecureValues
 
 
@@ -19,7 +20,7 @@ def secrets(name):
 
 
 REPOSITORIES = repository.module(
-    Options(local_path_prefixes=("/srv/files/",)), secrets("repositories")
+    Options(local_path_prefixes=("/srv/files/",)), secrets("repositories"), Stock()
 )
 CONNECTIONS = connection.module(secrets("connections"))
 
@@ -67,9 +68,15 @@ FORBIDDEN, DUPLICATE = "FieldValueForbidden", "FieldValueDuplicate"
         (repo(block={"url": "https://example.com/o/r?x=1"}), [(INVALID, "spec.git.url")]),
         (repo(block={"url": "file:///etc"}), [(INVALID, "spec.git.url")]),
         (repo(block={"url": "file:///srv/files/r"}), []),
-        (repo("github", block={"url": "https://github.com/owner"}), [(INVALID, "spec.github.url")]),
-        (repo("github", block={"url": "https://github.com/o/r/x"}), [(INVALID, "spec.github.url")]),
-        (repo("github", block={"url": "https://github.com/o/r.git/"}), []),
+        (
+            repo("github", block={"branch": "main", "url": "https://github.com/owner"}),
+            [(INVALID, "spec.github.url")],
+        ),
+        (
+            repo("github", block={"branch": "main", "url": "https://github.com/o/r/x"}),
+            [(INVALID, "spec.github.url")],
+        ),
+        (repo("github", block={"branch": "main", "url": "https://github.com/o/r.git/"}), []),
         (repo("gitlab", block={"url": "https://gitlab.com/group/sub/r"}), []),
         (repo(block={"branch": "a/b_c-1.x"}), []),
         (repo(block={"path": "a/b/"}), []),
@@ -120,7 +127,7 @@ def test_the_type_never_changes():
 
 
 def test_a_type_that_is_not_enabled_is_not_supported():
-    module = repository.module(Options(enabled_types=("local", "github")), secrets("r"))
+    module = repository.module(Options(enabled_types=("local", "github")), secrets("r"), Stock())
     assert errors(module, repo()) == [("FieldValueNotSupported", "spec.type")]
 
 

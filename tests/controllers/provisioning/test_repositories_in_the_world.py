@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from worlds import MAIN, caused, host, repository, told
+from worlds import MAIN, ZERO_STATUS, caused, host, repository, told
 
 
 def token(value):
@@ -91,7 +91,7 @@ async def test_a_repository_is_refused_in_a_dry_run_and_reported_once_it_exists(
     assert caused(causes) == [(kind, field)]
     assert detail in causes[0]["message"]
     created = await server.create(row.broken)
-    assert "status" not in created
+    assert created["status"] == ZERO_STATUS
     assert told(await server.errors("repositories")) == [row.error]
     stored = await server.get("repositories")
     assert stored["status"]["observedGeneration"] == stored["metadata"]["generation"]
@@ -119,12 +119,17 @@ async def test_a_branch_that_vanishes_outside_appears_without_a_write_to_the_obj
 
 async def test_an_empty_branch_is_filled_with_the_default_one(server):
     await server.create(host())
-    obj = repository(block={"branch": ""})
+    obj = repository()
+    obj["spec"] = {
+        "title": "Title",
+        "type": "git",
+        "git": {"url": "https://github.com/grafana/grafana", "branch": ""},
+    }
     assert await server.dry_run(obj) == []
     await server.create(obj)
     assert await server.errors("repositories") == []
     stored = await server.get("repositories")
-    assert stored["spec"]["github"]["branch"] == "main"
+    assert stored["spec"]["git"]["branch"] == "main"
     assert stored["status"]["observedGeneration"] == stored["metadata"]["generation"] == 2
 
 
@@ -229,7 +234,40 @@ async def test_a_sync_tells_what_it_saw(server):
     status = (await server.get("repositories"))["status"]
     assert status["sync"]["state"] == "error"
     assert status["sync"]["lastRef"] == first["lastRef"]
-    assert "repository not found" in status["sync"]["message"][0]
+    assert status["sync"]["message"] == ["Repository is unhealthy"]
+
+
+async def test_a_recheck_by_the_clock_asks_a_watched_world_nothing(server, monkeypatch):
+    await server.create(host(tokens=TOKENS))
+    await server.create(repository(secure=token("good"), **WRITE))
+    await server.create(repository("b", block={"branch": "gone"}, secure=token("good")))
+    await server.settled()
+    revision, asked, get = server.api.store.revision, [], server.client.get
+
+    async def counted(resource, name, namespace="", **options):
+        asked.append(name)
+        return await get(resource, name, namespace, **options)
+
+    monkeypatch.setattr(server.client, "get", counted)
+    await server.recheck(300)
+    assert "a" not in asked
+    assert "b" in asked
+    assert server.api.store.revision == revision
+    await server.edit("githosts", "github.com", tokens=[])
+    await server.settled()
+    assert "a" in asked
+
+
+async def test_a_value_that_others_may_change_is_read_at_every_recheck(server):
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "ns"}}
+    await server.create({**secret, "stringData": {"token": "good"}})
+    await server.create(host(tokens=TOKENS))
+    await server.create(repository(secure={"token": {"name": "s"}}))
+    assert await server.errors("repositories") == []
+    await server.client.patch("v1/secrets", "s", "ns", patch={"stringData": {"token": "bad"}})
+    await server.recheck(300)
+    [error] = await server.errors("repositories")
+    assert error["detail"] == "not authorized"
 
 
 @pytest.mark.parametrize("branch", ["main", "gone"])

@@ -1,0 +1,71 @@
+"""Subresources and endpoints of kinds declared in Python: requests in, answers out.
+
+`declared` gives the handlers made here to the resources; what they answer is the kinds' own.
+"""
+
+from aiohttp import web
+
+from inkube.apiserver.discovery.endpoints import Endpoint as Handler
+from inkube.apiserver.handlers.verbs import Exchange
+from inkube.apiserver.http import bodies, negotiation, requests, responses
+from inkube.apiserver.http.requests import RequestInfo
+from inkube.apiserver.registry.calls import User
+from inkube.controllers.endpoints import Endpoint, Question, Reply, Subresource
+from inkube.controllers.environment import Environment
+from inkube.schemas import status
+from inkube.schemas.meta import GVK
+
+
+class SubresourceHandler:
+    """One subresource of one kind. `environment` is what its answers are made with."""
+
+    def __init__(self, own: Subresource, environment: Environment) -> None:
+        self._own = own
+        self._environment = environment
+
+    async def __call__(self, exchange: Exchange) -> web.StreamResponse:
+        """Answer one request. Raises StatusError, 405 for a verb it does not have."""
+        call = exchange.call
+        info = requests.parse(exchange.request.method, exchange.request.rel_url.raw_path)
+        if info.verb not in self._own.verbs:
+            gvr = call.served.gvr
+            raise call.resource.voice.method_not_allowed(gvr, info.verb)
+        question = await _question(exchange.request, info, call.served.api_version)
+        reply = await self._own.answer(question, self._environment)
+        return _rendered(reply, exchange.form)
+
+
+def endpoint(own: Endpoint, environment: Environment) -> Handler:
+    """One endpoint of every namespace."""
+
+    async def answer(request: web.BaseRequest, info: RequestInfo, user: User) -> web.StreamResponse:
+        if request.method != "GET":
+            raise status.method_not_allowed()
+        api_version = GVK(info.group, info.version, "").api_version
+        question = await _question(request, info, api_version)
+        form = negotiation.choose(request.headers.get("Accept"), transforms=False)
+        return _rendered(await own.answer(question, environment), form)
+
+    return answer
+
+
+async def _question(request: web.BaseRequest, info: RequestInfo, api_version: str) -> Question:
+    return Question(
+        verb="get" if info.verb in ("get", "list") else info.verb,
+        api_version=api_version,
+        namespace=info.namespace,
+        name=info.name,
+        rest=info.rest,
+        is_directory=request.rel_url.raw_path.endswith("/"),
+        query=request.rel_url.query,
+        headers=request.headers,
+        body=await bodies.read(request),
+    )
+
+
+def _rendered(reply: Reply, form: negotiation.Form) -> web.StreamResponse:
+    if not isinstance(reply.body, bytes):
+        return responses.render(reply.body, form, code=reply.code)
+    answer = responses.data(reply.body, code=reply.code)
+    answer.headers["Content-Type"] = reply.media
+    return answer

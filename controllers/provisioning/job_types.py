@@ -1,0 +1,174 @@
+"""Job and HistoricJob of provisioning.grafana.app: what is done with a repository's files."""
+
+from pydantic import Field
+
+from inkube.controllers.provisioning.types import BETA, GROUP, VERSION
+from inkube.schemas.definitions import Column
+from inkube.schemas.models import Model, Resource, Status
+
+ACTIONS = (
+    "pull", "push", "pr", "migrate", "delete", "move", "fixFolderMetadata", "releaseResources",
+    "deleteResources",
+)  # fmt: skip
+FINAL = ("success", "warning", "error")
+REPOSITORY = f"{GROUP}/repository"
+ORIGINAL_UID = f"{GROUP}/original-uid"
+CLAIM = f"{GROUP}/claim"
+CLAIM_OWNER = f"{GROUP}/claim-owner"
+
+
+class ResourceReference(Model):
+    """One resource by name."""
+
+    name: str = ""
+    kind: str = ""
+    group: str = ""
+
+
+class PullOptions(Model):
+    """Read the files of the branch."""
+
+    incremental: bool = Field(False, description="Only when the branch has moved.")
+
+
+class PushOptions(Model):
+    """Write resources to files."""
+
+    message: str = ""
+    folder: str = ""
+    branch: str = ""
+    path: str = ""
+    resources: list[ResourceReference] = Field(default_factory=list)
+
+
+class PullRequestOptions(Model):
+    """Look at a pull request."""
+
+    ref: str = ""
+    pr: int = 0
+    hash: str = ""
+    url: str = ""
+
+
+class MigrateOptions(Model):
+    """Write everything to files and manage it from there."""
+
+    message: str = ""
+    branch: str = ""
+    resources: list[ResourceReference] = Field(default_factory=list)
+    skip_resource_deletion: bool = False
+
+
+class DeleteOptions(Model):
+    """Remove files."""
+
+    ref: str = ""
+    paths: list[str] = Field(default_factory=list)
+    resources: list[ResourceReference] = Field(default_factory=list)
+
+
+class MoveOptions(Model):
+    """Move files into a directory."""
+
+    ref: str = ""
+    paths: list[str] = Field(default_factory=list)
+    target_path: str = ""
+    resources: list[ResourceReference] = Field(default_factory=list)
+
+
+class FixFolderMetadataOptions(Model):
+    """Bring the metadata of folders in order."""
+
+    ref: str = ""
+
+
+class JobSpec(Model):
+    """What to do with which repository; the options stand in the block named like the action."""
+
+    action: str = ""
+    repository: str = ""
+    pull: PullOptions | None = None
+    push: PushOptions | None = None
+    pr: PullRequestOptions | None = None
+    migrate: MigrateOptions | None = None
+    delete: DeleteOptions | None = None
+    move: MoveOptions | None = None
+    fix_folder_metadata: FixFolderMetadataOptions | None = None
+
+
+class Summary(Model):
+    """What became of the resources of one kind."""
+
+    group: str = ""
+    kind: str = ""
+    total: int = 0
+    create: int = 0
+    update: int = 0
+    delete: int = 0
+    write: int = 0
+    noop: int = 0
+    error: int = 0
+    warning: int = 0
+    errors: list[str] = Field(default_factory=list)
+    warnings: list[str] = Field(default_factory=list)
+
+
+class JobURLs(Model):
+    """Where the outcome can be seen."""
+
+    source_url: str = Field("", alias="sourceURL")
+    compare_url: str = Field("", alias="compareURL")
+    new_pull_request_url: str = Field("", alias="newPullRequestURL")
+    repository_url: str = Field("", alias="repositoryURL")
+
+
+class JobStatus(Status):
+    """How far a job is; times are milliseconds since the epoch."""
+
+    state: str = ""
+    started: int | None = None
+    finished: int | None = None
+    message: str = ""
+    errors: list[str] | None = None
+    warnings: list[str] | None = None
+    progress: float | None = None
+    progress_updates: int | None = None
+    summary: list[Summary] | None = None
+    url: JobURLs | None = None
+
+
+COLUMNS = (
+    Column("Action", "string", ".spec.action"),
+    Column("Repository", "string", ".spec.repository"),
+    Column("State", "string", ".status.state"),
+    Column("Message", "string", ".status.message"),
+    Column("Age", "date", ".metadata.creationTimestamp"),
+)
+
+
+class Job(
+    Resource,
+    group=GROUP,
+    version=VERSION,
+    also_served=(BETA,),
+    zero_status={},
+    columns=COLUMNS,
+):
+    """Something to do with a repository's files; gone when it is done."""
+
+    spec: JobSpec
+    status: JobStatus = Field(default_factory=JobStatus)
+
+
+class HistoricJob(
+    Resource,
+    group=GROUP,
+    version=VERSION,
+    columns=COLUMNS,
+    status_subresource=False,
+    verbs=("delete", "deletecollection", "get", "list", "watch"),
+):
+    """What a job came to; kept for a while."""
+
+    spec: JobSpec
+    status: JobStatus = Field(default_factory=JobStatus)

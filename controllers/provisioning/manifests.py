@@ -1,0 +1,213 @@
+"""What the files of a repository declare: dashboards, and folders for the directories they lie in.
+
+A file counts when it is JSON or YAML with apiVersion and kind, or a dashboard in the classic form
+(`schemaVersion`, `panels`, `tags`; its name is `uid`). What is wrong with one file keeps no other
+from being read.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from inkube.controllers.client import Object
+from inkube.controllers.provisioning.contents import File
+from inkube.schemas import bodies
+from inkube.schemas.golang.unmarshal import DecodeError
+
+DASHBOARDS = ("dashboard.grafana.app", "dashboards")
+FOLDERS = ("folder.grafana.app", "folders")
+KINDS = {
+    ("dashboard.grafana.app", "Dashboard"): DASHBOARDS,
+    ("folder.grafana.app", "Folder"): FOLDERS,
+}
+EXTENSIONS = (".json", ".yaml", ".yml")
+_NAME = 40
+"""Characters of a folder's name before its hash."""
+
+
+class Scope(NamedTuple):
+    """Where resources are made: by which repository, in which namespace."""
+
+    repository: str
+    namespace: str
+    title: str
+    has_root: bool
+    """Whether everything lies in a folder named like the repository (sync target folder)."""
+
+
+class Found(NamedTuple):
+    """One resource a file declares."""
+
+    path: str
+    group: str
+    version: str
+    kind: str
+    resource: str
+    name: str
+    title: str
+    folder: str
+    hash: str
+    is_classic: bool
+    object: Object
+
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """Group, resource and name: one file may declare it."""
+        return self.group, self.resource, self.name
+
+    @property
+    def state(self) -> tuple[str, str]:
+        """What makes it another one than before."""
+        return self.path, self.hash
+
+
+class Trouble(NamedTuple):
+    """What is wrong with a file; a warning leaves the others as they are."""
+
+    path: str
+    name: str
+    cause: str
+    group: str = ""
+    kind: str = ""
+    is_warning: bool = False
+
+    def text(self, action: str = "create") -> str:
+        """The item of a job."""
+        return f"{self.cause} (file: {self.path}, name: {self.name}, action: {action})"
+
+
+class Unreadable(ValueError):
+    """A file that declares nothing; says why. `name`, group and kind as far as they are known."""
+
+    def __init__(self, cause: str, name: str = "", *, group: str = "", kind: str = "") -> None:
+        super().__init__(cause)
+        self.name, self.group, self.kind = name, group, kind
+
+
+def read(files: Iterable[File], scope: Scope) -> tuple[list[Found], list[Trouble]]:
+    """All that files declare, folders first, and what is wrong with some of them."""
+    found: dict[tuple[str, str, str], Found] = {}
+    troubles = []
+    for file in files:
+        if not file.path.endswith(EXTENSIONS):
+            continue
+        try:
+            one = parse(file, scope)
+        except Unreadable as error:
+            text, kind = str(error), (error.group, error.kind)
+            troubles.append(Trouble(file.path, error.name, text, *kind))
+            continue
+        other = found.get(one.identity)
+        if other is not None:
+            cause = f"duplicate resource name: {other.path} has it already"
+            troubles.append(Trouble(file.path, one.name, cause, one.group, one.kind))
+        elif (one.group, one.kind) not in KINDS:
+            cause = f"kind {one.kind} of {one.group} is not supported"
+            troubles.append(
+                Trouble(file.path, one.name, cause, one.group, one.kind, is_warning=True)
+            )
+        else:
+            found[one.identity] = one
+    folders = {folder.identity: folder for folder in _folders(list(found.values()), scope)}
+    return [*folders.values(), *found.values()], troubles
+
+
+def parse(file: File, scope: Scope) -> Found:
+    """What one file declares. Raises Unreadable."""
+    obj = content(file)
+    is_classic = all(obj.get(member) is not None for member in ("schemaVersion", "panels", "tags"))
+    if obj.get("apiVersion") and obj.get("kind"):
+        is_classic = False
+    elif is_classic:
+        obj = {
+            "apiVersion": "dashboard.grafana.app/v1",
+            "kind": "Dashboard",
+            "metadata": {"name": obj.get("uid") or ""},
+            "spec": obj,
+        }
+    else:
+        raise Unreadable("unable to read file as a resource")
+    group, _, version = str(obj["apiVersion"]).rpartition("/")
+    kind, metadata = str(obj["kind"]), _map(obj.get("metadata"))
+    name = str(metadata.get("name") or "")
+    if not name:
+        raise Unreadable("name is required", group=group, kind=kind)
+    namespace = metadata.get("namespace") or scope.namespace
+    if namespace != scope.namespace:
+        cause = "the file namespace does not match target namespace"
+        raise Unreadable(cause, name, group=group, kind=kind)
+    folder = folder_of(file.path, scope)
+    _, resource = KINDS.get((group, kind), ("", f"{kind.lower()}s"))
+    title = str(_map(obj.get("spec")).get("title") or "")
+    made = as_stored(obj, file, folder, scope)
+    return Found(
+        file.path, group, version, kind, resource, name, title, folder, file.hash, is_classic, made
+    )
+
+
+def as_stored(obj: Object, file: File, folder: str, scope: Scope) -> Object:
+    """The object as Grafana would store it: in the namespace, with who manages it from where."""
+    metadata = _map(obj.get("metadata"))
+    annotations = {
+        **_map(metadata.get("annotations")),
+        "grafana.app/managedBy": "repo",
+        "grafana.app/managerId": scope.repository,
+        "grafana.app/sourcePath": file.path,
+        "grafana.app/sourceChecksum": file.hash,
+    }
+    if folder:
+        annotations["grafana.app/folder"] = folder
+    named = {**metadata, "namespace": scope.namespace, "annotations": annotations}
+    return {**obj, "metadata": named}
+
+
+def folder_of(path: str, scope: Scope) -> str:
+    """The name of the folder of a file; "" where it lies in none."""
+    directory = path.rpartition("/")[0]
+    if not directory:
+        return scope.repository if scope.has_root else ""
+    slug = re.sub(r"[^a-z0-9]+", "-", directory.rpartition("/")[2].lower()).strip("-")
+    short = hashlib.sha256(f"{scope.repository}/{directory}".encode()).hexdigest()[:8]
+    return f"{slug[:_NAME].rstrip('-') or 'folder'}-{short}"
+
+
+def _folders(found: list[Found], scope: Scope) -> Iterator[Found]:
+    if scope.has_root:
+        yield _folder("", scope.repository, scope.title, "", scope)
+    directories: set[str] = set()
+    for each in found:
+        parts = each.path.split("/")[:-1]
+        directories.update("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+    for path in sorted(directories):
+        name = folder_of(f"{path}/", scope)
+        yield _folder(f"{path}/", name, path.rpartition("/")[2], folder_of(path, scope), scope)
+
+
+def _folder(path: str, name: str, title: str, parent: str, scope: Scope) -> Found:
+    group, resource = FOLDERS
+    obj = {
+        "apiVersion": f"{group}/v1",
+        "kind": "Folder",
+        "metadata": {"name": name},
+        "spec": {"title": title},
+    }
+    file = File(path, b"")
+    made = as_stored(obj, file, parent, scope)
+    return Found(path, group, "v1", "Folder", resource, name, title, parent, "", False, made)
+
+
+def content(file: File) -> Object:
+    """The object in a file. Raises Unreadable where there is none."""
+    media: bodies.Media = "json" if file.path.endswith(".json") else "yaml"
+    try:
+        value = bodies.decode(file.data, media, want_duplicates=False).value
+    except DecodeError as error:
+        raise Unreadable(f"unable to read file as a resource: {error.text}") from error
+    if not isinstance(value, dict):
+        raise Unreadable("unable to read file as a resource")
+    return value
+
+
+def _map(value: Any) -> Object:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,210 @@
+"""What can be read about a repository and a connection beside the objects themselves.
+
+`repositories/NAME/` refs, resources and history, `connections/NAME/repositories`, a namespace's
+`stats`.
+"""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+
+from inkube.controllers.checks import OutsideError, Run
+from inkube.controllers.client import Object, Selection
+from inkube.controllers.endpoints import Endpoint, Question, Reply, Subresource
+from inkube.controllers.environment import Environment
+from inkube.controllers.informer import Key
+from inkube.controllers.provisioning import places, sync
+from inkube.controllers.provisioning.connection_checks import session_of
+from inkube.controllers.provisioning.contents import RefNotFound, TooMuch, Unsupported
+from inkube.controllers.provisioning.hosts import (
+    AppNotFound,
+    InstallationNotFound,
+    KeyRefused,
+    NotAuthorized,
+    RepositoryNotFound,
+)
+from inkube.controllers.provisioning.repository_checks import CredentialsMissing
+from inkube.controllers.provisioning.stock import Pulled, Stock
+from inkube.controllers.provisioning.types import GROUP, Connection, Repository
+from inkube.schemas import status
+from inkube.schemas.status import Reason, StatusError
+
+_TREES = {"github": "tree", "githubEnterprise": "tree", "gitlab": "-/tree", "bitbucket": "src"}
+"""Where a provider shows a branch."""
+UNVERSIONED = "repository does not support versioned operations"
+NO_LIST = "list repositories not implemented for given connection type"
+
+Told = Callable[[Run[Repository], Question], Awaitable[Object]]
+Replied = Callable[[Run[Repository], Question], Awaitable[Reply]]
+
+
+async def asked(question: Question, env: Environment, told: Told) -> Reply:
+    """What `told` makes of the repository, in the version of the request."""
+
+    async def reply(run: Run[Repository], question: Question) -> Reply:
+        return Reply({"apiVersion": question.api_version, **await told(run, question)})
+
+    return await replied(question, env, reply)
+
+
+async def replied(question: Question, env: Environment, reply: Replied) -> Reply:
+    """What `reply` makes of the repository; what its host answers becomes a Status."""
+    obj = await sync.found(env, Repository, Key(question.namespace, question.name))
+    if obj is None:
+        raise status.not_found(GROUP, Repository.gvr.resource, question.name)
+    run = Run(obj, env, model=Repository)
+    try:
+        return await reply(run, question)
+    except (OutsideError, NotAuthorized, RepositoryNotFound, CredentialsMissing, TooMuch) as error:
+        raise status.internal(_cause(error)) from error
+    except RefNotFound as error:
+        raise StatusError(404, Reason.NOT_FOUND, "ref not found") from error
+    finally:
+        await run.memo.close()
+
+
+async def _refs(question: Question, env: Environment) -> Reply:
+    async def told(run: Run[Repository], question: Question) -> Object:
+        spec = run.object.spec
+        if spec.remote is None:
+            raise status.bad_request(UNVERSIONED)
+        branches = await (await places.contents(run)).branches()
+        items = []
+        for branch in sorted(branches):
+            item: Object = {"name": branch.name, "hash": branch.head}
+            if spec.type in _TREES:
+                item["refURL"] = f"{spec.remote.url}/{_TREES[spec.type]}/{branch.name}"
+            if branch.is_protected:
+                item["protected"] = True
+            items.append(item)
+        return {"kind": "RefList", "items": items}
+
+    return await asked(question, env, told)
+
+
+async def _history(question: Question, env: Environment) -> Reply:
+    async def told(run: Run[Repository], question: Question) -> Object:
+        if run.object.spec.remote is None:
+            raise status.bad_request("this repository does not support history")
+        if run.object.spec.type == "git":
+            raise _not_implemented("history is not supported for pure git repositories")
+        branch = question.query.get("ref") or places.configured_branch(run.object)
+        try:
+            commits = await (await places.contents(run)).history(branch)
+        except Unsupported as error:
+            raise _not_implemented(str(error)) from error
+        items = [
+            {
+                "ref": commit.ref,
+                "message": commit.message,
+                "authors": [{"name": commit.author, "username": commit.author}],
+                "createdAt": commit.created,
+            }
+            for commit in commits
+        ]
+        return {"kind": "HistoryList", "items": items}
+
+    return await asked(question, env, told)
+
+
+refs = Subresource("refs", _refs, kind="RefList")
+history = Subresource("history", _history, kind="HistoryList")
+
+
+def resources(stock: Stock) -> Subresource:
+    """What the last pull made."""
+
+    async def answer(question: Question, env: Environment) -> Reply:
+        async def told(run: Run[Repository], question: Question) -> Object:
+            key = Key(question.namespace, question.name)
+            pulled = stock.of(key, run.object.metadata.uid)
+            return {"kind": "ResourceList", "items": _items(pulled) if pulled else []}
+
+        return await asked(question, env, told)
+
+    return Subresource("resources", answer, kind="ResourceList")
+
+
+def _items(pulled: Pulled) -> list[Object]:
+    items = []
+    for each in pulled.resources:
+        item: Object = {"path": each.path, "group": each.group, "resource": each.resource}
+        item |= {"name": each.name, "hash": each.hash, "time": pulled.when}
+        if each.title:
+            item["title"] = each.title
+        if each.folder:
+            item["folder"] = each.folder
+        items.append(item)
+    return items
+
+
+def stats(stock: Stock) -> Endpoint:
+    """How many resources the repositories of a namespace have made."""
+
+    async def answer(question: Question, env: Environment) -> Reply:
+        listed = await env.client.list(Repository.gvr, Selection(question.namespace))
+        total: Counter[tuple[str, str]] = Counter()
+        managed = []
+        for obj in listed.items:
+            metadata = obj["metadata"]
+            pulled = stock.of(Key(question.namespace, metadata["name"]), metadata["uid"])
+            if pulled is None:
+                continue
+            counts = pulled.counts()
+            managed.append({"kind": "repo", "id": metadata["name"], "stats": counts})
+            for each in counts:
+                total[each["group"], each["resource"]] += each["count"]
+        instance = [
+            {"group": group, "resource": resource, "count": count}
+            for (group, resource), count in sorted(total.items())
+        ]
+        body: Object = {"kind": "ResourceStats", "apiVersion": question.api_version}
+        return Reply({**body, "instance": instance, "unmanaged": [], "managed": managed})
+
+    return Endpoint("stats", answer)
+
+
+async def _external(question: Question, env: Environment) -> Reply:
+    obj = await sync.found(env, Connection, Key(question.namespace, question.name))
+    if obj is None:
+        raise status.not_found(GROUP, Connection.gvr.resource, question.name)
+    run = Run(obj, env, model=Connection)
+    try:
+        session = await session_of(run)
+        if session is None:
+            raise _not_implemented(NO_LIST)
+        names = await session.repositories()
+    except (
+        OutsideError, AppNotFound, KeyRefused, InstallationNotFound, NotAuthorized,
+        CredentialsMissing,
+    ) as error:  # fmt: skip
+        raise status.internal(_cause(error)) from error
+    finally:
+        await run.memo.close()
+    items = []
+    for path in sorted(names):
+        owner, _, name = path.partition("/")
+        items.append({"name": name, "owner": owner, "url": f"https://github.com/{path}"})
+    head = {"kind": "ExternalRepositoryList", "apiVersion": question.api_version}
+    return Reply({**head, "items": items})
+
+
+repositories = Subresource("repositories", _external, kind="ExternalRepositoryList")
+
+
+def _not_implemented(why: str) -> StatusError:
+    return StatusError(HTTPStatus.NOT_IMPLEMENTED, Reason.NOT_IMPLEMENTED, why)
+
+
+_CAUSES = {
+    NotAuthorized: "not authorized",
+    RepositoryNotFound: "repository not found",
+    CredentialsMissing: "the secret is not there; set it again",
+    AppNotFound: "app not found",
+    KeyRefused: "the private key was refused",
+    InstallationNotFound: "installation not found",
+}
+
+
+def _cause(error: Exception) -> str:
+    return _CAUSES.get(type(error), str(error))
