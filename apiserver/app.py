@@ -191,7 +191,10 @@ class App:
         if info.name:
             _check_name(info.name)
         accept = request.headers.get("Accept")
-        form = negotiation.choose(accept, any_application=call.resource.voice.any_application)
+        voice = call.resource.voice
+        form = negotiation.choose(
+            accept, any_application=voice.any_application, messages=voice.has_messages
+        )
         if form.kind == "Table":
             include = request.rel_url.query.get("includeObject", "")
             tables.check_include(include)

@@ -1,18 +1,19 @@
 """Stored entries as answers: in the version, form and shape the client asked for."""
 
-from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import orjson
 
 from inkube.apiserver.handlers import tables
+from inkube.apiserver.handlers.stored import data_of, list_bytes
 from inkube.apiserver.http import responses
 from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.http.responses import Answer
-from inkube.apiserver.registry import storedbytes
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.listing import Page
 from inkube.apiserver.registry.stamps import Stamps
+from inkube.schemas import caches
 from inkube.storage.entry import Entry
 
 Object = dict[str, Any]
@@ -28,6 +29,9 @@ class Renderer:
         """One object."""
         if form.plain_json:
             return responses.data(data_of(call, entry), code=code, warnings=call.warnings)
+        if form.protobuf and not form.kind:
+            body = _packed().entry(call, entry)
+            return responses.data(body, code=code, warnings=call.warnings, media=form.media)
         value = call.view(entry)
         if form.kind:
             value = tables.transform(call, [value], form, self._stamps.now(), include=form.include)
@@ -37,6 +41,9 @@ class Renderer:
         """A list."""
         if form.plain_json:
             return responses.data(list_bytes(call, page), warnings=call.warnings)
+        if form.protobuf and not form.kind:
+            body = _packed().page(call, page)
+            return responses.data(body, warnings=call.warnings, media=form.media)
         values = [call.view(entry) for entry in page.entries]
         if form.kind:
             value = tables.transform(
@@ -52,35 +59,10 @@ class Renderer:
         return responses.render(value, form, warnings=call.warnings)
 
 
-def data_of(call: Call, entry: Entry) -> bytes:
-    """The object's bytes in the call's version; the stored ones where they fit."""
-    if call.resource.shows(entry, call.served):
-        return entry.data
-    return orjson.dumps(call.view(entry))
+@caches.of_values(1)
+def _packed() -> ModuleType:
+    """The module that makes messages, loaded when they are first asked for: another import
+    statement would take a microsecond of each answer."""
+    from inkube.apiserver.handlers import packed
 
-
-def list_bytes(call: Call, page: Page) -> bytes:
-    """A whole list, joined from stored bytes."""
-    head = {
-        "apiVersion": call.served.api_version,
-        "kind": call.resource.definition.names.list_kind or f"{call.served.kind}List",
-        "metadata": page.metadata(call),
-    }
-    # in one join, so that a long list is copied once
-    start = orjson.dumps(head)[:-1] + b',"items":['
-    items = _items(call, page.entries)
-    if not items:
-        return start + b"]}\n"
-    items[0] = start + items[0]
-    items[-1] += b"]}\n"
-    return b",".join(items)
-
-
-def _items(call: Call, entries: Sequence[Entry]) -> list[bytes]:
-    since, served = call.resource.since, call.served
-    if not call.resource.voice.items_have_type:
-        items = (data_of(call, entry) for entry in entries)
-        return storedbytes.untyped(items, served.api_version, served.kind)
-    if served is not call.resource.storage:
-        return [data_of(call, entry) for entry in entries]
-    return [e.data if e.revision > since else data_of(call, e) for e in entries]
+    return packed
