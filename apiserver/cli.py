@@ -50,6 +50,13 @@ main.add_command(definitions)
     "--authorization-mode", type=click.Choice(["AlwaysAllow", "RBAC"]), default="AlwaysAllow"
 )
 @click.option("--allow-origin", multiple=True, help="Origin of web pages that may ask (CORS).")
+@click.option(
+    "--modules",
+    default="all",
+    show_default=True,
+    metavar="all|none|NAME,…",
+    help="Kinds beside Kubernetes' own: provisioning, world.",
+)
 @click.option("--offline", is_flag=True, help="Outside systems are those of the world's kinds.")
 @click.option("--recheck-healthy", default=300.0, show_default=True, help="Seconds.")
 @click.option("--recheck-unhealthy", default=60.0, show_default=True, help="Seconds.")
