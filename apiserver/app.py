@@ -225,7 +225,10 @@ class App:
                 Exchange(request, info, call, negotiation.PLAIN, self._parts.registry.worker)
             )
         accept = request.headers.get("Accept")
-        form = negotiation.choose(accept, any_application=call.resource.voice.any_application)
+        voice = call.resource.voice
+        form = negotiation.choose(
+            accept, any_application=voice.any_application, messages=voice.has_messages
+        )
         if form.kind == "Table":
             include = info.query.get("includeObject", "")
             tables.check_include(include)

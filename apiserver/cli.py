@@ -57,6 +57,13 @@ main.add_command(repair)
 @click.option("--workloads", is_flag=True, help="Run Deployments, Jobs … on simulated nodes.")
 @click.option("--nodes", default=2, show_default=True, help="Simulated nodes of --workloads.")
 @click.option("--stages", multiple=True, help="Stages of --workloads: a set's name or files.")
+@click.option(
+    "--modules",
+    default="all",
+    show_default=True,
+    metavar="all|none|NAME,…",
+    help="Kinds beside Kubernetes' own: provisioning, world.",
+)
 @click.option("--offline", is_flag=True, help="Outside systems are those of the world's kinds.")
 @click.option("--recheck-healthy", default=300.0, show_default=True, help="Seconds.")
 @click.option("--recheck-unhealthy", default=60.0, show_default=True, help="Seconds.")

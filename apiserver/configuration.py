@@ -7,6 +7,9 @@ from typing import Any
 
 from inkube.apiserver.http.records import RequestRecord
 
+MODULES = ("provisioning", "world")
+"""Kinds that come with inkube and are none of Kubernetes'."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -25,6 +28,9 @@ class Options:
     """CRDs and objects that are there from the start: files, folders, or objects themselves."""
     kinds: Sequence[Any] = ()
     """`controllers.kinds.KindModule`s beside the built-in ones."""
+    modules: str | Sequence[str] = "all"
+    """Which of `MODULES` are served: `all`, `none`, or names. With none there are Kubernetes' kinds
+    and those of `kinds` and `definitions` only."""
     controllers: bool = True
     """Whether the built-in controllers run."""
     workloads: Any = False
@@ -61,3 +67,15 @@ class Options:
     """Outside services for checks, by parameter name."""
     on_request: Callable[[RequestRecord], None] | None = None
     """Called with every finished request, for a fixture's log."""
+
+    @property
+    def module_names(self) -> tuple[str, ...]:
+        """The names in `modules`. Raises ValueError for one that there is not."""
+        if self.modules in ("all", "none"):
+            return MODULES if self.modules == "all" else ()
+        given = self.modules.split(",") if isinstance(self.modules, str) else self.modules
+        for name in given:
+            if name not in MODULES:
+                known = ", ".join(MODULES)
+                raise ValueError(f"there is no module {name!r}; there are all, none, {known}")
+        return tuple(name for name in MODULES if name in given)

@@ -249,8 +249,9 @@ class APIServer:
 
     def _defer_kinds(self) -> None:
         """Leave kinds declared in Python out until they are asked for, unless there is work."""
-        groups = provisioning_options.GROUPS
-        self.resources.defer(groups, lambda: self.environment)
+        groups = [provisioning_options.GROUPS[name] for name in self.options.module_names]
+        if groups or self.options.kinds:
+            self.resources.defer(groups, lambda: self.environment)
         if self.options.kinds or any(self.store.count(keys.of_group(name)) for name in groups):
             self.resources.load()
 

@@ -109,6 +109,28 @@ class Table(dict[K, T]):
         return made
 
 
+class Weighed(Table[K, T]):
+    """A `Table` of what may be large: all are forgotten, too, where they weigh `most` together."""
+
+    def __init__(self, module: str, name: str, bound: int, most: int) -> None:
+        super().__init__(module, name, bound)
+        self.most = most
+        self.weight = 0
+
+    def weigh(self, key: K, made: T, weight: int) -> T:
+        """Remember a result of that weight, in bytes."""
+        if self.weight + weight > self.most:
+            self.clear()
+        self.keep(key, made)
+        self.weight += weight
+        return made
+
+    def clear(self) -> None:
+        """Forget everything."""
+        super().clear()
+        self.weight = 0
+
+
 class Memo(Generic[T]):
     """Results by digest, so that no value is kept alive; the oldest are forgotten when there are
     more than `bound`."""

@@ -1,130 +1,161 @@
 """Makes `messages.json.gz`, the field numbers of Kubernetes' protobuf messages.
 
-Every Go program that talks protobuf to a cluster carries the descriptors of its messages; they are
-read out of one. Run by hand when the Kubernetes version moves; never imported by the server:
+It is made of a table of all messages, one field a line: message, number, field, type, label (a type
+without a dot is one of the same package, a map is written `map<string,TYPE>`). Run by hand when the
+Kubernetes version moves; never imported by the server:
 
-    python tools/generate_messages.py PATH-OF-KUBECTL
+    python tools/generate_messages.py PATH-OF-TABLE
 
-A message is a list of `[number, member, kind, type, repeated]`. A member "" is a struct that Go
-embeds: its members are those of the outer one. Kinds are string, bytes, bool, int, double, map and
-message; the type of a map is that of its entry.
+A message is a list of `[number, member, kind, target, mode]`. A member "" is a struct that Go
+embeds: its members are those of the outer one. Kinds are string, bytes, bool, int32, int64, double,
+message, list (a message that stands for a JSON list) and map; the target names the message, or the
+kind of what a map holds. The mode is 1 for what Go writes when it is zero, 2 for what is repeated.
 """
 
 import gzip
 import json
 import sys
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from inkube.schemas.builtin import wire
-from inkube.schemas.gotypes import table
+from inkube.schemas.gotypes import table, types
+from inkube.schemas.gotypes.types import GoField
 
-HERE = Path(__file__).parents[1] / "schemas" / "builtin"
-_KINDS = {1: "double", 3: "int", 5: "int", 8: "bool", 9: "string", 11: "message", 12: "bytes"}
-_MAGIC = b"\x1f\x8b\x08"
+HERE = Path(__file__).parents[1] / "schemas" / "builtin" / "protobuf"
+_SCALARS = ("string", "bytes", "bool", "int32", "int64", "double")
+_META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _PREFIXES = {
     "k8s.io.api.": "io.k8s.api.",
     "k8s.io.apimachinery.": "io.k8s.apimachinery.",
     "k8s.io.apiextensions_apiserver.": "io.k8s.apiextensions-apiserver.",
     "k8s.io.kube_aggregator.": "io.k8s.kube-aggregator.",
 }
-_REPEATED = 3
 _RENAMED = {"ref": "$ref", "schema": "$schema"}
-Message = list[list[Any]]
+_UNTYPED = (
+    *(f"{_META}{kind}" for kind in (
+        "APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "PartialObjectMetadata",
+        "PartialObjectMetadataList",
+    )),
+    "io.k8s.apimachinery.pkg.runtime.TypeMeta",
+    "io.k8s.api.apidiscovery.v2.APIGroupDiscoveryList",
+    "io.k8s.api.apidiscovery.v2beta1.APIGroupDiscoveryList",
+)  # fmt: skip
+"""Messages that answers need and the table of types does not have."""
+_POINTERS = ("responseKind",)
+"""Members of untyped messages that are pointers."""
+OPTIONAL, ZERO, REPEATED = 0, 1, 2
+Row = tuple[int, str, str, str]
+"""Number, name, type and label of a field."""
 
 
 def main(arguments: list[str]) -> None:
     """Write the file beside the modules that read it."""
-    found = dict(_messages(Path(arguments[0]).read_bytes()))
-    known = table.table().types
-    made = {name: [_member(name, row, known) for row in rows] for name, rows in found.items()}
-    kept = _reached(made, known)
-    text = json.dumps({name: made[name] for name in sorted(kept)}, separators=(",", ":"))
+    lines = Path(arguments[0]).read_text().splitlines()[1:]
+    rows = _rows(lines)
+    made: dict[str, list[list[Any]]] = {}
+    waiting = [name for name in (*table.table().types, *_UNTYPED) if name in rows]
+    while waiting:
+        name = waiting.pop()
+        if name not in made:
+            made[name] = _message(name, rows, _fields_of(name), waiting)
+    for name, found in made.copy().items():
+        _embed(name, found, made, rows)
+    text = json.dumps({name: made[name] for name in sorted(made)}, separators=(",", ":"))
     target = HERE / "messages.json.gz"
     target.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
-    print(f"{target}: {len(kept)} messages, {target.stat().st_size} bytes")
+    print(f"{target}: {len(made)} messages, {target.stat().st_size} bytes")
 
 
-def _messages(program: bytes) -> Iterator[tuple[str, Message]]:
-    place = program.find(_MAGIC)
-    while place >= 0:
-        try:
-            file = zlib.decompressobj(31).decompress(program[place : place + 500_000])
-            yield from _file(file)
-        except (zlib.error, wire.WireError, UnicodeDecodeError):
-            pass  # other data that begins with the same bytes
-        place = program.find(_MAGIC, place + 1)
-
-
-def _file(data: bytes) -> Iterator[tuple[str, Message]]:
-    parts = list(wire.fields(data))
-    package = next((value for number, value in parts if number == 2), b"")
-    if not isinstance(package, bytes) or not package.startswith(b"k8s.io."):
-        return
-    for number, value in parts:
-        if number == 4 and isinstance(value, bytes):
-            yield from _message(package.decode(), value)
-
-
-def _message(outer: str, data: bytes) -> Iterator[tuple[str, Message]]:
-    parts = [(number, value) for number, value in wire.fields(data) if isinstance(value, bytes)]
-    name = f"{outer}.{next(value for number, value in parts if number == 1).decode()}"
-    yield _name(name), [_field(value) for number, value in parts if number == 2]
-    for number, value in parts:
-        if number == 3:
-            yield from _message(name, value)
-
-
-def _field(data: bytes) -> list[Any]:
-    parts = dict(wire.fields(data))
-    target = parts.get(6, b"")
-    assert isinstance(target, bytes)
-    kind = _KINDS[int(parts[5])]
-    return [parts[3], bytes(parts[1]).decode(), kind, _name(target.decode()), parts[4] == _REPEATED]
+def _rows(lines: Iterable[str]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for line in lines:
+        message, number, name, kind, label = line.split("\t")
+        package = message.rpartition(".")[0]
+        if kind.startswith("map<"):
+            kind = kind.removeprefix("map<string,").removesuffix(">")
+        if kind.startswith("."):
+            kind = _name(kind[1:])
+        elif kind not in _SCALARS:
+            kind = _name(f"{package}.{kind}")
+        found.setdefault(_name(message), []).append((int(number), name, kind, label))
+    return found
 
 
 def _name(text: str) -> str:
-    text = text.lstrip(".")
     for prefix, other in _PREFIXES.items():
         if text.startswith(prefix):
             return other + text.removeprefix(prefix)
     return text
 
 
-def _member(owner: str, row: list[Any], known: Mapping[str, Any]) -> list[Any]:
+def _fields_of(name: str) -> Mapping[str, GoField]:
+    return types.of(name).fields if name in table.table().types else {}
+
+
+def _message(
+    name: str, rows: dict[str, list[Row]], fields: Mapping[str, GoField], waiting: list[str]
+) -> list[list[Any]]:
+    made = []
+    for number, field, target, label in rows.get(name, ()):
+        member = _member(name, field, fields)
+        kind, inner = (target, "") if target in _SCALARS else ("message", target)
+        if inner:
+            waiting.append(inner)
+        if label == "map":
+            made.append([number, member, "map", target, OPTIONAL])
+        elif label == "repeated":
+            made.append([number, member, kind, inner, REPEATED])
+        elif inner and _is_list(rows.get(inner, [])):
+            made.append([number, member, "list", inner, OPTIONAL])
+        else:
+            mode = _mode(name, kind, member, fields)
+            made.append([number, member, kind, inner, mode])
+    return made
+
+
+def _is_list(rows: list[Row]) -> bool:
+    """Whether a message is all of a named list type, such as ExtraValue."""
+    return [(row[0], row[1], row[2], row[3]) for row in rows] == [
+        (1, "items", "string", "repeated")
+    ]
+
+
+def _mode(owner: str, kind: str, member: str, fields: Mapping[str, GoField]) -> int:
+    """What Go writes of a value that was never set: of pointers and lists nothing."""
+    if not member:
+        return ZERO
+    known = fields.get(member)
+    if known is None:
+        pointer = member in _POINTERS or bool(fields) or kind == "bytes"
+        return OPTIONAL if pointer else ZERO
+    if known.type.kind in ("time", "microtime"):
+        always = known.always or (owner.endswith(".ObjectMeta") and member == "creationTimestamp")
+        return ZERO if always else OPTIONAL
+    if kind == "message":
+        return ZERO if known.value else OPTIONAL
+    return OPTIONAL if known.pointer or kind == "bytes" else ZERO
+
+
+def _embed(
+    owner: str, found: list[list[Any]], made: dict[str, Any], rows: dict[str, list[Row]]
+) -> None:
+    """What is embedded has the members of its owner's type."""
+    for _, member, kind, target, _ in found:
+        if not member and kind == "message" and target not in table.table().types:
+            made[target] = _message(target, rows, _fields_of(owner), [])
+            _embed(owner, made[target], made, rows)
+
+
+def _member(owner: str, name: str, fields: Mapping[str, GoField]) -> str:
     """The JSON name; "" for what Go embeds."""
-    number, name, kind, target, repeated = row
-    properties = known.get(owner, {}).get("properties", {})
-    if kind == "message" and repeated and target.endswith("Entry") and target.startswith(owner):
-        kind, repeated = "map", False
-    if properties and name not in properties:
-        name = _other_name(owner, name, properties)
-    if not name and kind != "message":
-        name = row[1]
-    return [number, name, kind, target, repeated]
-
-
-def _other_name(owner: str, name: str, properties: dict[str, Any]) -> str:
+    if not fields or name in fields:
+        return name
     if owner.endswith(".JSONSchemaProps"):
         dashed = "".join(f"-{char.lower()}" if char.isupper() else char for char in name)
-        return next((each for each in (_RENAMED.get(name, ""), dashed) if each in properties), "")
-    lowered = {key.lower(): key for key in properties}
+        return next((each for each in (_RENAMED.get(name, ""), dashed) if each in fields), "")
+    lowered = {key.lower(): key for key in fields}
     return lowered.get(name.lower(), "")
-
-
-def _reached(made: dict[str, Message], known: Mapping[str, Any]) -> set[str]:
-    """The messages that the types of the table need, and what wraps them."""
-    waiting = [name for name in made if name in known]
-    kept: set[str] = set()
-    while waiting:
-        name = waiting.pop()
-        if name in kept or name not in made:
-            continue
-        kept.add(name)
-        waiting += [row[3] for row in made[name] if row[3]]
-    return kept
 
 
 if __name__ == "__main__":

@@ -30,6 +30,12 @@ APIEXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"
 ALWAYS = (
     "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions",
     "io.k8s.apimachinery.pkg.apis.meta.v1.Status",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.APIGroup",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.APIGroupList",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.APIResourceList",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.APIVersions",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent",
+    "io.k8s.apimachinery.pkg.version.Info",
     "io.k8s.api.autoscaling.v1.Scale",
 )
 PLAIN: dict[str, dict[str, Any]] = {
@@ -99,6 +105,7 @@ def _wanted() -> set[str]:
     for resource in resources.read():
         for version in resource.versions:
             wanted.add(f"{resource.group}/{version}/{resource.kind}")
+            wanted.add(f"{resource.group}/{version}/{resource.kind}List")
         for sub in resource.subresources:
             version = sub.version or resource.versions[0]
             wanted.add(f"{sub.group if sub.version else resource.group}/{version}/{sub.kind}")

@@ -125,12 +125,10 @@ class Discovery:
         for resource in sorted(self._resources.group(group), key=lambda r: r.plural):
             if resource.served(version) is not None:
                 listed += list(_api_resources(resource, version))
-        return {
-            "kind": "APIResourceList",
-            "apiVersion": "v1",
-            "groupVersion": f"{group}/{version}" if group else version,
-            "resources": listed,
-        }
+        # the core group's list is older than versions, and has none of its own
+        head = {"kind": "APIResourceList"} | ({"apiVersion": "v1"} if group else {})
+        name = f"{group}/{version}" if group else version
+        return {**head, "groupVersion": name, "resources": listed}
 
     def aggregated(self, root: str, version: str) -> Object:
         """An APIGroupDiscoveryList of one root."""
@@ -171,7 +169,7 @@ def _aggregated(accept: str) -> str:
                 return ""
             if clause.parameter("g") == "apidiscovery.k8s.io":
                 version = clause.parameter("v")
-                if version in ("v2", "v2beta1"):
+                if version == "v2":
                     return version
     return ""
 

@@ -6,7 +6,8 @@ kube-openapi/pkg/handler3 and handler.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import orjson
@@ -30,17 +31,16 @@ _ROOT_V3 = ["openapi", "v3"]
 
 
 class _Document:
-    """One group-version: its kinds, the hash of what they say, its bytes once asked for."""
+    """One document: what it is made from, the hash of that, its bytes once asked for."""
 
-    def __init__(self, definitions: Sequence[Definition], version: str) -> None:
-        self.definitions = definitions
-        self._version = version
-        self.hash = _hash(definitions, version)
+    def __init__(
+        self, path: str, source: Hashable, digest: str, make: Callable[[], Object]
+    ) -> None:
+        self.path = path
+        self.source = source
+        self.hash = digest
+        self.value = make
         self._body: bytes | None = None
-
-    def value(self) -> Object:
-        """The document itself."""
-        return v3.document(self.definitions, self._version)
 
     @property
     def body(self) -> bytes:
@@ -56,7 +56,8 @@ class OpenAPI:
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._revision = -1
-        self._documents: dict[Key, _Document] = {}
+        self._documents: dict[str, _Document] = {}
+        """By path below `/openapi/v3`."""
         self._index = b""
         self._merged: dict[str, tuple[bytes, str]] = {}
 
@@ -72,7 +73,8 @@ class OpenAPI:
             return _answer(request, self._index, _digest(self._index))
         if parts == ["openapi", "v2"]:
             return self._version_2(request)
-        document = self._documents.get(_key(parts[2:])) if parts[:2] == _ROOT_V3 else None
+        path = "/".join(parts[2:]) if parts[:2] == _ROOT_V3 else ""
+        document = self._documents.get(path)
         if document is None:
             return web.Response(status=404)
         return _version_3(request, info, document)
@@ -86,22 +88,21 @@ class OpenAPI:
             for version in resource.definition.served():
                 kinds.setdefault((resource.group, version.name), []).append(resource.definition)
         known, self._documents = self._documents, {}
-        for key in sorted(kinds, key=lambda key: (key[0], preference(key[1]))):
-            old = known.get(key)
-            if old is None or list(old.definitions) != kinds[key]:
-                old = _Document(kinds[key], key[1])
-            self._documents[key] = old
+        for document in (*_of_versions(kinds), *_of_groups(kinds), *_of_roots()):
+            path = document.path
+            old = known.get(path)
+            same = old is not None and old.source == document.source
+            self._documents[path] = old if old is not None and same else document
+        self._documents = dict(sorted(self._documents.items()))
         self._index = orjson.dumps({"paths": self._paths()})
         self._merged.clear()
         self._revision = self._resources.revision
 
     def _paths(self) -> Object:
-        paths = {}
-        for key, document in self._documents.items():
-            path = _path(key)
-            url = f"/openapi/v3/{path}?hash={document.hash}"
-            paths[path] = {"serverRelativeURL": url}
-        return paths
+        return {
+            path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={document.hash}"}
+            for path, document in self._documents.items()
+        }
 
     def _version_2(self, request: web.BaseRequest) -> web.StreamResponse:
         media = _media_v2(request.headers.get("Accept") or "")
@@ -139,11 +140,30 @@ def _answer(
     return Answer(body, CIMultiDict({**headers, "Content-Type": media}))
 
 
-def _key(parts: Sequence[str]) -> Key:
-    """`api/v1` or `apis/GROUP/VERSION` as group and version."""
-    if len(parts) == 2 and parts[0] == "api":
-        return "", parts[1]
-    return (parts[1], parts[2]) if len(parts) == 3 and parts[0] == "apis" else ("", "")
+def _of_versions(kinds: dict[Key, list[Definition]]) -> Iterator[_Document]:
+    for key in sorted(kinds, key=lambda key: (key[0], preference(key[1]))):
+        found, version = tuple(kinds[key]), key[1]
+        make = partial(v3.document, found, version)
+        yield _Document(_path(key), found, _hash(found, version), make)
+
+
+def _of_groups(kinds: dict[Key, list[Definition]]) -> Iterator[_Document]:
+    """Groups of custom resources have no documents of their own."""
+    seen = set()
+    for (group, _), found in kinds.items():
+        if group and group not in seen and found[0].origin is Origin.BUILTIN:
+            seen.add(group)
+            make = partial(v3.group_document, found[0])
+            yield _Document(f"apis/{group}", group, _digest(group.encode()), make)
+
+
+def _of_roots() -> Iterator[_Document]:
+    for path in v3.ROOTS:
+        yield _Document(path, path, _digest(path.encode()), partial(_root, path))
+
+
+def _root(path: str) -> Object:
+    return v3.root_documents()[path]
 
 
 def _path(key: Key) -> str:
@@ -173,7 +193,7 @@ def _hash(definitions: Sequence[Definition], version: str) -> str:
         custom = definition.origin is not Origin.BUILTIN
         parts = (
             definition.group, version, definition.names, definition.namespaced,
-            definition.verbs, served.status, served.scale,
+            definition.verbs, served.status, served.scale, served.selectable_fields,
         )  # fmt: skip
         digest.update(repr(parts).encode())
         if custom:

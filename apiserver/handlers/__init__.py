@@ -1,5 +1,10 @@
 """The verbs of HTTP on resources: an `Exchange` in, a response out.
 
-`verbs` decodes and calls the registry, `rendering` and `tables` give what comes back the form that
-was asked for. `app` dispatches here; watching and subresources build on the same exchange.
+`verbs` decodes and calls the registry, `rendering` gives what comes back the form that was asked
+for: JSON of `stored` entries, protobuf of `packed` ones, `tables`. `app` dispatches here; watching
+and subresources build on the same exchange.
 """
+
+from inkube.schemas import lazy
+
+__getattr__ = lazy.exports(__name__)

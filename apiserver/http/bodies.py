@@ -55,10 +55,7 @@ def media_type(request: web.BaseRequest) -> str:
 
 
 def read_object(call: Call, body: bytes, media: str) -> Object:
-    """The object of a create or update, admitted. Raises StatusError 400, 415 or 422.
-
-    Answers to a protobuf body of a built-in kind are JSON all the same.
-    """
+    """The object of a create or update, admitted. Raises StatusError 400, 415 or 422."""
     kind = call.served.kind
     if media == PROTOBUF:
         head, data = open_protobuf(body, kind)
@@ -135,7 +132,7 @@ def decode_kind(body: bytes, media: str, kind: str) -> Object:
     """A body that must be an object of the kind, which it may leave unsaid. Raises 400 or 415."""
     if media == PROTOBUF:
         head, data = open_protobuf(body, kind)
-        return decode_protobuf(data, GVK.of(head["apiVersion"], head["kind"]))
+        return decode_protobuf(data, GVK.of(head["apiVersion"], head["kind"] or kind))
     chosen: bodies.Media = "yaml" if media == "yaml" else "json"
     decoded = bodies.decode_object(body, chosen, kind=kind, want_duplicates=False, needs_kind=False)
     value: Object = decoded.value
@@ -144,25 +141,31 @@ def decode_kind(body: bytes, media: str, kind: str) -> Object:
 
 def open_protobuf(body: bytes, kind: str) -> tuple[Object, bytes]:
     """What an envelope says it holds, and the bytes of that. Raises StatusError 400."""
-    if not body.startswith(protobuf.PREFIX):
+    if not body:
+        raise bodies.unrecognized(body, kind, "empty data")
+    if not body.startswith(protobuf.envelopes.PREFIX):
         text = (
             "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
         )
         raise bodies.unrecognized(body, kind, text)
+    if body == protobuf.envelopes.PREFIX:
+        raise bodies.unrecognized(body, kind, "empty body")
     try:
-        version, found, data = protobuf.open_envelope(body)
-    except protobuf.WireError as error:
-        raise status.bad_request(str(error)) from error
+        version, found, data = protobuf.envelopes.opened(body)
+    except protobuf.wire.WireError as error:
+        raise bodies.unrecognized(body, kind, str(error)) from error
     return {"apiVersion": version, "kind": found}, data
 
 
 def decode_protobuf(data: bytes, gvk: GVK) -> Object:
     """An object out of its message. Raises StatusError 400, or 415 for kinds without one."""
-    if not protobuf.can_decode(gvk):
+    if not protobuf.envelopes.can_carry(gvk):
         raise status.unsupported_media_type(
             f"protobuf is not supported for {gvk.kind}; send JSON or YAML"
         )
     try:
-        return protobuf.decode(data, gvk)
-    except protobuf.WireError as error:
-        raise status.bad_request(str(error)) from error
+        return protobuf.envelopes.decode(data, gvk)
+    except protobuf.wire.WireError as error:
+        refusal = bodies.cannot_handle(gvk.api_version, gvk.kind, gvk.kind, str(error))
+        refusal.why = str(error)
+        raise refusal from error

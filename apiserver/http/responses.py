@@ -9,31 +9,38 @@ from multidict import CIMultiDict
 
 from inkube.apiserver import http
 from inkube.apiserver.http.delivery import Answer, Body
-from inkube.apiserver.http.negotiation import JSON, Form
+from inkube.apiserver.http.negotiation import JSON, PROTOBUF, Form
 from inkube.schemas import status, warningtexts
+from inkube.schemas.builtin import protobuf
 from inkube.schemas.status import StatusError
 
 Object = dict[str, Any]
 GZIP_FROM = (
     128 * 1024
 )  # apiserver/pkg/endpoints/handlers/responsewriters: defaultGzipThresholdBytes
-_JSON_HEADERS = CIMultiDict({"Content-Type": JSON, "Cache-Control": "no-cache, private"})
+WATCH = f"{PROTOBUF};stream=watch"
+_HEADERS = {
+    media: CIMultiDict({"Content-Type": media, "Cache-Control": "no-cache, private"})
+    for media in (JSON, PROTOBUF, WATCH)
+}
 
 
-def data(body: Body, *, code: int = 200, warnings: Collection[str] = ()) -> Answer:
-    """JSON bytes as they are, at once or in pieces made as they are sent."""
-    return Answer(body, _headers(warnings), code)
+def data(
+    body: Body, *, code: int = 200, warnings: Collection[str] = (), media: str = JSON
+) -> Answer:
+    """Bytes of JSON or protobuf as they are, at once or in pieces made as they are sent."""
+    return Answer(body, _headers(warnings, media), code)
 
 
-def stream(warnings: Collection[str] = ()) -> web.StreamResponse:
-    """The start of a stream of JSON documents."""
-    return web.StreamResponse(headers=_headers(warnings))
+def stream(warnings: Collection[str] = (), media: str = JSON) -> web.StreamResponse:
+    """The start of a stream of JSON documents, or of frames (`WATCH`)."""
+    return web.StreamResponse(headers=_headers(warnings, media))
 
 
-def _headers(warnings: Collection[str]) -> CIMultiDict[str]:
+def _headers(warnings: Collection[str], media: str = JSON) -> CIMultiDict[str]:
     if not warnings:
-        return _JSON_HEADERS  # copied by every response
-    headers = _JSON_HEADERS.copy()
+        return _HEADERS[media]  # copied by every response
+    headers = _HEADERS[media].copy()
     for warning in warningtexts.limited(warnings):
         headers.add("Warning", f"299 - {_quoted(warning)}")
     return headers
@@ -43,6 +50,9 @@ def render(value: Any, form: Form, *, code: int = 200, warnings: Collection[str]
     """A JSON value in the form the client asked for."""
     if form.media == JSON:
         return data(encode(value, pretty=form.pretty), code=code, warnings=warnings)
+    if form.protobuf:
+        sealed = protobuf.envelopes.sealed(value)
+        return data(sealed, code=code, warnings=warnings, media=PROTOBUF)
     response = data(http.yamls.write(value), code=code, warnings=warnings)
     response.headers["Content-Type"] = form.media
     return response

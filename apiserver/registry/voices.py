@@ -37,6 +37,8 @@ class Voice:
     patches: ClassVar[Sequence[str]] = ("json", "merge", "apply")
     any_application: ClassVar[bool] = True
     """Whether `Accept: application/*` is JSON."""
+    has_messages: ClassVar[bool] = False
+    """Whether objects have a protobuf form."""
     tells_empty_continue: ClassVar[bool] = True
     """Whether the metadata of a list that ends says `continue: ""`."""
     items_have_type: ClassVar[bool] = True
@@ -160,6 +162,7 @@ class Builtin(Voice):
     body_names_kind = False
     patches = ("json", "merge", "apply", "strategic")
     any_application = False
+    has_messages = True
     tells_empty_continue = False
     items_have_type = False
     columns_have_name = True

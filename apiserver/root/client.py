@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver.handlers.rendering import data_of
+from inkube.apiserver.handlers.stored import data_of
 from inkube.apiserver.http.options import read_delete_options
 from inkube.apiserver.registry import changes, conversions, intake, listing
 from inkube.apiserver.registry.calls import Call, DeleteOptions, User, WriteOptions

@@ -43,11 +43,13 @@ class Parts:
 
 
 def install(parts: Parts) -> Environment:
-    """Serve every kind, with its admission and controllers; what their checks work with."""
+    """Serve every kind that is wanted; what their checks work with."""
     provisioning = _provisioning(parts)
     parts.closing.push_async_exit(provisioning)
     environment = _environment(parts, provisioning)
-    for module in (*provisioning.modules, *parts.options.kinds):
+    groups = [provisioning_options.GROUPS[name] for name in parts.options.module_names]
+    served = [module for module in provisioning.modules if module.definition.group in groups]
+    for module in (*served, *parts.options.kinds):
         _install(parts, module, environment)
     return environment
 

@@ -1,4 +1,5 @@
-"""Watch events as bytes: whole objects, tables or metadata; each made once for all its watchers."""
+"""Watch events as bytes: whole objects, tables or metadata, as lines of JSON or frames of protobuf;
+each made once for all its watchers."""
 
 import itertools
 from collections.abc import Hashable, Iterable
@@ -7,22 +8,24 @@ from typing import Any
 
 import orjson
 
+from inkube.apiserver import handlers
 from inkube.apiserver.handlers import tables
-from inkube.apiserver.handlers.rendering import data_of
+from inkube.apiserver.handlers.stored import data_of
 from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.watching.watch import Watcher, bookmark, last_state
+from inkube.schemas.builtin import protobuf
 from inkube.schemas.status import StatusError
 from inkube.storage.entry import Change, Entry
 
 Object = dict[str, Any]
 TYPES = ("ADDED", "MODIFIED", "DELETED")
 SharedFrames = dict[Hashable, tuple[list[Change], bytes]]
-"""By sort of watcher: the changes told last, and their bytes on the wire."""
+"""By sort of watcher: the changes told last, and their bytes on the protobuf.wire."""
 
 
 class Framer:
-    """Turns what a watcher sees into lines."""
+    """Turns what a watcher sees into lines or frames."""
 
     def __init__(
         self, watcher: Watcher, form: Form, stamps: Stamps, *, chunks: bool = False
@@ -56,7 +59,7 @@ class Framer:
         return change.once(self._keys[kind], self._makers[kind])
 
     def burst(self, changes: list[Change], told: SharedFrames) -> bytes:
-        """The events of some changes as they go over the wire.
+        """The events of some changes as they go over the protobuf.wire.
 
         `told` has what watchers of the same sort were just told: those who are told the same
         changes share the bytes.
@@ -90,20 +93,20 @@ class Framer:
             elif self._form.kind:
                 yield self._event("ADDED", self._call.view(entry))
             else:
-                yield self._line("ADDED", data_of(self._call, entry))
+                yield self._stored("ADDED", entry)
 
     def bookmark(self, revision: int, *, end: bool = False) -> bytes:
         """A BOOKMARK event."""
         shown = bookmark(self._call, revision, end=end)
         if self._form.kind == "Table":
-            return self._line("BOOKMARK", orjson.dumps(self._bookmark_table(shown)))
+            return self._frame("BOOKMARK", self._bookmark_table(shown))
         if self._form.kind:
             shown = tables.partial(shown, self._form.version)
-        return self._line("BOOKMARK", orjson.dumps(shown))
+        return self._frame("BOOKMARK", shown)
 
     def error(self, error: StatusError) -> bytes:
         """An ERROR event; the stream ends after it."""
-        return self._line("ERROR", orjson.dumps(error.body()))
+        return self._frame("ERROR", error.body())
 
     def _state(self, change: Change, kind: str) -> Object:
         if kind == "DELETED":
@@ -113,7 +116,7 @@ class Framer:
     def _make(self, change: Change, kind: str) -> bytes:
         if kind == "DELETED" or self._form.kind:
             return self._event(kind, self._state(change, kind))
-        return self._line(kind, data_of(self._call, change.entry))
+        return self._stored(kind, change.entry)
 
     def _make_added(self, change: Change) -> bytes:
         return self._make(change, "ADDED")
@@ -127,14 +130,14 @@ class Framer:
     def _headed(self, kind: str, value: Object) -> bytes:
         """The first event of a table, which alone tells the columns."""
         self._first = False
-        return self._line(kind, orjson.dumps(self._table(value)))
+        return self._frame(kind, self._table(value))
 
     def _event(self, kind: str, value: Object) -> bytes:
         if self._form.kind == "Table":
             value = {**self._table(value), "columnDefinitions": None}
         elif self._form.kind:
             value = tables.partial(value, self._form.version)
-        return self._line(kind, orjson.dumps(value))
+        return self._frame(kind, value)
 
     def _table(self, value: Object) -> Object:
         form = self._form
@@ -162,8 +165,20 @@ class Framer:
     def _now(self) -> datetime:
         return self._stamps.now()
 
-    def _line(self, kind: str, data: bytes) -> bytes:
-        return b'{"type":"%b","object":%b}\n' % (kind.encode(), data.rstrip(b"\n"))
+    def _frame(self, kind: str, value: Object) -> bytes:
+        if self._form.protobuf:
+            return protobuf.envelopes.watch_event(kind, protobuf.envelopes.sealed(value))
+        return _line(kind, orjson.dumps(value))
+
+    def _stored(self, kind: str, entry: Entry) -> bytes:
+        """The event of an entry that is told as it is stored."""
+        if self._form.protobuf:
+            return protobuf.envelopes.watch_event(kind, handlers.packed.entry(self._call, entry))
+        return _line(kind, data_of(self._call, entry))
+
+
+def _line(kind: str, data: bytes) -> bytes:
+    return b'{"type":"%b","object":%b}\n' % (kind.encode(), data.rstrip(b"\n"))
 
 
 def chunked(data: bytes) -> bytes:

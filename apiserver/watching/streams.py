@@ -57,14 +57,15 @@ class Streams:
         """Answer a watch request; returns when the stream is over."""
         call = exchange.call
         options = read_list_options(exchange.query, watching=call.verb == "watch")
-        if exchange.form.media != negotiation.JSON:
+        if exchange.form.media == negotiation.YAML:
             raise status.not_acceptable(
                 f"only the following media types are accepted: {negotiation.JSON}"
             )
         watcher = Watcher(self._registry, call, options)
         chunks = exchange.request.version >= HttpVersion11
         framer = Framer(watcher, exchange.form, self._stamps, chunks=chunks)
-        response = responses.stream(call.warnings)
+        media = responses.WATCH if exchange.form.protobuf else negotiation.JSON
+        response = responses.stream(call.warnings, media)
         if chunks:
             response.enable_chunked_encoding()
         stream = _Stream(watcher, framer, response, self._bursts)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import urllib3
-from dulwich.client import DetermineWantsFunc, LocalGitClient, Urllib3HttpGitClient
+from dulwich.client import LocalGitClient, Urllib3HttpGitClient
 from dulwich.errors import GitProtocolError, HangupException, NotGitRepository
 from dulwich.objects import Blob, ObjectID
 from dulwich.objects import Commit as GitCommit
@@ -163,7 +163,7 @@ class GitSession:
             raise Unreachable(self._host, "the repository could not be read") from error
         return Tree(head, _files(found, head.encode()))
 
-    def _fetch_into(self, found: MemoryRepo, wanted: "DetermineWantsFunc") -> None:
+    def _fetch_into(self, found: MemoryRepo, wanted: Any) -> None:
         for url in (self._target.url, f"{self._target.url}.git"):
             try:
                 if self._is_file:
@@ -297,7 +297,7 @@ def _connect(connection: HTTPConnection, guard: Guard) -> Any:
     raise _socket_error(host, failure) from failure
 
 
-def _only(head: str) -> "DetermineWantsFunc":
+def _only(head: str) -> Any:
     """What a fetch of one commit wants."""
 
     def wants(refs: Mapping[Ref, ObjectID], depth: int | None = None) -> list[ObjectID]:

@@ -13,6 +13,8 @@ META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 SCHEMAS = "#/components/schemas/"
 GVK_MARK = "x-kubernetes-group-version-kind"
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
+INT_OR_STRING = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
+QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 _INT_OR_STRING = "x-kubernetes-int-or-string"
 _CONVENTIONS = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
 _METADATA = f"Standard object's metadata. More info: {_CONVENTIONS}#metadata"
@@ -54,6 +56,9 @@ def custom(definition: Definition, version: str) -> Schema:
         made = _published(declared)
     made["properties"] = {**made.get("properties", {}), **_type_meta()}
     made[GVK_MARK] = [gvk_of(definition, version)]
+    if served is not None and served.selectable_fields:
+        paths = (path.removeprefix(".") for path in served.selectable_fields)
+        made["x-kubernetes-selectable-fields"] = [{"fieldPath": path} for path in paths]
     return made
 
 
@@ -104,6 +109,12 @@ def _published(node: Schema) -> Schema:
         needed = made.get("required", [])
         made["required"] = [*needed, *(k for k in ("kind", "apiVersion") if k not in needed)]
     return made
+
+
+def type_to_v2(name: str, node: Schema) -> Schema:
+    """A type in the notation of version 2, which knows no alternatives."""
+    made = to_v2(node)
+    return {**made, "type": "string"} if name in (INT_OR_STRING, QUANTITY) else made
 
 
 def to_v2(node: Schema) -> Schema:

@@ -1,9 +1,18 @@
-"""The paths in OpenAPI documents: operations with their actions, kinds and parameters."""
+"""The paths in OpenAPI documents: operations with their actions, kinds and parameters.
+
+What all operations of a path share stands with the path. The texts of parameters lie in
+`parameters.json`. Follows apiserver/pkg/endpoints/installer.go and kube-openapi/pkg/builder3.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
-from inkube.schemas.builtin import resources
+import orjson
+
+from inkube.schemas import caches
+from inkube.schemas.builtin import behaviours, resources
 from inkube.schemas.definitions import Definition, Origin
 from inkube.schemas.gotypes import table
 from inkube.schemas.meta import GVK
@@ -12,7 +21,11 @@ from inkube.schemas.openapi.notation import META, gvk_of, name_of, reference
 
 SCALE = "io.k8s.api.autoscaling.v1.Scale"
 _JSON = "application/json"
-_MEDIA = (_JSON, "application/yaml")
+_MEDIA = (_JSON, "application/vnd.kubernetes.protobuf", "application/yaml")
+_MEDIA_OF_CUSTOM = (_JSON, "application/yaml")
+_STREAMED = (
+    *_MEDIA, "application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch",
+)  # fmt: skip
 _PATCH_MEDIA = (
     "application/apply-patch+yaml",
     "application/json-patch+json",
@@ -21,96 +34,117 @@ _PATCH_MEDIA = (
 _STRATEGIC = "application/strategic-merge-patch+json"
 _METHODS = {
     "get": "get", "list": "get", "create": "post", "update": "put", "patch": "patch",
-    "delete": "delete", "deletecollection": "delete",
+    "delete": "delete", "deletecollection": "delete", "watch": "get", "watchlist": "get",
 }  # fmt: skip
 _ACTIONS = {"create": "post", "update": "put"}
 _WORDS = {
     "get": "read", "list": "list", "create": "create", "update": "replace", "patch": "patch",
     "delete": "delete", "deletecollection": "deleteCollection",
 }  # fmt: skip
+_DEPRECATED = "deprecated: use the 'watch' parameter with a list operation instead"
 _PHRASES = {
-    "get": "read the specified {}",
-    "list": "list objects of kind {}",
-    "create": "create a {}",
-    "update": "replace the specified {}",
-    "patch": "partially update the specified {}",
-    "delete": "delete a {}",
-    "deletecollection": "delete collection of {}",
+    "get": "read {}the specified {}",
+    "list": "list objects of kind {1}",
+    "create": "create {}a {}",
+    "update": "replace {}the specified {}",
+    "patch": "partially update {}the specified {}",
+    "delete": "delete {}a {}",
+    "deletecollection": "delete collection of {1}",
+    "watch": f"watch changes to an object of kind {{1}}. {_DEPRECATED}, filtered to a single item "
+    "with the 'fieldSelector' parameter.",
+    "watchlist": f"watch individual changes to a list of {{1}}. {_DEPRECATED}.",
 }
-_TEXTS = {
-    "allowWatchBookmarks": "Ask for events of type BOOKMARK in a watch.",
-    "continue": "Continue a list where the page that gave this token ended.",
-    "dryRun": "When present, nothing is persisted. The only valid value is All.",
-    "fieldManager": "The name of the actor that makes these changes.",
-    "fieldSelector": "Restrict the returned objects by their fields. Defaults to everything.",
-    "fieldValidation": "What to do with unknown or duplicate fields: Ignore, Warn (the default) or "
-    "Strict.",
-    "force": "Take over fields that other managers own. May be set for apply requests only.",
-    "gracePeriodSeconds": "Seconds before the object is deleted; zero means at once.",
-    "labelSelector": "Restrict the returned objects by their labels. Defaults to everything.",
-    "limit": "The largest number of objects to return at once.",
-    "orphanDependents": "Deprecated: use propagationPolicy.",
-    "pretty": "If 'true', then the output is pretty printed.",
-    "propagationPolicy": "Whether and how dependents are deleted: Orphan, Background, Foreground.",
-    "resourceVersion": "Which resource versions a request may be served from.",
-    "resourceVersionMatch": "How resourceVersion is applied to a list.",
-    "sendInitialEvents": "Begin a watch with the objects there are.",
-    "timeoutSeconds": "Ends the call after so many seconds.",
-    "watch": "Stream changes instead of returning a list.",
-}
-_TYPES = {
-    "allowWatchBookmarks": "boolean", "force": "boolean", "gracePeriodSeconds": "integer",
-    "limit": "integer", "orphanDependents": "boolean", "sendInitialEvents": "boolean",
-    "timeoutSeconds": "integer", "watch": "boolean",
-}  # fmt: skip
 _LIST = (
-    "allowWatchBookmarks", "continue", "fieldSelector", "labelSelector", "limit",
-    "resourceVersion", "resourceVersionMatch", "sendInitialEvents", "timeoutSeconds", "watch",
+    "allowWatchBookmarks", "continue", "fieldSelector", "labelSelector", "limit", "resourceVersion",
+    "resourceVersionMatch", "sendInitialEvents", "shardSelector", "timeoutSeconds", "watch",
 )  # fmt: skip
 _WRITE = ("dryRun", "fieldManager", "fieldValidation")
-_DELETE = ("dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy")
+_DELETE = (
+    "dryRun", "gracePeriodSeconds", "ignoreStoreReadErrorWithClusterBreakingPotential",
+    "orphanDependents", "propagationPolicy",
+)  # fmt: skip
 _PARAMETERS: dict[str, tuple[str, ...]] = {
     "get": (),
     "list": _LIST,
+    "watch": _LIST,
+    "watchlist": _LIST,
     "create": _WRITE,
     "update": _WRITE,
-    "patch": (*_WRITE, "force"),
+    "patch": ("dryRun", "fieldManager of patches", "fieldValidation", "force"),
     "delete": _DELETE,
-    "deletecollection": (*_LIST[1:7], *_DELETE),
+    "deletecollection": (*_LIST[1:10], *_DELETE),
 }
+_STREAMS = ("command", "container", "stderr", "stdin", "stdout", "tty")
+_OPTIONS = {
+    "attach": _STREAMS[1:],
+    "exec": _STREAMS,
+    "portforward": ("ports",),
+    "proxy": ("path",),
+    "log": (
+        "container", "follow", "insecureSkipTLSVerifyBackend", "limitBytes", "previous",
+        "sinceSeconds", "stream", "tailLines", "timestamps",
+    ),
+}  # fmt: skip
+"""What is asked of kubelets and proxies, by subresource."""
+_CONNECTS = {"get": "get", "create": "post", "update": "put", "patch": "patch", "delete": "delete"}
 
 
 def paths(definition: Definition, version: str) -> Object:
-    """The path items of one kind at one version, without watches of the deprecated paths."""
+    """The path items of one kind at one version."""
+    plural, verbs = definition.names.plural, definition.verbs
     root = f"/apis/{definition.group}/{version}" if definition.group else f"/api/{version}"
-    plural = definition.names.plural
     inner = f"{root}/namespaces/{{namespace}}/{plural}" if definition.namespaced else None
     collection = inner or f"{root}/{plural}"
-    gvk, verbs = gvk_of(definition, version), definition.verbs
-    shown = _Shown(definition, version, name_of(definition, version), gvk)
+    shown = _Shown(definition, version, name_of(definition, version), gvk_of(definition, version))
     found: Object = {}
-    _put(
-        found, collection, shown, [v for v in ("deletecollection", "list", "create") if v in verbs]
-    )
-    if inner and "list" in verbs:
-        _put(found, f"{root}/{plural}", shown, ["list"])
-    single: list[str] = [v for v in ("delete", "get", "patch", "update") if v in verbs]
-    _put(found, f"{collection}/{{name}}", shown, single)
-    for name, kind, sub_verbs in _subresources(definition, version):
-        sub = _Shown(definition, version, *kind)
-        _put(found, f"{collection}/{{name}}/{name}", sub, sub_verbs)
+    _put(found, collection, shown, _of(verbs, "deletecollection", "list", "create"))
+    if inner:
+        _put(found, f"{root}/{plural}", shown, _of(verbs, "list"))
+    if "get" in verbs:
+        _put(found, f"{collection}/{{name}}", shown, _of(verbs, "delete", "get", "patch", "update"))
+    if shown.builtin and "watch" in verbs:
+        watched = collection.replace(root, f"{root}/watch", 1)
+        for path in dict.fromkeys((f"{root}/watch/{plural}", watched)):
+            _put(found, path, shown, ["watchlist"])
+        _put(found, f"{watched}/{{name}}", shown, ["watch"])
+    for name, (schema, gvk), sub_verbs in _subresources(definition, version):
+        sub = _Shown(definition, version, schema, gvk, name)
+        path = f"{collection}/{{name}}/{name}"
+        _put(found, path, sub, sub_verbs)
+        if name == "proxy":
+            _put(found, f"{path}/{{path}}", sub, sub_verbs)
     return found
 
 
-class _Shown:
+def _of(verbs: Iterable[str], *wanted: str) -> list[str]:
+    return [verb for verb in wanted if verb in verbs]
+
+
+class _Shown(NamedTuple):
     """What the operations of one path are about."""
 
-    def __init__(self, definition: Definition, version: str, schema: str, gvk: Object) -> None:
-        self.definition = definition
-        self.schema = schema
-        self.gvk = gvk
-        self.kind = definition.names.kind
-        self.version = version
+    definition: Definition
+    version: str
+    schema: str
+    gvk: Object
+    sub: str = ""
+
+    @property
+    def builtin(self) -> bool:
+        return self.definition.origin is Origin.BUILTIN
+
+    @property
+    def kind(self) -> str:
+        return self.definition.names.kind
+
+    @property
+    def connects(self) -> bool:
+        """Whether requests are passed on to a kubelet or what is behind a proxy."""
+        return self.sub in _OPTIONS and self.sub != "log"
+
+    @property
+    def media(self) -> tuple[str, ...]:
+        return _MEDIA if self.builtin else _MEDIA_OF_CUSTOM
 
 
 def subresource_kinds(definition: Definition, version: str) -> Iterator[tuple[str, GVK]]:
@@ -145,76 +179,146 @@ def _subresources(
         yield sub.name, (schema, gvk), list(sub.verbs)
 
 
-def _put(found: Object, path: str, shown: _Shown, verbs: list[str]) -> None:
+def _put(found: Object, path: str, shown: _Shown, verbs: Sequence[str]) -> None:
     if not verbs:
         return
-    item: Object = {_METHODS[verb]: _operation(path, shown, verb) for verb in verbs}
-    item["parameters"] = list(_path_parameters(path))
-    found[path] = item
+    make = _connection if shown.connects else _operation
+    operations = {_METHODS[verb]: make(path, shown, verb) for verb in verbs}
+    lists = [operation["parameters"] for operation in operations.values()]
+    shared = [each for each in lists[0] if all(each in other for other in lists)]
+    for operation in operations.values():
+        own = [each for each in operation.pop("parameters") if each not in shared]
+        if own:
+            operation["parameters"] = own
+    found[path] = operations
+    if shared:
+        found[path]["parameters"] = shared
 
 
-def _path_parameters(path: str) -> Iterator[Object]:
-    for name in ("name", "namespace"):
+def _parameters(path: str, shown: _Shown, names: Iterable[str]) -> list[Object]:
+    """Those of the path, `pretty` and these, by name."""
+    found = [_parameter(name) for name in names]
+    if not shown.connects:
+        found.append(_parameter("pretty"))
+    texts = {
+        "name": f"name of the {shown.gvk['kind']}",
+        "namespace": "object name and auth scope, such as for teams and projects",
+        "path": "path to the resource",
+    }
+    for name, text in texts.items():
         if f"{{{name}}}" in path:
-            yield {
-                "name": name,
-                "in": "path",
-                "required": True,
-                "description": f"{name} of the object",
-                "schema": {"type": "string", "uniqueItems": True},
-            }
-    yield _parameter("pretty")
+            schema = {"type": "string", "uniqueItems": True}
+            where = {"name": name, "in": "path", "required": True}
+            found.append({**where, "description": text, "schema": schema})
+    return sorted(found, key=lambda each: (each["name"], each["in"]))
+
+
+@caches.of_values(1)
+def _texts() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]]
+    found = orjson.loads(Path(__file__).with_name("parameters.json").read_bytes())
+    return found
 
 
 def _parameter(name: str) -> Object:
+    text = _texts()[name]
     return {
-        "name": name,
+        "name": name.partition(" ")[0],
         "in": "query",
-        "description": _TEXTS[name],
-        "schema": {"type": _TYPES.get(name, "string"), "uniqueItems": True},
+        "description": text["description"],
+        "schema": {"type": text["type"], "uniqueItems": True},
     }
 
 
 def _operation(path: str, shown: _Shown, verb: str) -> Object:
-    kind = shown.gvk["kind"]
+    names = _OPTIONS["log"] if shown.sub == "log" else _PARAMETERS[verb]
     made: Object = {
-        "tags": [_tag(shown)],
-        "description": _PHRASES[verb].format(kind),
+        "tags": [tag(shown.definition, shown.version)],
+        "description": _phrase(shown, verb),
         "operationId": _operation_id(path, shown, verb),
-        "parameters": [_parameter(name) for name in _PARAMETERS[verb]],
-        "responses": {"200": _answer("OK", _answered(shown, verb))},
+        "parameters": _parameters(path, shown, names),
+        "responses": _responses(shown, verb),
         "x-kubernetes-action": _ACTIONS.get(verb, verb),
         "x-kubernetes-group-version-kind": shown.gvk,
     }
-    if verb == "create":
-        made["responses"] |= {
-            "201": _answer("Created", shown.schema),
-            "202": _answer("Accepted", shown.schema),
-        }
-    made["responses"]["401"] = {"description": "Unauthorized"}
     body = _body(shown, verb)
     if body:
         made["requestBody"] = body
     return made
 
 
+def _phrase(shown: _Shown, verb: str) -> str:
+    if verb == "list" and shown.builtin and "watch" in shown.definition.verbs:
+        return f"list or watch objects of kind {shown.kind}"
+    text = _PHRASES[verb].format(f"{shown.sub} of " if shown.sub else "", shown.kind)
+    return text.replace(f" a {shown.kind}", f" an {shown.kind}") if _vowel(shown.kind) else text
+
+
+def _vowel(kind: str) -> bool:
+    """Where Go's GetArticleForNoun says "an"."""
+    return kind[:1].lower() in "aeio"
+
+
+def _connection(path: str, shown: _Shown, verb: str) -> Object:
+    """An operation that is passed on: its answer is whatever comes back."""
+    method = _METHODS[verb]
+    word = method.upper()
+    ending = "WithPath" if "{path}" in path else ""
+    group, kind = _group(shown.definition), shown.kind
+    inside = "Namespaced" if "{namespace}" in path else ""
+    start = f"connect{group}{shown.version.title()}{word.title()}{inside}{kind}"
+    content = {"*/*": {"schema": {"type": "string"}}}
+    return {
+        "tags": [tag(shown.definition, shown.version)],
+        "description": f"connect {word} requests to {shown.sub} of {kind}",
+        "operationId": f"{start}{_camel(shown.sub)}{ending}",
+        "parameters": _parameters(path, shown, _OPTIONS[shown.sub]),
+        "responses": {
+            "200": {"description": "OK", "content": content},
+            "401": {"description": "Unauthorized"},
+        },
+        "x-kubernetes-action": "connect",
+        "x-kubernetes-group-version-kind": shown.gvk,
+    }
+
+
+def _responses(shown: _Shown, verb: str) -> Object:
+    """What comes back, by code."""
+    schema, media = _answered(shown, verb), shown.media
+    if shown.builtin and verb in ("list", "watch", "watchlist"):
+        media = _STREAMED if "watch" in shown.definition.verbs else _MEDIA
+    if shown.sub == "log":
+        media, schema = ("text/plain", *_MEDIA), ""
+    found = {"200": answer("OK", schema, media)}
+    if verb in ("create", "update", "patch"):
+        found["201"] = answer("Created", schema, media)
+    if verb in ("create", "delete"):
+        found["202"] = answer("Accepted", schema, media)
+    found["401"] = {"description": "Unauthorized"}
+    return found
+
+
 def _answered(shown: _Shown, verb: str) -> str:
+    definition = shown.definition
+    if verb == "delete" and shown.builtin and not shown.sub:
+        own = behaviours.of(definition.group, definition.names.plural)
+        return shown.schema if own.returns_deleted else f"{META}.Status"
     if verb in ("delete", "deletecollection"):
         return f"{META}.Status"
+    if verb in ("watch", "watchlist"):
+        return f"{META}.WatchEvent"
     return f"{shown.schema}List" if verb == "list" and shown.schema else shown.schema
 
 
-def _answer(text: str, schema: str) -> Object:
-    made: Object = {"description": text}
-    if schema:
-        made["content"] = {media: {"schema": reference(schema)} for media in _MEDIA}
-    return made
+def answer(text: str, schema: str, media: Iterable[str] = _MEDIA) -> Object:
+    """A response whose content is of that schema, a text where there is none."""
+    content = reference(schema) if schema else {"type": "string"}
+    return {"description": text, "content": {name: {"schema": content} for name in media}}
 
 
 def _body(shown: _Shown, verb: str) -> Object | None:
     if verb == "patch":
-        builtin = shown.definition.origin is Origin.BUILTIN
-        media = (*_PATCH_MEDIA, _STRATEGIC) if builtin else _PATCH_MEDIA
+        media = (*_PATCH_MEDIA, _STRATEGIC) if shown.builtin else _PATCH_MEDIA
         schema = reference(f"{META}.Patch")
         return {"required": True, "content": {name: {"schema": schema} for name in media}}
     if verb in ("delete", "deletecollection"):
@@ -224,34 +328,71 @@ def _body(shown: _Shown, verb: str) -> Object | None:
     return None
 
 
-def _tag(shown: _Shown) -> str:
-    """Group and version as one word: `stableExampleCom_v1`, `core_v1`."""
-    group = _camel(shown.definition.group) or "Core"
-    return f"{group[:1].lower()}{group[1:]}_{shown.version}"
+def tag(definition: Definition, version: str = "") -> str:
+    """Group and version as one word: `stableExampleCom_v1`, `core_v1`; without version `core`."""
+    group = _group(definition)
+    return f"{group[:1].lower()}{group[1:]}{'_' if version else ''}{version}"
+
+
+def _group(definition: Definition) -> str:
+    """A group in operation ids: `Core`, `RbacAuthorization`, `StableExampleCom`."""
+    name = definition.group
+    return _camel(name.removesuffix(".k8s.io") if _builtin(definition) else name) or "Core"
+
+
+def _builtin(definition: Definition) -> bool:
+    return definition.origin is Origin.BUILTIN
 
 
 def _operation_id(path: str, shown: _Shown, verb: str) -> str:
     """Such as `readStableExampleComV1NamespacedWidgetStatus`."""
-    group = _camel(shown.definition.group) or "Core"
+    group, version, kind = _group(shown.definition), shown.version.title(), shown.kind
     inside = "Namespaced" if "{namespace}" in path else ""
-    everywhere = shown.definition.namespaced and not inside
-    _, named, sub = path.partition("{name}/")
-    words = [_WORDS[verb], group, shown.version.title(), inside, shown.kind]
-    return "".join([*words, _camel(sub) if named else "", "ForAllNamespaces" * everywhere])
+    everywhere = "ForAllNamespaces" * (shown.definition.namespaced and not inside)
+    if verb in ("watch", "watchlist"):
+        listed = "List" * (verb == "watchlist")
+        return f"watch{group}{version}{inside}{kind}{listed}{everywhere}"
+    middle = "Collection" * (verb == "deletecollection")
+    word = "delete" if middle else _WORDS[verb]
+    return f"{word}{group}{version}{middle}{inside}{kind}{_camel(shown.sub)}{everywhere}"
 
 
 def _camel(text: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in re.split(r"[.\-/]", text))
 
 
+def of_version(definitions: Sequence[Definition], version: str) -> Object:
+    """The path of a built-in group's version itself."""
+    group = definitions[0].group
+    path = f"/apis/{group}/{version}/" if group else f"/api/{version}/"
+    name = f"get{_group(definitions[0])}{version.title()}APIResources"
+    made = plain("get available resources", name, f"{META}.APIResourceList")
+    return {path: {"get": {**made, "tags": [tag(definitions[0], version)]}}}
+
+
+def of_group(definition: Definition) -> Object:
+    """The path of a built-in group."""
+    name = f"get{_group(definition)}APIGroup"
+    made = plain("get information of a group", name, f"{META}.APIGroup")
+    return {f"/apis/{definition.group}/": {"get": {**made, "tags": [tag(definition)]}}}
+
+
+def plain(text: str, name: str, schema: str, media: Iterable[str] = _MEDIA) -> Object:
+    """An operation that reads what is no object; `tags` are left to the caller."""
+    responses = {"200": answer("OK", schema, media), "401": {"description": "Unauthorized"}}
+    return {"description": text, "operationId": name, "responses": responses}
+
+
 def to_v2(item: Object) -> Object:
     """A path item in the notation of version 2."""
-    made: Object = {"parameters": [_parameter_v2(each) for each in item["parameters"]]}
+    made: Object = {}
+    if "parameters" in item:
+        made["parameters"] = [_parameter_v2(each) for each in item["parameters"]]
     for method, operation in item.items():
         if method == "parameters":
             continue
         copy = {k: v for k, v in operation.items() if k not in ("requestBody", "responses")}
-        copy["parameters"] = [_parameter_v2(each) for each in operation["parameters"]]
+        copy["parameters"] = [_parameter_v2(each) for each in operation.get("parameters", ())]
         body = operation.get("requestBody")
         copy["consumes"] = ["*/*"]
         if body:
@@ -259,7 +400,7 @@ def to_v2(item: Object) -> Object:
             content = next(iter(body["content"].values()))
             parameter = {"name": "body", "in": "body", "schema": _schema_v2(content["schema"])}
             copy["parameters"].append({**parameter, "required": body.get("required", False)})
-        copy["produces"] = list(_MEDIA)
+        copy["produces"] = list(operation["responses"]["200"].get("content", ()))
         copy["responses"] = {
             code: _answer_v2(each) for code, each in operation["responses"].items()
         }
@@ -276,9 +417,11 @@ def _answer_v2(answer: Object) -> Object:
     made: Object = {"description": answer["description"]}
     content = answer.get("content")
     if content:
-        made["schema"] = _schema_v2(content[_JSON]["schema"])
+        made["schema"] = _schema_v2(next(iter(content.values()))["schema"])
     return made
 
 
 def _schema_v2(schema: Object) -> Object:
+    if "$ref" not in schema:
+        return schema
     return {"$ref": schema["$ref"].replace("#/components/schemas/", "#/definitions/")}

@@ -72,7 +72,7 @@ def _schema(node: Object) -> bytes:
 
 def _path_item(item: Object) -> bytes:
     parts = [_message(number, _operation(item[m])) for m, number in _METHODS.items() if m in item]
-    return b"".join(parts + [_message(9, each) for each in _parameters(item["parameters"])])
+    return b"".join(parts + [_message(9, each) for each in _parameters(item.get("parameters", ()))])
 
 
 def _operation(operation: Object) -> bytes:

@@ -4,16 +4,40 @@ One document per group and version, made of the kinds' schemas, the types they r
 paths. Follows apiextensions-apiserver/pkg/controller/openapi/builder and kube-openapi.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from inkube.schemas.definitions import Definition, Origin
 from inkube.schemas.gotypes import table
 from inkube.schemas.objects import Object
-from inkube.schemas.openapi import notation
+from inkube.schemas.openapi import enums, notation
 from inkube.schemas.openapi import paths as openapipaths
 from inkube.schemas.openapi.notation import META
 
 _ALWAYS = (f"{META}.DeleteOptions", f"{META}.Status", f"{META}.ListMeta", f"{META}.ObjectMeta")
+_RELEASE = "1.36"
+ROOTS = ("api", "apis", "version", ".well-known/openid-configuration", "openid/v1/jwks")
+"""Documents of what belongs to no group."""
+_WRITTEN: dict[str, Object] = {
+    f"{META}.MicroTime": {"type": "string", "format": "date-time"},
+    notation.INT_OR_STRING: {
+        "description": "IntOrString is a type that can hold an int32 or a string.  When used in "
+        "JSON or YAML marshalling and unmarshalling, it produces or consumes the inner type.  This "
+        "allows you to have, for example, a JSON field that can accept a name or number.",
+        "format": "int-or-string",
+        "oneOf": [{"type": "integer"}, {"type": "string"}],
+    },
+    notation.QUANTITY: {"oneOf": [{"type": "string"}, {"type": "number"}]},
+}
+"""Go types with an OpenAPI definition of their own."""
+_SECURITY = {
+    "BearerToken": {
+        "description": "Bearer Token authentication",
+        "in": "header",
+        "name": "authorization",
+        "type": "apiKey",
+    }
+}
 
 
 def document(definitions: Sequence[Definition], version: str) -> Object:
@@ -21,14 +45,89 @@ def document(definitions: Sequence[Definition], version: str) -> Object:
     paths: Object = {}
     for definition in definitions:
         paths |= openapipaths.paths(definition, version)
-    custom = any(d.origin is not Origin.BUILTIN for d in definitions)
-    title = "Kubernetes CRD Swagger" if custom else "Kubernetes"
+    if all(d.origin is Origin.BUILTIN for d in definitions):
+        paths = openapipaths.of_version(definitions, version) | paths
+        return _kubernetes(paths, {(d.group, version) for d in definitions})
     return {
         "openapi": "3.0.0",
-        "info": {"title": title, "version": "v0.1.0" if custom else "unversioned"},
+        "info": {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"},
         "paths": paths,
         "components": {"schemas": components(definitions, version)},
     }
+
+
+def group_document(definition: Definition) -> Object:
+    """The document of a built-in group, of which the definition is one kind."""
+    return _kubernetes(openapipaths.of_group(definition), ())
+
+
+def root_documents() -> dict[str, Object]:
+    """The documents of what belongs to no group, by their paths."""
+    plain = openapipaths.plain
+    json = ("application/json",)
+    found = {
+        "api": (
+            plain("get available API versions", "getCoreAPIVersions", f"{META}.APIVersions"),
+            "core",
+        ),
+        "apis": (
+            plain("get available API versions", "getAPIVersions", f"{META}.APIGroupList"),
+            "apis",
+        ),
+        "version": (
+            plain(
+                "get the version information for this server", "getCodeVersion",
+                "io.k8s.apimachinery.pkg.version.Info", json,
+            ),
+            "version",
+        ),
+        ".well-known/openid-configuration": (
+            plain(
+                "get service account issuer OpenID configuration, also known as the 'OIDC "
+                "discovery doc'", "getServiceAccountIssuerOpenIDConfiguration", "", json,
+            ),
+            "WellKnown",
+        ),
+        "openid/v1/jwks": (
+            plain(
+                "get service account issuer OpenID JSON Web Key Set (contains public token "
+                "verification keys)", "getServiceAccountIssuerOpenIDKeyset", "",
+                ("application/jwk-set+json",),
+            ),
+            "openid",
+        ),
+    }  # fmt: skip
+    return {
+        path: _kubernetes({f"/{path}/": {"get": {**operation, "tags": [tag]}}}, ())
+        for path, (operation, tag) in found.items()
+    }
+
+
+def _kubernetes(paths: Object, groups: Iterable[tuple[str, str]]) -> Object:
+    """A document of Kubernetes' own, with the schemas that its paths lead to."""
+    names = sorted(set(_references(paths)) - {f"{META}.Patch"})
+    found = table.components(name for name in names if name in table.table().types)
+    _mark(found, groups)
+    if f"{META}.DeleteOptions" in found:
+        found[f"{META}.Patch"] = notation.PATCH
+    return {
+        "openapi": "3.0.0",
+        "info": {"title": "Kubernetes", "version": _RELEASE},
+        "paths": paths,
+        "components": {"schemas": dict(sorted(found.items())), "securitySchemes": _SECURITY},
+    }
+
+
+def _references(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        target = node.get("$ref")
+        if isinstance(target, str):
+            yield target.removeprefix(notation.SCHEMAS)
+        for child in node.values():
+            yield from _references(child)
+    elif isinstance(node, list):
+        for child in node:
+            yield from _references(child)
 
 
 def components(definitions: Sequence[Definition], version: str) -> Object:
@@ -38,10 +137,10 @@ def components(definitions: Sequence[Definition], version: str) -> Object:
     for definition in definitions:
         name = notation.name_of(definition, version)
         if definition.origin is Origin.BUILTIN:
-            wanted.add(name)
+            wanted |= {name, f"{name}List"}
         else:
             own[name] = notation.custom(definition, version)
-        own[f"{name}List"] = notation.list_of(definition, version)
+            own[f"{name}List"] = notation.list_of(definition, version)
         wanted.update(_others(definition, version))
     found = table.components(n for n in sorted(wanted) if n in table.table().types)
     groups = {(d.group, version) for d in definitions}
@@ -62,16 +161,28 @@ def _others(definition: Definition, version: str) -> Iterable[str]:
 
 
 def _mark(found: Object, groups: Iterable[tuple[str, str]]) -> None:
-    """Say which types are kinds; every group has DeleteOptions of its own."""
+    """Say which types are kinds, DeleteOptions and WatchEvent in every group; and what types that
+    write themselves look like."""
+    for name, shape in _WRITTEN.items():
+        if name in found:
+            text = {"description": found[name].get("description", "")}
+            found[name] = {key: value for key, value in (text | shape).items() if value}
+    for name in found:
+        for field, texts in enums.of_type(name).items():
+            enums.apply(found[name]["properties"][field], texts)
     for key, name in table.table().kinds.items():
         if name in found:
             group, version, kind = key.split("/")
             mark = {"group": group, "kind": kind, "version": version}
             found[name].setdefault("x-kubernetes-group-version-kind", []).append(mark)
-    options = [{"group": g, "kind": "DeleteOptions", "version": v} for g, v in sorted(groups)]
-    found[f"{META}.DeleteOptions"]["x-kubernetes-group-version-kind"] = options
-    status = {"group": "", "kind": "Status", "version": "v1"}
-    found[f"{META}.Status"]["x-kubernetes-group-version-kind"] = [status]
+    places = sorted({("", "v1"), *groups})
+    for kind in ("DeleteOptions", "WatchEvent"):
+        if f"{META}.{kind}" in found:
+            marks = [{"group": group, "kind": kind, "version": v} for group, v in places]
+            found[f"{META}.{kind}"]["x-kubernetes-group-version-kind"] = marks
+    if f"{META}.Status" in found:
+        status = {"group": "", "kind": "Status", "version": "v1"}
+        found[f"{META}.Status"]["x-kubernetes-group-version-kind"] = [status]
 
 
 def merged(documents: Iterable[Object]) -> Object:
@@ -81,7 +192,7 @@ def merged(documents: Iterable[Object]) -> Object:
     for each in documents:
         for name, schema in each["components"]["schemas"].items():
             if name not in definitions:
-                definitions[name] = notation.to_v2(schema)
+                definitions[name] = notation.type_to_v2(name, schema)
         for path, item in each["paths"].items():
             paths[path] = openapipaths.to_v2(item)
     return {
@@ -89,4 +200,5 @@ def merged(documents: Iterable[Object]) -> Object:
         "info": {"title": "Kubernetes", "version": "unversioned"},
         "paths": paths,
         "definitions": definitions,
+        "securityDefinitions": _SECURITY,
     }

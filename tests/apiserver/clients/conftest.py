@@ -145,3 +145,14 @@ def find_kubectl(served, tmp_path):
         return Kubectl(path, tmp_path, config)
 
     return find
+
+
+@pytest.fixture
+def kubectl_on_path(served, tmp_path):
+    """The kubectl on PATH, of whatever version."""
+    path = shutil.which("kubectl")
+    if path is None:
+        pytest.skip("no kubectl is installed")
+    config = tmp_path / "kubeconfig"
+    config.write_text(served.kubeconfig())
+    return Kubectl(path, tmp_path, config)

@@ -67,3 +67,55 @@ def references(node):
     elif isinstance(node, list):
         for value in node:
             yield from references(value)
+
+
+async def test_operations_say_what_they_share_with_their_path_once(web):
+    paths = (await web.ask("GET", "/openapi/v3/apis/apps/v1")).json["paths"]
+    item = paths["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]
+    assert [each["name"] for each in item["parameters"]] == ["name", "namespace", "pretty"]
+    assert "parameters" not in item["get"]
+    assert [each["name"] for each in item["put"]["parameters"]] == [
+        "dryRun", "fieldManager", "fieldValidation",
+    ]  # fmt: skip
+    assert set(item["put"]["responses"]) == {"200", "201", "401"}
+
+
+async def test_deprecated_watches_and_subresources_have_paths(web):
+    paths = (await web.ask("GET", "/openapi/v3/api/v1")).json["paths"]
+    watch = paths["/api/v1/watch/namespaces/{namespace}/pods"]["get"]
+    assert watch["operationId"] == "watchCoreV1NamespacedPodList"
+    pod = "/api/v1/namespaces/{namespace}/pods/{name}"
+    assert paths[f"{pod}/exec"]["post"]["operationId"] == "connectCoreV1PostNamespacedPodExec"
+    assert paths[f"{pod}/proxy/{{path}}"]["get"]["x-kubernetes-action"] == "connect"
+    assert paths[f"{pod}/status"]["get"]["description"] == "read status of the specified Pod"
+    deleted = paths[pod]["delete"]["responses"]["200"]["content"]["application/json"]["schema"]
+    assert deleted["$ref"].endswith(".v1.Pod")
+    assert "/api/v1/bindings" not in paths
+
+
+async def test_operation_ids_are_unique(web):
+    paths = (await web.ask("GET", "/openapi/v2")).json["paths"]
+    names = [
+        operation["operationId"]
+        for item in paths.values()
+        for method, operation in item.items()
+        if method != "parameters"
+    ]
+    assert sorted(names) == sorted(set(names))
+
+
+async def test_groups_and_what_is_in_none_have_documents(web):
+    index = (await web.ask("GET", "/openapi/v3")).json["paths"]
+    wanted = {"api", "apis", "apis/apps", "version", "openid/v1/jwks"}
+    assert wanted <= set(index)
+    assert "apis/example.com" not in index
+    document = (await web.ask("GET", "/openapi/v3/apis/apps")).json
+    assert document["paths"]["/apis/apps/"]["get"]["operationId"] == "getAppsAPIGroup"
+
+
+async def test_enumerations_name_their_values(web):
+    schemas = (await web.ask("GET", "/openapi/v3/api/v1")).json["components"]["schemas"]
+    effect = schemas["io.k8s.api.core.v1.Taint"]["properties"]["effect"]
+    assert effect["enum"] == ["NoExecute", "NoSchedule", "PreferNoSchedule"]
+    modes = schemas["io.k8s.api.core.v1.PersistentVolumeSpec"]["properties"]["accessModes"]
+    assert "ReadWriteOnce" in modes["items"]["enum"]

@@ -18,7 +18,7 @@ TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
         ("application/yaml", "application/yaml"),
         ("application/json;q=0.1, application/yaml", "application/yaml"),
         ("text/html, application/json;q=0.5", "application/json"),
-        ("application/vnd.kubernetes.protobuf, application/json", "application/json"),
+        ("application/cbor, application/json", "application/json"),
         (f"{TABLE}, application/json", "application/json"),
     ],
 )
@@ -32,7 +32,7 @@ async def test_the_best_acceptable_form_is_served(web, accept, media):
 
 @pytest.mark.parametrize(
     "accept", ["text/html", "application/json;q=0", "application/json;as=Poem;g=meta.k8s.io;v=v1",
-               "application/vnd.kubernetes.protobuf", ",", "a;q=nan"]
+               "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1", ",", "a;q=nan"]
 )  # fmt: skip
 async def test_forms_nobody_has_are_not_acceptable(web, accept):
     answer = await web.ask("GET", MAPS, Accept=accept)

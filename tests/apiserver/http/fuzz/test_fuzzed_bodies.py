@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
+from inkube.schemas.builtin.protobuf import envelopes
+
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 ROUNDS = int(os.environ.get("INKUBE_FUZZ", "250"))
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120 + ROUNDS / 10)]
 SEED = int(os.environ.get("INKUBE_FUZZ_SEED", "1"))
@@ -113,7 +116,7 @@ QUERIES = [
     "continue=eyJydiI6OTk5OTk5OTk5OTk5OTk5OTk5OTk5LCJzdGFydCI6ImEifQ", "pretty=1", "watch=0",
     "sendInitialEvents=1&watch=1&timeoutSeconds=0&resourceVersionMatch=NotOlderThan&limit=x",
 ]  # fmt: skip
-ACCEPT = ["*/*", "application/json", "application/yaml", "text/html", ";;;q=,",
+ACCEPT = ["*/*", "application/json", "application/yaml", "text/html", ";;;q=,", PROTOBUF,
           "application/json;as=Table;g=meta.k8s.io;v=v1",
           "application/yaml;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"]  # fmt: skip
 
@@ -203,6 +206,17 @@ def crd_of(base):
     return crd
 
 
+def packed(rng, body):
+    """The body as protobuf, some of its bytes others; what has no message is told as nonsense."""
+    try:
+        data = bytearray(envelopes.sealed(body))
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        data = bytearray(envelopes.PREFIX + rng.randbytes(20))
+    for _ in range(rng.randrange(4)):
+        data[rng.randrange(len(data))] = rng.randrange(256)
+    return bytes(data[: rng.randrange(len(data) + 1)] if rng.random() < 0.2 else data)
+
+
 async def one(rng, web, requests):
     """Send one mutated request; what it was and what came back."""
     method, path, media, body = rng.choice(requests)
@@ -216,6 +230,8 @@ async def one(rng, web, requests):
         method = rng.choice(["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
     query = rng.choice(QUERIES)
     data = None if body is None else encode(rng, body)
+    if body is not None and method in ("POST", "PUT", "DELETE") and rng.random() < 0.15:
+        media, data = PROTOBUF, packed(rng, body)
     if query == "" and media == MEDIA[4]:
         query = "fieldManager=f"
     url = f"{path}?{query}" if query else path

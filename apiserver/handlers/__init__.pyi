@@ -1,0 +1,1 @@
+from inkube.apiserver.handlers import packed as packed

@@ -1,0 +1,106 @@
+"""The protobuf wire format: tags, numbers and sizes, read and written.
+
+Only what Kubernetes' messages use: varints, 64-bit values and length-delimited bytes. Unknown
+fields may be of any type, groups included. Errors are those of gogo/protobuf's generated code.
+"""
+
+from typing import Final
+
+VARINT, FIXED64, BYTES, START, END, FIXED32 = range(6)
+_MAX_SHIFT: Final = 64
+_MASK: Final = 0xFFFF_FFFF_FFFF_FFFF
+_SIGN: Final = 1 << 63
+SIZES: Final = tuple(bytes([length]) for length in range(128))
+"""The sizes of one byte."""
+
+
+class WireError(ValueError):
+    """The bytes are no message; the text is what the reference's decoder says."""
+
+
+def tag(number: int, kind: int) -> bytes:
+    """What a field begins with."""
+    return size(number << 3 | kind)
+
+
+def size(value: int) -> bytes:
+    """A number that is not negative."""
+    if value < 128:
+        return SIZES[value]
+    out = bytearray()
+    while value >= 128:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def number(value: int) -> bytes:
+    """A signed number of at most 64 bits. Raises ValueError for a larger one."""
+    if value < 0:
+        value += 1 << 64
+    if not 0 <= value <= _MASK:
+        raise ValueError("a number has more than 64 bits")
+    return size(value)
+
+
+def varint(data: bytes, place: int) -> tuple[int, int]:
+    """An unsigned number and where the next byte is. Raises WireError."""
+    value = shift = 0
+    while True:
+        if shift >= _MAX_SHIFT:
+            raise WireError("proto: integer overflow")
+        if place >= len(data):
+            raise WireError("unexpected EOF")
+        byte = data[place]
+        place += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & _MASK, place
+        shift += 7
+
+
+def end_of(data: bytes, place: int) -> tuple[int, int]:
+    """Where length-delimited bytes begin and end; `place` is their size's. Raises WireError."""
+    length, start = varint(data, place)
+    if length >= _SIGN or start + length >= _SIGN:
+        raise WireError("proto: negative length found during unmarshaling")
+    if start + length > len(data):
+        raise WireError("unexpected EOF")
+    return start, start + length
+
+
+def skip(data: bytes, place: int) -> int:
+    """Where the field that begins at `place` ends: one of a newer client. Raises WireError."""
+    depth, end = 0, len(data)
+    while place < end:
+        key, place = varint(data, place)
+        kind = key & 7
+        if kind == VARINT:
+            _, place = varint(data, place)
+        elif kind in (FIXED64, FIXED32):
+            place += 8 if kind == FIXED64 else 4
+        elif kind == BYTES:
+            length, place = varint(data, place)
+            if length >= _SIGN:
+                raise WireError("proto: negative length found during unmarshaling")
+            place += length
+        elif kind == START:
+            depth += 1
+        elif kind == END:
+            if depth == 0:
+                raise WireError("proto: unexpected end of group")
+            depth -= 1
+        else:
+            raise WireError(f"proto: illegal wireType {kind}")
+        if depth == 0:
+            if place > end:
+                break
+            return place
+    raise WireError("unexpected EOF")
+
+
+def signed(value: int, bits: int = 64) -> int:
+    """An unsigned number as the signed one that so many of its bits stand for."""
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >> (bits - 1) else value

@@ -1,0 +1,43 @@
+"""Go's string types that are enumerations: their values, and the fields that are of them.
+
+For documents only: what is refused is said by validation. `enums.json` has, by Go type, each value
+with what a document says of it, and the fields. Follows kube-openapi/pkg/generators/enum.go.
+"""
+
+from pathlib import Path
+
+import orjson
+
+from inkube.schemas import caches
+from inkube.schemas.objects import Object
+
+Texts = dict[str, str]
+"""By value, what follows it in the list of values."""
+_PREFIX = "io.k8s.api."
+
+
+def of_type(name: str) -> dict[str, Texts]:
+    """The fields of a type that are enumerations."""
+    return _fields().get(name, {})
+
+
+def apply(node: Object, texts: Texts) -> None:
+    """Name the values in a field's schema, or in that of its items."""
+    values = sorted(texts)
+    if "items" in node:
+        node["items"]["enum"] = values
+        return
+    node["enum"] = values
+    listed = "\n".join(f' - `"{value}"`{texts[value]}' for value in values)
+    node["description"] = f"{node.get('description', '')}\n\nPossible enum values:\n{listed}"
+
+
+@caches.of_values(1)
+def _fields() -> dict[str, dict[str, Texts]]:
+    found: dict[str, dict[str, Texts]] = {}
+    content = orjson.loads(Path(__file__).with_name("enums.json").read_bytes())
+    for enum in content.values():
+        for place in enum["fields"]:
+            name, _, field = place.rpartition(".")
+            found.setdefault(_PREFIX + name, {})[field] = enum["values"]
+    return found

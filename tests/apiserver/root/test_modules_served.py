@@ -1,0 +1,57 @@
+"""Which kinds of inkube's own are served beside Kubernetes' is a choice."""
+
+import pytest
+
+from inkube import APIServer
+from inkube.apiserver.configuration import Options
+from inkube.controllers.kinds import KindModule
+from inkube.controllers.provisioning.world import GitHost
+from inkube.schemas import models
+from inkube.schemas.meta import GVR
+from inkube.schemas.status import StatusError
+
+REPOSITORIES = GVR("provisioning.grafana.app", "v0alpha1", "repositories")
+HOSTS = GitHost.gvr
+
+
+class Kettle(models.Resource, group="kitchen.example.com", version="v1", plural="kettles"):
+    """A kind of a user."""
+
+
+async def groups(server):
+    """What discovery lists beyond Kubernetes' own groups."""
+    found = {resource.group for resource in server.resources}
+    return {name for name in found if "." in name and not name.endswith("k8s.io")}
+
+
+@pytest.mark.parametrize(
+    ("modules", "expected"),
+    [
+        ("all", {"provisioning.grafana.app", "world.inkube.dev"}),
+        ("none", set()),
+        ("world", {"world.inkube.dev"}),
+        (("provisioning",), {"provisioning.grafana.app"}),
+        ("provisioning,world", {"provisioning.grafana.app", "world.inkube.dev"}),
+    ],
+)
+async def test_only_chosen_modules_are_served(modules, expected):
+    async with APIServer(modules=modules) as server:
+        assert await groups(server) == expected
+        for gvr in (REPOSITORIES, HOSTS):
+            if gvr.group in expected:
+                assert (await server.client.list(gvr)).items == []
+            else:
+                with pytest.raises(StatusError, match="could not find"):
+                    await server.client.list(gvr)
+
+
+async def test_kinds_of_a_user_need_no_module():
+    async with APIServer(modules="none", kinds=[KindModule(Kettle)]) as server:
+        assert await groups(server) == {"kitchen.example.com"}
+        kettle = {"apiVersion": "kitchen.example.com/v1", "kind": "Kettle"}
+        await server.client.create({**kettle, "metadata": {"name": "a", "namespace": "default"}})
+
+
+def test_a_module_nobody_knows_is_refused():
+    with pytest.raises(ValueError, match="no module 'porch'"):
+        Options(modules="world,porch").module_names  # noqa: B018 # a property that checks
