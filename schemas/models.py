@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from inkube.schemas import modelschema
-from inkube.schemas.definitions import Column, Definition, Names, Origin, Scale, Version
+from inkube.schemas.definitions import Column, Definition, Names, Origin, Scale, Version, selectable
 from inkube.schemas.fielderrors import OMITTED, FieldError, Type
 from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.objects import Object
@@ -187,8 +187,9 @@ def _crd_version(version: Version) -> Object:
     if version.columns:
         shown = [_crd_column(column) for column in version.columns if not column.counts]
         found["additionalPrinterColumns"] = shown
-    if version.selectable_fields:
-        found["selectableFields"] = [{"jsonPath": path} for path in version.selectable_fields]
+    own = [field for field in version.selectable_fields if not field.of_metadata]
+    if own:
+        found["selectableFields"] = [{"jsonPath": f".{field.path}"} for field in own]
     return found
 
 
@@ -245,7 +246,7 @@ def _definition(
                 status=True,
                 scale=scale,
                 columns=tuple(columns),
-                selectable_fields=tuple(f".{path.lstrip('.')}" for path in selectable_fields),
+                selectable_fields=selectable(selectable_fields, namespaced=namespaced),
             ),
         ),
     )
