@@ -27,6 +27,7 @@ from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.deadlines import Deadlines
 from inkube.apiserver.http.guards import Guard
 from inkube.apiserver.http.metrics import Metrics
+from inkube.apiserver.http.options import read_timeout
 from inkube.apiserver.http.records import RequestRecord
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.http.responses import Answer
@@ -116,7 +117,7 @@ class App:
                 else:
                     response = await self._serve_write(request, info)
         except status.StatusError as error:
-            form = negotiation.safe(request.headers.get("Accept"))
+            form = negotiation.safe(request)
             response = responses.error(error, form)
         except (ConnectionError, asyncio.CancelledError):
             raise
@@ -152,6 +153,10 @@ class App:
     async def _serve(self, request: web.BaseRequest, info: RequestInfo) -> web.StreamResponse:
         parts = self._parts
         user = parts.access.admit(request, info)
+        if info.verb not in _LONG and "timeout=" in request.rel_url.raw_query_string:
+            read_timeout(
+                request.rel_url.query
+            )  # whatever is asked for, an unreadable one is refused
         if not info.is_resource:
             return await self._endpoint(request, info, user)
         resource = parts.resources.get(info.group, info.resource)
@@ -168,7 +173,7 @@ class App:
                 return await self._resource(request, info, call)
             return responses.unknown_path(plain=resource.voice.unknown_is_plain)
         except status.StatusError as error:
-            form = negotiation.safe(request.headers.get("Accept"))
+            form = negotiation.safe(request)
             return responses.error(error, form, call.warnings)
 
     async def _endpoint(
@@ -190,8 +195,11 @@ class App:
     ) -> Awaitable[web.StreamResponse]:
         if info.name:
             _check_name(info.name)
-        accept = request.headers.get("Accept")
-        form = negotiation.choose(accept, any_application=call.resource.voice.any_application)
+        form = negotiation.asked(
+            request,
+            transforms=_transforms(call.resource),
+            any_application=call.resource.voice.any_application,
+        )
         if form.kind == "Table":
             include = request.rel_url.query.get("includeObject", "")
             tables.check_include(include)
@@ -201,6 +209,10 @@ class App:
     def _verb(self, exchange: Exchange, info: RequestInfo) -> Awaitable[web.StreamResponse]:
         call, voice = exchange.call, exchange.call.resource.voice
         verbs = call.resource.definition.verbs
+        if info.deprecated and info.subresource:
+            raise _no_route(call, voice.no_subresource(call.served.gvr, call.name))
+        if info.deprecated and call.verb not in _LONG:
+            raise _no_route(call, voice.method_not_allowed(call.served.gvr, call.verb))
         if call.subresource and call.subresource != "status":
             return self._subresource(exchange)
         if (call.subresource == "status" and not call.served.version.status) or info.rest:
@@ -211,7 +223,7 @@ class App:
             return self._parts.streams.serve(exchange)
         handler = self._parts.handlers.by_verb.get(call.verb)
         if handler is None or not voice.allows(info.method, call.verb, call.name, verbs):
-            raise voice.method_not_allowed(call.served.gvr, call.verb)
+            raise _no_route(call, voice.method_not_allowed(call.served.gvr, call.verb))
         if call.verb == "create":
             virtual = self._parts.subresources().get(
                 (call.resource.group, call.resource.plural, "")
@@ -249,6 +261,19 @@ def _record(
 
 def _watches(request: web.BaseRequest) -> bool:
     return request.rel_url.query.get("watch", "0").lower() not in ("", "0", "false")
+
+
+def _no_route(call: Call, error: status.StatusError) -> status.StatusError:
+    """A refusal from before any handler, without the warnings a handler gives."""
+    if not call.resource.voice.warns_without_route:
+        call.warnings.clear()
+    return error
+
+
+def _transforms(resource: Resource) -> tuple[str, ...]:
+    """What an object may be shown as: reviews have no columns (APIInstaller: TableConvertor)."""
+    stored = resource.definition.verbs != _CREATE_ONLY
+    return negotiation.TRANSFORMS if stored else negotiation.WITHOUT_TABLES
 
 
 def _check_name(name: str) -> None:

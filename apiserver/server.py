@@ -256,6 +256,9 @@ class APIServer:
             metrics=metrics,
             endpoints={
                 "/": endpoints.root,
+                "/index.html": endpoints.root,
+                "/flagz": endpoints.pages,
+                "/statusz": endpoints.pages,
                 issuer.CONFIGURATION: documents.configuration,
                 issuer.KEYS: documents.keys,
                 "/healthz/": endpoints.health,
@@ -263,6 +266,7 @@ class APIServer:
                 "/readyz/": endpoints.health,
                 "/version": endpoints.version,
                 "/metrics": endpoints.metrics,
+                "/metrics/slis": endpoints.levels,
                 "/api/": discovery,
                 "/apis/": discovery,
                 "/openapi/": later(self._openapi),

@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from inkube.apiserver.discovery import issuer
+from inkube.apiserver.discovery import health, issuer
 from inkube.apiserver.http import negotiation, responses
 from inkube.apiserver.http.metrics import Metrics
 from inkube.apiserver.http.requests import RequestInfo
@@ -20,7 +20,12 @@ Endpoint = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamRe
 
 # The reference whose behaviour is served; clients compare it with their own version.
 REFERENCE = "v1.36.2"
-CHECKS = ("ping", "log", "etcd", "poststarthook/start-apiextensions-controllers")
+_READABLE = ("*/*", "text/*", "text/plain")
+_WARNING = (
+    "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility "
+    "guarantees and is for debugging purposes only."
+)
+METRICS = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 
 
 def later(make: Callable[[], Endpoint]) -> Endpoint:
@@ -62,6 +67,7 @@ class Endpoints:
     """Handlers of plain paths, each `(request, info, user) → response`."""
 
     def __init__(self, metrics: Metrics, resources: Resources) -> None:
+        self.health = health.Health()
         self._metrics = metrics
         self._resources = resources
 
@@ -70,32 +76,12 @@ class Endpoints:
     ) -> web.StreamResponse:
         """`/`: the paths there are (apiserver/pkg/server/routes/index.go)."""
         paths = {"/api", "/apis", "/metrics", "/version", issuer.CONFIGURATION, issuer.KEYS}
-        for probe in ("/healthz", "/livez", "/readyz"):
-            paths |= {probe, *(f"{probe}/{check}" for check in CHECKS)}
+        paths |= {"/metrics/slis", *health.paths()}
         for resource in self._resources:
             base = f"/apis/{resource.group}" if resource.group else "/api"
             names = {version for version in resource.versions if resource.served(version)}
             paths |= {base, *(f"{base}/{version}" for version in names)}
-        return responses.render({"paths": sorted(paths)}, negotiation.PLAIN)
-
-    async def health(
-        self, request: web.BaseRequest, info: RequestInfo, user: User
-    ) -> web.StreamResponse:
-        """`/healthz`, `/livez`, `/readyz`; `?verbose` lists the checks."""
-        name = info.path.strip("/").split("/")[0]
-        check = info.path.strip("/").partition("/")[2]
-        if check and check not in CHECKS:
-            return responses.plain_not_found()
-        text = "ok"
-        if "verbose" in request.rel_url.query and not check:
-            lines = [f"[+]{each} ok" for each in CHECKS]
-            text = "\n".join([*lines, f"{name} check passed", ""])
-        headers = {
-            "Content-Type": "text/plain; charset=utf-8",
-            "Cache-Control": "no-cache, private",
-            "X-Content-Type-Options": "nosniff",
-        }
-        return web.Response(text=text, headers=headers)
+        return responses.render({"paths": sorted(paths)}, negotiation.INDENTED)
 
     async def version(
         self, request: web.BaseRequest, info: RequestInfo, user: User
@@ -103,7 +89,7 @@ class Endpoints:
         """`/version`."""
         if info.method not in ("GET", "HEAD"):
             raise status.method_not_allowed()
-        return responses.render(version_document(), negotiation.PLAIN)
+        return responses.render(version_document(), negotiation.INDENTED)
 
     async def metrics(
         self, request: web.BaseRequest, info: RequestInfo, user: User
@@ -111,5 +97,34 @@ class Endpoints:
         """`/metrics` in the exposition format."""
         from inkube.apiserver.http import exposition
 
-        headers = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
-        return web.Response(body=exposition.text(self._metrics), headers=headers)
+        return web.Response(body=exposition.text(self._metrics), headers={"Content-Type": METRICS})
+
+    async def levels(
+        self, request: web.BaseRequest, info: RequestInfo, user: User
+    ) -> web.StreamResponse:
+        """`/metrics/slis`: the health checks (component-base/metrics/prometheus/slis)."""
+        from inkube.apiserver.http import exposition
+
+        checks = {(kind, name): 1 for kind, names in health.CHECKS.items() for name in names}
+        body = exposition.checks(checks, self.health.asked)
+        return web.Response(body=body, headers={"Content-Type": METRICS})
+
+    async def pages(
+        self, request: web.BaseRequest, info: RequestInfo, user: User
+    ) -> web.StreamResponse:
+        """`/statusz` and `/flagz`: for people, in plain text only (component-base/zpages).
+
+        Raises StatusError 406 for those who ask for a form of their own.
+        """
+        accept = request.headers.get("Accept")
+        if not any(clause.media in _READABLE for clause in negotiation.clauses(accept or "*/*")):
+            raise status.not_acceptable("only the following media types are accepted: text/plain")
+        name = info.path.strip("/")
+        lines = [f"\nkube-apiserver {name}", "", _WARNING, ""]
+        if name == "statusz":
+            version = version_document()
+            lines += [
+                f"Binary version: {version['gitVersion']}",
+                f"Go version: {version['goVersion']}",
+            ]
+        return web.Response(text="\n".join([*lines, ""]))

@@ -47,9 +47,9 @@ class Discovery:
         voice = self._resources.voice(group)
         if version and version not in groups[group]:
             return responses.unknown_path(plain=voice.unknown_is_plain)
-        if not voice.allows(info.method, info.verb, "", ("get",)):
+        if version and not voice.allows(info.method, info.verb, "", ("get",)):
             raise voice.method_not_allowed(GVR(group, version, ""), info.verb)
-        form = negotiation.choose(request.headers.get("Accept"), transforms=False)
+        form = negotiation.asked(request, transforms=())
         if version:
             return responses.render(self.resource_list(group, version), form)
         return responses.render(
@@ -61,7 +61,7 @@ class Discovery:
         aggregated = _aggregated(accept)
         if aggregated:
             return self._aggregated(request, root, aggregated)
-        form = negotiation.choose(accept, transforms=False)
+        form = negotiation.asked(request, transforms=())
         if root == "api":
             document: Object = {
                 "kind": "APIVersions",

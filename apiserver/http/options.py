@@ -17,12 +17,23 @@ from inkube.apiserver.registry.listing import ListOptions
 from inkube.schemas import bodies, fielderrors, status
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import strconv, unmarshal
+from inkube.schemas.golang.gotext import quote
 
 MAX_MANAGER = 128
 VALIDATIONS = ("", "Ignore", "Strict", "Warn")
-_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-_PART = re.compile(r"([0-9]+\.?[0-9]*)(h|ms|m|us|ns|s)")
-_DURATION = re.compile(r"([0-9]+\.?[0-9]*(h|ms|m|us|ns|s))+")
+_UNITS = {
+    "h": 3600.0,
+    "m": 60.0,
+    "s": 1.0,
+    "ms": 1e-3,
+    "us": 1e-6,
+    "µs": 1e-6,
+    "μs": 1e-6,
+    "ns": 1e-9,
+}
+_NUMBER = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
+_PART = re.compile(rf"({_NUMBER.pattern})(h|ms|m|us|µs|μs|ns|s)")
+_DURATION = re.compile(rf"([+-]?)((?:{_PART.pattern})+)")
 PROPAGATION = ("", "Foreground", "Background", "Orphan")
 DRY_RUN_TRUE = 'dryRun "true" was read as "All"; other API servers refuse it'
 
@@ -60,12 +71,45 @@ def read_write_options(
 
 
 def read_timeout(query: Query) -> float:
-    """`timeout`, in seconds; without end where there is none that can be read."""
+    """`timeout`, in seconds; without end where there is none, or one that ended before it began.
+
+    Raises StatusError 400 (apiserver/pkg/endpoints/filters/request_deadline.go).
+    """
     text = query.get("timeout", "") if query else ""
-    if not text or not _DURATION.fullmatch(text):
+    if not text:
         return math.inf
-    seconds = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
-    return seconds or math.inf
+    if text in ("0", "+0", "-0"):
+        return math.inf
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise status.bad_request(
+            f"invalid timeout specified in the request URL - time: {_why_no_duration(text)}"
+        )
+    if match[1] == "-":
+        return math.inf
+    return _seconds(match[2]) or math.inf
+
+
+def _seconds(text: str) -> float:
+    return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+
+
+def _why_no_duration(text: str) -> str:
+    """What `time.ParseDuration` says of it."""
+    rest = text.lstrip("+-") if text[:1] in ("+", "-") else text
+    while rest:
+        number = _NUMBER.match(rest)
+        if number is None:
+            break
+        rest = rest[number.end() :]
+        unit = re.match(r"[^0-9.]*", rest)
+        named = unit[0] if unit else ""
+        if not named:
+            return f"missing unit in duration {quote(text)}"
+        if named not in _UNITS:
+            return f"unknown unit {quote(named)} in duration {quote(text)}"
+        rest = rest[len(named) :]
+    return f"invalid duration {quote(text)}"
 
 
 def truthy(value: str | None) -> bool:

@@ -35,6 +35,8 @@ class RequestInfo(NamedTuple):
     subresource: str = ""
     rest: tuple[str, ...] = ()
     """Path segments beyond the subresource."""
+    deprecated: str = ""
+    """`watch` or `proxy` where that stood before the resource."""
 
 
 def parse(method: str, raw_path: str, *, watch: bool = False) -> RequestInfo:
@@ -70,7 +72,8 @@ def _parse(method: str, raw_path: str, watch: bool) -> RequestInfo:
     if deprecated:
         verb = _deprecated_verb(method, name, deprecated, verb)
     where = parts[0], group, version, namespace
-    return RequestInfo(method, path, verb, True, *where, resource, name, subresource, beyond)
+    what = resource, name, subresource
+    return RequestInfo(method, path, verb, True, *where, *what, beyond, deprecated)
 
 
 _parsed = caches.of_values(REMEMBERED)(_parse)

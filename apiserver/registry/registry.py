@@ -94,8 +94,7 @@ class Registry:
         await self._mutate(attributes)
         self._before_create(call, obj)
         await self.chain.validate(attributes)
-        if metadata(obj).get("resourceVersion"):
-            raise status.unknown("resourceVersion should not be set on objects to be created")
+        _drop_version(metadata(obj))
         entry = await self._store_new(call, obj)
         return Outcome(entry, created=True)
 
@@ -190,9 +189,7 @@ class Registry:
         obj = await _resolve(change.transform(None))
         meta = metadata(obj)
         if meta.get("uid"):
-            if change.tracks:
-                raise self._wrong_uid(call, meta["uid"], "")
-            raise uid_without_object(call, meta["uid"])
+            raise self._wrong_uid(call, meta["uid"], "")
         meta.pop("resourceVersion", None)
         if call.resource.namespaced:
             meta["namespace"] = call.namespace
@@ -376,3 +373,19 @@ def same_state(new: Object, stored: Object) -> bool:
 
 async def _resolve(made: Object | Awaitable[Object]) -> Object:
     return made if isinstance(made, dict) else await made
+
+
+def _drop_version(meta: Object) -> None:
+    """Whoever creates an object cannot know its version; one that is none is overlooked.
+
+    Raises StatusError 500 (storage.Versioner.ObjectResourceVersion, ErrResourceVersionSetOnCreate).
+    """
+    text = meta.pop("resourceVersion", "")
+    if not text:
+        return
+    try:
+        version = strconv.parse_uint(text)
+    except ValueError:
+        return
+    if version:
+        raise status.unknown("resourceVersion should not be set on objects to be created")

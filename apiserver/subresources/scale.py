@@ -134,7 +134,7 @@ class ScaleHandler:
 
 
 def _patched(call: Call, kind: str, old: Object, document: Any) -> Object:
-    new = changes.patched(call, kind, scales.to_scale(call, old, owned=True), document)
+    new, _ = changes.patched(call, kind, scales.to_scale(call, old, owned=True), document)
     try:
         return builtin_decoding.decode(new, SCALE).object
     except builtin_decoding.DecodeError as error:

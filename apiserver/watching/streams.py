@@ -63,7 +63,8 @@ class Streams:
             )
         watcher = Watcher(self._registry, call, options)
         chunks = exchange.request.version >= HttpVersion11
-        framer = Framer(watcher, exchange.form, self._stamps, chunks=chunks)
+        form = exchange.form._replace(pretty=False)  # lines are what the client reads
+        framer = Framer(watcher, form, self._stamps, chunks=chunks)
         response = responses.stream(call.warnings)
         if chunks:
             response.enable_chunked_encoding()
