@@ -96,9 +96,10 @@ class Handlers:
     async def create(self, exchange: Exchange) -> web.StreamResponse:
         """POST."""
         call = exchange.call
-        exchange.read_options("CreateOptions")
+        media = bodies.media_type(exchange.request)
         body = await bodies.read(exchange.request)
-        obj = bodies.read_object(call, body, bodies.media_type(exchange.request))
+        exchange.read_options("CreateOptions")
+        obj = bodies.read_object(call, body, media)
         intake.check_namespace(call, obj)
         if call.name:
             obj["metadata"]["name"] = call.name
@@ -147,6 +148,7 @@ class Handlers:
         """DELETE of all that the selectors match; answers them as they were listed."""
         call = exchange.call
         query = read_list_options(exchange.query)
+        listing.matcher(call, query)  # what selects is read before what to do
         options = await self._delete_options(exchange)
         page = await listing.find(self._registry, call, query)
         for entry in page.entries:

@@ -14,7 +14,7 @@ from multidict import MultiMapping
 from inkube.apiserver.registry.calls import NO_OPTIONS, DeleteOptions, WriteOptions
 from inkube.apiserver.registry.listing import NO_OPTIONS as PLAIN_LIST
 from inkube.apiserver.registry.listing import ListOptions
-from inkube.schemas import bodies, fielderrors, status
+from inkube.schemas import bodies, fielderrors, selectors, status
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import strconv, unmarshal
 from inkube.schemas.golang.gotext import quote
@@ -254,6 +254,10 @@ def read_list_options(query: Query, *, watching: bool = False) -> ListOptions:
         timeout=parse_int(timeout) if timeout else None,
         initial_events=truthy(initial) if initial else None,
     )
+    if options.labels:
+        selectors.parse_labels(options.labels)
+    if options.fields:
+        selectors.parse_fields(options.fields)
     errors = _problems(options, watching)
     if errors:
         raise status.invalid("meta.k8s.io", "ListOptions", "", errors)

@@ -94,7 +94,8 @@ class Registry:
         await self._mutate(attributes)
         self._before_create(call, obj)
         await self.chain.validate(attributes)
-        _drop_version(metadata(obj))
+        if not call.options.dry_run:  # DryRunnableStorage.Create looks at names only
+            _drop_version(metadata(obj))
         entry = await self._store_new(call, obj)
         return Outcome(entry, created=True)
 

@@ -14,7 +14,7 @@ from aiohttp import web
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http import bodies, responses
-from inkube.apiserver.registry import changes, intake, ownership, scales
+from inkube.apiserver.registry import changes, intake, listing, ownership, scales
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.registry import Registry, Update
 from inkube.apiserver.registry.scales import SCALE
@@ -54,6 +54,7 @@ class ScaleHandler:
         if call.served.version.scale is None:
             raise call.resource.voice.no_subresource(call.served.gvr, call.name)
         if call.verb == "get":
+            listing.check_read(exchange.query.get("resourceVersion", ""), self._registry)
             entry = self._registry.get(call)
             return await self._shown(exchange, entry)
         if call.verb == "update":
