@@ -9,12 +9,14 @@ to the client.
 """
 
 import asyncio
+import contextlib
 import itertools
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
@@ -38,6 +40,9 @@ from inkube.apiserver.watching.streams import Streams
 from inkube.schemas import status
 from inkube.schemas.golang.gotext import quote
 from inkube.storage import errors as storage_errors
+
+if TYPE_CHECKING:
+    from inkube.apiserver.http.audit import AuditLog, Heard
 
 logger = logging.getLogger("inkube.access")
 Object = dict[str, Any]
@@ -65,6 +70,7 @@ class Parts:
     """(group, plural, subresource) → handler; group and plural may be `*`. Subresource "" answers
     the creates of a kind that stores nothing."""
     on_request: Callable[[RequestRecord], None] | None = None
+    audit: "AuditLog | None" = None
 
 
 class App:
@@ -87,9 +93,13 @@ class App:
         url = request.rel_url
         watch = url.raw_query_string != "" and _watches(request)
         info = requests.parse(request.method, url.raw_path, watch=watch)
-        response = await self._answer(request, info, request_id)
-        elapsed = time.perf_counter() - started
         parts = self._parts
+        heard = None if parts.audit is None else _heard()
+        received = datetime.now(UTC) if heard else None
+        response = await self._answer(request, info, request_id, heard)
+        elapsed = time.perf_counter() - started
+        if heard is not None and received is not None:
+            await self._tell(request, response, info, request_id, (heard, received))
         parts.metrics.count(info, response.status, elapsed)
         if parts.on_request is not None:
             parts.on_request(_record(request, info, response, elapsed))
@@ -107,15 +117,52 @@ class App:
             )
         return response
 
+    async def _tell(
+        self,
+        request: web.BaseRequest,
+        response: web.StreamResponse,
+        info: RequestInfo,
+        request_id: str,
+        begun: "tuple[Heard, datetime]",
+    ) -> None:
+        """Hand a finished request to the audit log."""
+        from inkube.apiserver.http.audit import Finished
+
+        assert self._parts.audit is not None, "asked by the caller"
+        heard, received = begun
+        sent = b""
+        if heard.call is not None and request.method not in _READS and response.status < 400:
+            sent = await request.read()
+        if heard.user is None:
+            with contextlib.suppress(status.StatusError):  # 401: there is nobody to name
+                heard.user = self._parts.access.identify(request)
+        body = getattr(response, "body", None)
+        finished = Finished(
+            id=request_id,
+            info=info,
+            uri=str(request.rel_url),
+            address=request.remote or "",
+            agent=request.headers.get("User-Agent", ""),
+            received=received,
+            code=response.status,
+            request=sent,
+            response=body if isinstance(body, bytes) else b"",
+        )
+        self._parts.audit.write(finished, heard)
+
     async def _answer(
-        self, request: web.BaseRequest, info: RequestInfo, request_id: str
+        self,
+        request: web.BaseRequest,
+        info: RequestInfo,
+        request_id: str,
+        heard: "Heard | None",
     ) -> web.StreamResponse:
         try:
             with self._parts.guard.admit(request, long=info.verb in _LONG):
                 if request.method in _READS:
-                    response = await self._serve(request, info)
+                    response = await self._serve(request, info, heard)
                 else:
-                    response = await self._serve_write(request, info)
+                    response = await self._serve_write(request, info, heard)
         except status.StatusError as error:
             form = negotiation.safe(request)
             response = responses.error(error, form)
@@ -135,7 +182,9 @@ class App:
                 await responses.compress(response, encoding)
         return response
 
-    async def _serve_write(self, request: web.BaseRequest, info: RequestInfo) -> web.StreamResponse:
+    async def _serve_write(
+        self, request: web.BaseRequest, info: RequestInfo, heard: "Heard | None"
+    ) -> web.StreamResponse:
         """Serve what has a body: nobody may take forever to send it. Raises StatusError 504."""
         self._parts.origins.check(request)
         preflight = self._parts.origins.preflight(request)
@@ -144,15 +193,19 @@ class App:
         limit = self._deadlines.limit(request.task)
         try:
             with limit:
-                return await self._serve(request, info)
+                return await self._serve(request, info, heard)
         except TimeoutError as error:
             if not limit.expired:
                 raise
             raise status.request_timeout(self._deadlines.seconds) from error
 
-    async def _serve(self, request: web.BaseRequest, info: RequestInfo) -> web.StreamResponse:
+    async def _serve(
+        self, request: web.BaseRequest, info: RequestInfo, heard: "Heard | None"
+    ) -> web.StreamResponse:
         parts = self._parts
         user = parts.access.admit(request, info)
+        if heard is not None:
+            heard.user = user
         if info.verb not in _LONG and "timeout=" in request.rel_url.raw_query_string:
             read_timeout(
                 request.rel_url.query
@@ -166,6 +219,8 @@ class App:
             return responses.unknown_path(plain=voice.unknown_is_plain)
         namespace = info.namespace if resource.namespaced else ""
         call = Call(info.verb, resource, served, namespace, info.name, info.subresource, user=user)
+        if heard is not None:
+            heard.call = call
         if served.version.deprecated:
             call.warn(served.version.deprecation_warning)
         try:
@@ -240,6 +295,12 @@ class App:
         if handler is None:
             raise call.resource.voice.no_subresource(call.served.gvr, call.name)
         return handler(exchange)
+
+
+def _heard() -> "Heard":
+    from inkube.apiserver.http.audit import Heard
+
+    return Heard()
 
 
 def _record(

@@ -49,6 +49,8 @@ main.add_command(definitions)
 @click.option(
     "--authorization-mode", type=click.Choice(["AlwaysAllow", "RBAC"]), default="AlwaysAllow"
 )
+@click.option("--audit-log", type=_FILE, help="Append audit events to this file.")
+@click.option("--audit-policy-file", type=_FILE, help="Which requests the audit log tells of.")
 @click.option("--allow-origin", multiple=True, help="Origin of web pages that may ask (CORS).")
 @click.option("--offline", is_flag=True, help="Outside systems are those of the world's kinds.")
 @click.option("--recheck-healthy", default=300.0, show_default=True, help="Seconds.")

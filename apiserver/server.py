@@ -61,6 +61,7 @@ from inkube.storage.log import Log, MemoryLog
 from inkube.storage.store import Store
 
 if TYPE_CHECKING:
+    from inkube.apiserver.http.audit import AuditLog
     from inkube.apiserver.webhooks.caller import WebhookCaller
     from inkube.apiserver.webhooks.dispatcher import Dispatcher
     from inkube.controllers.environment import Environment
@@ -273,7 +274,23 @@ class APIServer:
             },
             subresources=cache(lambda: self._subresources(handlers)),
             on_request=self.options.on_request,
+            audit=self._audit(),
         )
+
+    def _audit(self) -> "AuditLog | None":
+        """The audit log, where one is asked for. Raises OSError, ValueError."""
+        if self.options.audit_log is None:
+            return None
+        from inkube.apiserver.http.audit import AuditLog
+        from inkube.schemas.golang import goyaml
+
+        path = self.options.audit_policy_file
+        policy = None if path is None else goyaml.loads(path.read_bytes()).value
+        if policy is not None and not isinstance(policy, dict):
+            raise ValueError(f"{path} holds no audit policy")
+        log = AuditLog(self.options.audit_log, policy)
+        self._stack.callback(log.close)
+        return log
 
     def _discovery(self) -> Endpoint:
         from inkube.apiserver.discovery.groups import Discovery

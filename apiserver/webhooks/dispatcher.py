@@ -121,6 +121,8 @@ class Dispatcher:
             raise CallFailed(str(error)) from error
         for warning in answer.warnings:
             asking.call.warn(warning)
+        for key, value in answer.annotations.items():
+            asking.call.annotate(f"{hook.name}/{key}", value)
         if not answer.allowed:
             raise Rejection(hook.name, answer.result)
         return answer
