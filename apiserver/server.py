@@ -268,6 +268,7 @@ class APIServer:
                 "/version": endpoints.version,
                 "/metrics": endpoints.metrics,
                 "/metrics/slis": endpoints.levels,
+                "/debug/": later(self._debugging),
                 "/api/": discovery,
                 "/apis/": discovery,
                 "/openapi/": later(self._openapi),
@@ -296,6 +297,11 @@ class APIServer:
         from inkube.apiserver.discovery.groups import Discovery
 
         return Discovery(self.resources)
+
+    def _debugging(self) -> Endpoint:
+        from inkube.apiserver.discovery.debugging import Debugging
+
+        return Debugging(self.store)
 
     def _openapi(self) -> Endpoint:
         from inkube.apiserver.discovery.openapi import OpenAPI
