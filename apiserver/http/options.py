@@ -14,7 +14,7 @@ from multidict import MultiMapping
 from inkube.apiserver.registry.calls import NO_OPTIONS, DeleteOptions, WriteOptions
 from inkube.apiserver.registry.listing import NO_OPTIONS as PLAIN_LIST
 from inkube.apiserver.registry.listing import ListOptions
-from inkube.schemas import bodies, fielderrors, selectors, status
+from inkube.schemas import fielderrors, selectors, status
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import strconv, unmarshal
 from inkube.schemas.golang.gotext import quote
@@ -224,8 +224,9 @@ def _member(
 
 
 def _refusal(value: Any, go_type: str, field: str) -> status.StatusError:
+    """Deletions answer the decoder's own words, as `bodies.read_delete_options` says."""
     why = unmarshal.cannot_unmarshal(value, go_type, f"DeleteOptions.{field}").text
-    return bodies.cannot_handle("v1", "DeleteOptions", "DeleteOptions", why)
+    return status.bad_request(why)
 
 
 def parse_int(text: str) -> int:
