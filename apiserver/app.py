@@ -9,15 +9,18 @@ to the client.
 """
 
 import asyncio
+import contextlib
 import itertools
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from aiohttp import HttpVersion11, web
 
+from inkube.apiserver import http
 from inkube.apiserver.auth.access import Access
 from inkube.apiserver.discovery.endpoints import Endpoint
 from inkube.apiserver.handlers import tables
@@ -28,6 +31,7 @@ from inkube.apiserver.http.deadlines import Deadlines
 from inkube.apiserver.http.delivery import Answer
 from inkube.apiserver.http.guards import Guard
 from inkube.apiserver.http.metrics import Metrics
+from inkube.apiserver.http.options import read_timeout
 from inkube.apiserver.http.records import RequestRecord
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import Call, User
@@ -79,6 +83,7 @@ class Parts:
     """(group, plural, subresource) → handler; group and plural may be `*`. Subresource "" answers
     for a kind that stores nothing."""
     on_request: Callable[[RequestRecord], None] | None = None
+    audit: "http.audit.AuditLog | None" = None
 
 
 class App:
@@ -100,9 +105,13 @@ class App:
         request_id = f"{self._run}-{next(self._numbers)}"
         url = request.rel_url
         info = requests.parse(request.method, url.raw_path, url.raw_query_string)
-        response = await self._answer(request, info, request_id)
-        elapsed = time.perf_counter() - started
         parts = self._parts
+        heard = None if parts.audit is None else _heard()
+        received = datetime.now(UTC) if heard else None
+        response = await self._answer(request, info, request_id, heard)
+        elapsed = time.perf_counter() - started
+        if heard is not None and received is not None:
+            await self._tell(request, response, info, request_id, (heard, received))
         parts.metrics.count(info, response.status, elapsed)
         if parts.on_request is not None:
             parts.on_request(_record(request, info, response, elapsed))
@@ -120,8 +129,43 @@ class App:
             )
         return response
 
+    async def _tell(
+        self,
+        request: web.BaseRequest,
+        response: web.StreamResponse,
+        info: RequestInfo,
+        request_id: str,
+        begun: "tuple[http.audit.Heard, datetime]",
+    ) -> None:
+        """Hand a finished request to the audit log."""
+        assert self._parts.audit is not None, "asked by the caller"
+        heard, received = begun
+        sent = b""
+        if heard.call is not None and request.method not in _READS and response.status < 400:
+            sent = await request.read()
+        if heard.user is None:
+            with contextlib.suppress(status.StatusError):  # 401: there is nobody to name
+                heard.user = self._parts.access.identify(request)
+        body = getattr(response, "body", None)
+        finished = http.audit.Finished(
+            id=request_id,
+            info=info,
+            uri=str(request.rel_url),
+            address=request.remote or "",
+            agent=request.headers.get("User-Agent", ""),
+            received=received,
+            code=response.status,
+            request=sent,
+            response=body if isinstance(body, bytes) else b"",
+        )
+        self._parts.audit.write(finished, heard)
+
     async def _answer(
-        self, request: web.BaseRequest, info: RequestInfo, request_id: str
+        self,
+        request: web.BaseRequest,
+        info: RequestInfo,
+        request_id: str,
+        heard: "http.audit.Heard | None",
     ) -> web.StreamResponse:
         refused = incoming.refuse(request)
         if refused is not None:
@@ -131,13 +175,13 @@ class App:
             with self._parts.guard.admit(request, long=streamed or info.verb in _LONG):
                 if streamed:
                     self._parts.origins.check(request)  # browsers open WebSockets unasked
-                    response = await self._serve(request, info)
+                    response = await self._serve(request, info, heard)
                 elif request.method in _READS:
-                    response = await self._serve(request, info)
+                    response = await self._serve(request, info, heard)
                 else:
-                    response = await self._serve_write(request, info)
+                    response = await self._serve_write(request, info, heard)
         except status.StatusError as error:
-            form = negotiation.safe(request.headers.get("Accept"))
+            form = negotiation.safe(request, info.query)
             response = responses.error(error, form)
         except (ConnectionError, asyncio.CancelledError):
             raise
@@ -158,7 +202,9 @@ class App:
                 responses.compress(response, encoding)
         return response
 
-    async def _serve_write(self, request: web.BaseRequest, info: RequestInfo) -> web.StreamResponse:
+    async def _serve_write(
+        self, request: web.BaseRequest, info: RequestInfo, heard: "http.audit.Heard | None"
+    ) -> web.StreamResponse:
         """Serve what has a body: nobody may take forever to send it. Raises StatusError 504."""
         self._parts.origins.check(request)
         preflight = self._parts.origins.preflight(request)
@@ -167,15 +213,21 @@ class App:
         limit = self._deadlines.limit(request.task)
         try:
             with limit:
-                return await self._serve(request, info)
+                return await self._serve(request, info, heard)
         except TimeoutError as error:
             if not limit.expired:
                 raise
             raise status.request_timeout(self._deadlines.seconds) from error
 
-    async def _serve(self, request: web.BaseRequest, info: RequestInfo) -> web.StreamResponse:
+    async def _serve(
+        self, request: web.BaseRequest, info: RequestInfo, heard: "http.audit.Heard | None"
+    ) -> web.StreamResponse:
         parts = self._parts
         user = parts.access.admit(request, info)
+        if heard is not None:
+            heard.user = user
+        if info.verb not in _LONG and "timeout" in info.query:
+            read_timeout(info.query)  # whatever is asked for, an unreadable one is refused
         if not info.is_resource:
             return await self._endpoint(request, info, user)
         resource = parts.resources.get(info.group, info.resource)
@@ -191,6 +243,8 @@ class App:
             await parts.defaults.make(info.group, info.resource)
         namespace = info.namespace if resource.namespaced else ""
         call = Call(info.verb, resource, served, namespace, info.name, info.subresource, user=user)
+        if heard is not None:
+            heard.call = call
         if served.version.deprecated:
             call.warn(served.version.deprecation_warning)
         try:
@@ -198,7 +252,7 @@ class App:
                 return await self._resource(request, info, call)
             return responses.unknown_path(plain=resource.voice.unknown_is_plain)
         except status.StatusError as error:
-            form = negotiation.safe(request.headers.get("Accept"))
+            form = negotiation.safe(request, info.query)
             return responses.error(resource.voice.refusal(error), form, call.warnings)
 
     async def _endpoint(
@@ -224,10 +278,13 @@ class App:
             return self._verb(
                 Exchange(request, info, call, negotiation.PLAIN, self._parts.registry.worker)
             )
-        accept = request.headers.get("Accept")
         voice = call.resource.voice
-        form = negotiation.choose(
-            accept, any_application=voice.any_application, messages=voice.has_messages
+        form = negotiation.asked(
+            request,
+            info.query,
+            transforms=_transforms(call.resource),
+            any_application=voice.any_application,
+            messages=voice.has_messages,
         )
         if form.kind == "Table":
             include = info.query.get("includeObject", "")
@@ -238,6 +295,10 @@ class App:
     def _verb(self, exchange: Exchange) -> Awaitable[web.StreamResponse]:
         call, info, voice = exchange.call, exchange.info, exchange.call.resource.voice
         verbs = call.resource.definition.verbs
+        if info.deprecated and info.subresource:
+            raise _no_route(call, voice.no_subresource(call.served.gvr, call.name))
+        if info.deprecated and call.verb not in _LONG:
+            raise _no_route(call, voice.method_not_allowed(call.served.gvr, call.verb))
         if call.subresource and call.subresource != "status":
             return self._subresource(exchange)
         if (call.subresource == "status" and not call.served.version.status) or info.rest:
@@ -248,7 +309,7 @@ class App:
             return self._parts.streams.serve(exchange)
         handler = self._parts.handlers.by_verb.get(call.verb)
         if handler is None or not voice.allows(info.method, call.verb, call.name, verbs):
-            raise voice.method_not_allowed(call.served.gvr, call.verb)
+            raise _no_route(call, voice.method_not_allowed(call.served.gvr, call.verb))
         if call.verb == "create" or "watch" not in verbs:  # what stores nothing has no watch
             virtual = self._parts.subresources().get(
                 (call.resource.group, call.resource.plural, "")
@@ -270,6 +331,10 @@ class App:
         return handler(exchange)
 
 
+def _heard() -> "http.audit.Heard":
+    return http.audit.Heard()
+
+
 def _record(
     request: web.BaseRequest, info: RequestInfo, response: web.StreamResponse, elapsed: float
 ) -> RequestRecord:
@@ -285,6 +350,19 @@ def _record(
         user_agent=request.headers.get("User-Agent", ""),
         warnings=tuple(response.headers.getall("Warning", ())),
     )
+
+
+def _no_route(call: Call, error: status.StatusError) -> status.StatusError:
+    """A refusal from before any handler, without the warnings a handler gives."""
+    if not call.resource.voice.warns_without_route:
+        call.warnings.clear()
+    return error
+
+
+def _transforms(resource: Resource) -> tuple[str, ...]:
+    """What an object may be shown as: reviews have no columns (APIInstaller: TableConvertor)."""
+    stored = resource.definition.verbs != _CREATE_ONLY
+    return negotiation.TRANSFORMS if stored else negotiation.WITHOUT_TABLES
 
 
 def _check_name(name: str) -> None:

@@ -53,6 +53,8 @@ main.add_command(repair)
 @click.option(
     "--authorization-mode", type=click.Choice(["AlwaysAllow", "RBAC"]), default="AlwaysAllow"
 )
+@click.option("--audit-log", type=_FILE, help="Append audit events to this file.")
+@click.option("--audit-policy-file", type=_FILE, help="Which requests the audit log tells of.")
 @click.option("--allow-origin", multiple=True, help="Origin of web pages that may ask (CORS).")
 @click.option("--workloads", is_flag=True, help="Run Deployments, Jobs … on simulated nodes.")
 @click.option("--nodes", default=2, show_default=True, help="Simulated nodes of --workloads.")

@@ -60,6 +60,10 @@ class Options:
     tls_cert_file: Path | None = None
     tls_private_key_file: Path | None = None
     authorization_mode: str = "AlwaysAllow"
+    audit_log: Path | None = None
+    """A file that audit events are appended to, one line of JSON each."""
+    audit_policy_file: Path | None = None
+    """An `audit.k8s.io/v1` Policy: which requests are told, and how much of them."""
     allow_origins: Sequence[str] = ()
     clock: Any = None
     """A `schemas.clock.Clock`; None is real time."""

@@ -23,7 +23,7 @@ from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 
-from inkube.apiserver import discovery, root, subresources, webhooks
+from inkube.apiserver import discovery, http, root, subresources, webhooks
 from inkube.apiserver.admission.certificates import (
     CertificateApproval,
     CertificateSigning,
@@ -79,6 +79,7 @@ from inkube.controllers.core import aggregation, crds, expiry, garbage, namespac
 from inkube.controllers.environment import Environment
 from inkube.controllers.manager import Manager
 from inkube.controllers.provisioning import options as provisioning_options
+from inkube.schemas import golang
 from inkube.storage.log import Log, MemoryLog
 from inkube.storage.store import Store
 
@@ -319,6 +320,9 @@ class APIServer:
             metrics=metrics,
             endpoints={
                 "/": endpoints.root,
+                "/index.html": endpoints.root,
+                "/flagz": endpoints.pages,
+                "/statusz": endpoints.pages,
                 issuer.CONFIGURATION: documents.configuration,
                 issuer.KEYS: documents.keys,
                 "/healthz/": endpoints.health,
@@ -326,16 +330,34 @@ class APIServer:
                 "/readyz/": endpoints.health,
                 "/version": endpoints.version,
                 "/metrics": endpoints.metrics,
+                "/metrics/slis": endpoints.levels,
+                "/debug/": later(self._debugging),
                 "/api/": discovery,
                 "/apis/": discovery,
                 "/openapi/": later(self._openapi),
             },
             subresources=cache(lambda: self._subresources(handlers)),
             on_request=self.options.on_request,
+            audit=self._audit(),
         )
+
+    def _audit(self) -> "http.audit.AuditLog | None":
+        """The audit log, where one is asked for. Raises OSError, ValueError."""
+        if self.options.audit_log is None:
+            return None
+        path = self.options.audit_policy_file
+        policy = None if path is None else golang.goyaml.loads(path.read_bytes()).value
+        if policy is not None and not isinstance(policy, dict):
+            raise ValueError(f"{path} holds no audit policy")
+        log = http.audit.AuditLog(self.options.audit_log, policy)
+        self._stack.callback(log.close)
+        return log
 
     def _discovery(self) -> Endpoint:
         return discovery.Discovery(self.resources)
+
+    def _debugging(self) -> Endpoint:
+        return discovery.Debugging(self.store)
 
     def _openapi(self) -> Endpoint:
         return discovery.OpenAPI(self.resources)

@@ -5,7 +5,7 @@ Definitions are values: a changed CRD makes a new one. `schemas.crds` reads them
 `schemas.builtin` from data, `schemas.models` from pydantic models.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
@@ -63,6 +63,33 @@ class Column(NamedTuple):
     """Show how many items the list at the path has; only kinds declared in Python can say so."""
 
 
+class SelectableField(NamedTuple):
+    """A field that field selectors may name.
+
+    `path` says where its value stands, members divided by dots, alternatives by `|` (the first that
+    is no "" counts); `zero` is what an absent value reads.
+    """
+
+    label: str
+    path: str
+    zero: str = ""
+
+    @property
+    def of_metadata(self) -> bool:
+        """Whether every kind has it."""
+        return self.label.startswith("metadata.")
+
+
+NAME_FIELD = SelectableField("metadata.name", "metadata.name")
+NAMESPACE_FIELD = SelectableField("metadata.namespace", "metadata.namespace")
+
+
+def selectable(paths: Iterable[str], *, namespaced: bool) -> tuple[SelectableField, ...]:
+    """What may be selected by of a kind that is no built-in one: name, namespace, its own paths."""
+    own = (SelectableField(path.lstrip("."), path.lstrip(".")) for path in paths)
+    return (NAME_FIELD, *((NAMESPACE_FIELD,) if namespaced else ()), *own)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Version:
     """One version of a kind. `schema` is its openAPIV3Schema as plain JSON; {} accepts anything."""
@@ -74,7 +101,9 @@ class Version:
     status: bool = False
     scale: Scale | None = None
     columns: tuple[Column, ...] = ()
-    selectable_fields: tuple[str, ...] = ()
+    selectable_fields: tuple[SelectableField, ...] = (NAME_FIELD, NAMESPACE_FIELD)
+    unknown_field: str = "field label not supported: {label}"
+    """What a field selector by something else is told."""
     deprecated: bool = False
     deprecation_warning: str = ""
 

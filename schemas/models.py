@@ -24,6 +24,7 @@ from inkube.schemas.definitions import (
     Origin,
     Scale,
     Version,
+    selectable,
 )
 from inkube.schemas.fielderrors import OMITTED, FieldError, Type
 from inkube.schemas.meta import GVK, GVR
@@ -205,8 +206,9 @@ def _crd_version(version: Version) -> Object:
     if version.columns:
         shown = [_crd_column(column) for column in version.columns if not column.counts]
         found["additionalPrinterColumns"] = shown
-    if version.selectable_fields:
-        found["selectableFields"] = [{"jsonPath": path} for path in version.selectable_fields]
+    own = [field for field in version.selectable_fields if not field.of_metadata]
+    if own:
+        found["selectableFields"] = [{"jsonPath": f".{field.path}"} for field in own]
     return found
 
 
@@ -272,7 +274,7 @@ def _definition(
                 status=status_subresource,
                 scale=scale,
                 columns=tuple(columns),
-                selectable_fields=tuple(f".{path.lstrip('.')}" for path in selectable_fields),
+                selectable_fields=selectable(selectable_fields, namespaced=namespaced),
             )
             for name in (version, *also_served)
         ),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from inkube.schemas import status
-from inkube.schemas.definitions import Definition, Origin, Version
+from inkube.schemas.definitions import SelectableField, Version
 from inkube.schemas.golang.gotext import quote
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
@@ -201,20 +201,19 @@ def _split(text: str) -> list[str]:
 
 
 def compile(  # noqa: A001 # as re.compile
-    *, labels: str, fields: str, resource: Definition, version: Version
+    *, labels: str, fields: str, version: Version
 ) -> Matcher | None:
     """A predicate over objects, None when everything matches. Raises StatusError 400."""
     requirements = parse_labels(labels) if labels else ()
     terms = parse_fields(fields) if fields else ()
-    for term in terms:
-        _check_field(term, resource, version)
-    if not requirements and not terms:
+    conditions = [_own_matcher(term, version) for term in terms]
+    if not requirements and not conditions:
         return None
 
     def matches(obj: Object) -> bool:
         found = obj["metadata"].get("labels") or {}
         return all(requirement.matches(found) for requirement in requirements) and all(
-            (field_value(obj, term.path) == term.value) is not term.negated for term in terms
+            condition(obj) for condition in conditions
         )
 
     return matches
@@ -272,19 +271,22 @@ def selected_name(fields: str) -> str:
     return ""
 
 
-def _check_field(term: FieldTerm, resource: Definition, version: Version) -> None:
-    known = ["metadata.name"]
-    if resource.namespaced or resource.origin is Origin.BUILTIN:
-        known.append("metadata.namespace")
-    selectable = [path.lstrip(".") for path in version.selectable_fields]
-    if term.path in known or term.path in selectable:
-        return
-    if resource.origin is not Origin.BUILTIN:
-        raise status.bad_request(f"field label not supported: {term.path}")
-    if selectable:
-        raise status.bad_request(f"field label not supported: {term.path}")
-    names = ", ".join(quote(name) for name in known)
-    raise status.bad_request(f"{quote(term.path)} is not a known field selector: only {names}")
+def _own_matcher(term: FieldTerm, version: Version) -> Matcher:
+    """The condition on a field of this kind. Raises StatusError 400 for one that it has not."""
+    for field in version.selectable_fields:
+        if field.label == term.path:
+            return _field_matcher(term, field)
+    raise status.bad_request(version.unknown_field.replace("{label}", term.path))
+
+
+def _field_matcher(term: FieldTerm, field: SelectableField) -> Matcher:
+    paths, zero = tuple(field.path.split("|")), field.zero
+
+    def matches(obj: Object) -> bool:
+        found = next((text for path in paths if (text := field_value(obj, path))), zero)
+        return (found == term.value) is not term.negated
+
+    return matches
 
 
 def field_value(obj: Object, path: str) -> str:

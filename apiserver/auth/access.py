@@ -19,6 +19,10 @@ class Access(Protocol):
         """Who is asking. Raises StatusError 400, 401 or 403."""
         ...
 
+    def identify(self, request: web.BaseRequest) -> User:
+        """Who is asking, whether they may or not. Raises StatusError 401."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
@@ -26,6 +30,10 @@ class Guarded:
 
     authenticator: Authenticator
     authorizer: Authorizer
+
+    def identify(self, request: web.BaseRequest) -> User:
+        """See `Access`."""
+        return self.authenticator.identify(request)
 
     def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
         """See `Access`."""
@@ -47,6 +55,10 @@ class Open:
     """Everybody is the administrator, unless the request says whom to act as. Only for loopback."""
 
     guarded: Guarded
+
+    def identify(self, request: web.BaseRequest) -> User:
+        """See `Access`."""
+        return self.guarded.identify(request) if "Authorization" in request.headers else ADMIN
 
     def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
         """See `Access`; the common case costs two look-ups."""

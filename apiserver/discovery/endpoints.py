@@ -9,7 +9,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from inkube.apiserver import http
-from inkube.apiserver.discovery import issuer
+from inkube.apiserver.discovery import health, issuer
 from inkube.apiserver.http import negotiation, responses
 from inkube.apiserver.http.delivery import Answer
 from inkube.apiserver.http.metrics import Metrics
@@ -23,7 +23,12 @@ Endpoint = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamRe
 
 # The reference whose behaviour is served; clients compare it with their own version.
 REFERENCE = "v1.36.2"
-CHECKS = ("ping", "log", "etcd", "poststarthook/start-apiextensions-controllers")
+_READABLE = ("*/*", "text/*", "text/plain")
+_WARNING = (
+    "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility "
+    "guarantees and is for debugging purposes only."
+)
+METRICS = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 
 _OF_THE_LOG = ("log", "etcd")
 
@@ -67,53 +72,21 @@ class Endpoints:
     """Handlers of plain paths, each `(request, info, user) → response`."""
 
     def __init__(self, metrics: Metrics, resources: Resources, failure: Callable[[], str]) -> None:
+        self.health = health.Health(failure)
         self._metrics = metrics
         self._resources = resources
-        self._failure = failure
 
     async def root(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
         """`/`: the paths there are (apiserver/pkg/server/routes/index.go)."""
         paths = {"/api", "/apis", "/metrics", "/version", issuer.CONFIGURATION, issuer.KEYS}
-        for probe in ("/healthz", "/livez", "/readyz"):
-            paths |= {probe, *(f"{probe}/{check}" for check in CHECKS)}
+        paths |= {"/metrics/slis", *health.paths()}
         for resource in self._resources:
             base = f"/apis/{resource.group}" if resource.group else "/api"
             names = {version for version in resource.versions if resource.served(version)}
             paths |= {base, *(f"{base}/{version}" for version in names)}
-        return responses.render({"paths": sorted(paths)}, negotiation.PLAIN)
-
-    async def health(
-        self, request: web.BaseRequest, info: RequestInfo, user: User
-    ) -> web.StreamResponse:
-        """`/healthz`, `/livez`, `/readyz`; `?verbose` lists the checks.
-
-        While the log fails a server lives but is not ready; what went wrong is for the verbose.
-        """
-        name = info.path.strip("/").split("/")[0]
-        check = info.path.strip("/").partition("/")[2]
-        if check and check not in CHECKS:
-            return responses.plain_not_found()
-        verbose = "verbose" in info.query and not check
-        failure = self._failure() if name == "readyz" and check in ("", *_OF_THE_LOG) else ""
-        if failure:
-            lines = [
-                f"[-]{each} failed: {failure}" if each in _OF_THE_LOG else f"[+]{each} ok"
-                for each in CHECKS
-            ]
-            text = "\n".join([*lines, f"{name} check failed", ""])
-        elif verbose:
-            lines = [f"[+]{each} ok" for each in CHECKS]
-            text = "\n".join([*lines, f"{name} check passed", ""])
-        else:
-            text = "ok"
-        headers = {
-            "Content-Type": "text/plain; charset=utf-8",
-            "Cache-Control": "no-cache, private",
-            "X-Content-Type-Options": "nosniff",
-        }
-        return web.Response(text=text, headers=headers, status=500 if failure else 200)
+        return responses.render({"paths": sorted(paths)}, negotiation.INDENTED)
 
     async def version(
         self, request: web.BaseRequest, info: RequestInfo, user: User
@@ -121,11 +94,39 @@ class Endpoints:
         """`/version`."""
         if info.method not in ("GET", "HEAD"):
             raise status.method_not_allowed()
-        return responses.render(version_document(), negotiation.PLAIN)
+        return responses.render(version_document(), negotiation.INDENTED)
 
     async def metrics(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
         """`/metrics` in the exposition format."""
-        headers = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
-        return Answer(http.exposition.text(self._metrics), CIMultiDict(headers))
+        text = http.exposition.text(self._metrics)
+        return Answer(text, CIMultiDict({"Content-Type": METRICS}))
+
+    async def levels(
+        self, request: web.BaseRequest, info: RequestInfo, user: User
+    ) -> web.StreamResponse:
+        """`/metrics/slis`: the health checks (component-base/metrics/prometheus/slis)."""
+        checks = {(kind, name): 1 for kind, names in health.CHECKS.items() for name in names}
+        body = http.exposition.checks(checks, self.health.asked)
+        return web.Response(body=body, headers={"Content-Type": METRICS})
+
+    async def pages(
+        self, request: web.BaseRequest, info: RequestInfo, user: User
+    ) -> web.StreamResponse:
+        """`/statusz` and `/flagz`: for people, in plain text only (component-base/zpages).
+
+        Raises StatusError 406 for those who ask for a form of their own.
+        """
+        accept = request.headers.get("Accept")
+        if not any(clause.media in _READABLE for clause in negotiation.clauses(accept or "*/*")):
+            raise status.not_acceptable("only the following media types are accepted: text/plain")
+        name = info.path.strip("/")
+        lines = [f"\nkube-apiserver {name}", "", _WARNING, ""]
+        if name == "statusz":
+            version = version_document()
+            lines += [
+                f"Binary version: {version['gitVersion']}",
+                f"Go version: {version['goVersion']}",
+            ]
+        return web.Response(text="\n".join([*lines, ""]))

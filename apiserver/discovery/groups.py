@@ -42,7 +42,7 @@ class Discovery:
         self._refresh()
         groups = self._groups
         if parts in (["api"], ["apis"]):
-            return self._root(request, parts[0])
+            return self._root(request, info, parts[0])
         group = "" if parts[0] == "api" else parts[1]
         version = parts[1] if parts[0] == "api" else (parts[2] if len(parts) > 2 else "")
         if (parts[0] == "apis" and group == "") or group not in groups:
@@ -50,21 +50,21 @@ class Discovery:
         voice = self._resources.voice(group)
         if version and version not in groups[group]:
             return responses.unknown_path(plain=voice.unknown_is_plain)
-        if not voice.allows(info.method, info.verb, "", ("get",)):
+        if version and not voice.allows(info.method, info.verb, "", ("get",)):
             raise voice.method_not_allowed(GVR(group, version, ""), info.verb)
-        form = negotiation.choose(request.headers.get("Accept"), transforms=False)
+        form = negotiation.asked(request, info.query, transforms=())
         if version:
             return responses.render(self.resource_list(group, version), form)
         return responses.render(
             {"kind": "APIGroup", "apiVersion": "v1", **self._group(group)}, form
         )
 
-    def _root(self, request: web.BaseRequest, root: str) -> web.StreamResponse:
+    def _root(self, request: web.BaseRequest, info: RequestInfo, root: str) -> web.StreamResponse:
         accept = request.headers.get("Accept") or ""
         aggregated = _aggregated(accept)
         if aggregated:
             return self._aggregated(request, root, aggregated)
-        form = negotiation.choose(accept, transforms=False)
+        form = negotiation.asked(request, info.query, transforms=())
         if root == "api":
             document: Object = {
                 "kind": "APIVersions",

@@ -9,12 +9,15 @@ from aiohttp import web
 
 from inkube.apiserver import auth
 from inkube.apiserver.auth.serviceaccounts import ISSUER, ServiceAccountTokens
-from inkube.apiserver.http import responses
+from inkube.apiserver.http import negotiation, responses
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
+from inkube.schemas import status
+from inkube.schemas.status import StatusError
 
 CONFIGURATION = "/.well-known/openid-configuration"
 KEYS = "/openid/v1/jwks"
+KEY_SET = "application/jwk-set+json"
 
 
 class Issuer:
@@ -40,8 +43,12 @@ class Issuer:
     async def keys(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """`/openid/v1/jwks`."""
-        return _cached({"keys": [self._tokens.public_key()]}, "application/jwk-set+json")
+        """`/openid/v1/jwks`. Raises StatusError 406 for who accepts no key sets."""
+        accept = negotiation.clauses(request.headers.get("Accept") or "*/*")
+        if not any(clause.media in ("*/*", KEY_SET) for clause in accept):
+            message = "406: Not Acceptable"
+            raise StatusError(406, status.Reason.NOT_ACCEPTABLE, message, details={})
+        return _cached({"keys": [self._tokens.public_key()]}, KEY_SET)
 
 
 def _cached(document: object, media: str) -> web.Response:

@@ -65,8 +65,6 @@ class OpenAPI:
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
         """Answer what lies below `/openapi`."""
-        if info.method not in ("GET", "HEAD"):
-            raise status.method_not_allowed()
         parts = [part for part in info.path.split("/") if part]
         self._refresh()
         if parts == _ROOT_V3:

@@ -101,8 +101,10 @@ class Handlers:
     async def create(self, exchange: Exchange) -> web.StreamResponse:
         """POST."""
         call = exchange.call
+        media = bodies.media_type(exchange.request)
+        body = await bodies.read(exchange.request)
         exchange.read_options("CreateOptions")
-        obj = await self._object(exchange)
+        obj = await self._decoded(exchange, body, media)
         intake.check_namespace(call, obj)
         if call.name:
             obj["metadata"]["name"] = call.name
@@ -153,6 +155,7 @@ class Handlers:
         """DELETE of all that the selectors match; answers them as they were listed."""
         call = exchange.call
         query = read_list_options(exchange.query)
+        listing.matcher(call, query)  # what selects is read before what to do
         options = await self._delete_options(exchange)
         page = await listing.find(self._registry, call, query)
         for entry in page.entries:
@@ -178,9 +181,11 @@ class Handlers:
 
     async def _object(self, exchange: Exchange) -> Object:
         """The object of a body."""
-        call = exchange.call
         body = await bodies.read(exchange.request)
-        media = bodies.media_type(exchange.request)
+        return await self._decoded(exchange, body, bodies.media_type(exchange.request))
+
+    async def _decoded(self, exchange: Exchange, body: bytes, media: str) -> Object:
+        call = exchange.call
         call.weight = len(body)
         return await exchange.worker.run(call.effort, bodies.read_object, call, body, media)
 

@@ -1,2 +1,3 @@
+from inkube.apiserver.http import audit as audit
 from inkube.apiserver.http import exposition as exposition
 from inkube.apiserver.http import yamls as yamls

@@ -12,7 +12,7 @@ from inkube.apiserver.registry.worker import Worker
 from inkube.schemas import bodies, status
 from inkube.schemas.builtin import protobuf
 from inkube.schemas.golang.gotext import quote
-from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.golang.unmarshal import DecodeError, cannot_unmarshal
 from inkube.schemas.meta import GVK
 
 Object = dict[str, Any]
@@ -43,7 +43,7 @@ async def read(request: web.BaseRequest) -> bytes:
 def media_type(request: web.BaseRequest) -> str:
     """`json` or `yaml`; no Content-Type means JSON. Raises StatusError 415."""
     header = request.headers.get("Content-Type")
-    if header is None or header == JSON:
+    if not header or header == JSON:
         return "json"
     media = header.partition(";")[0].strip().lower()
     if media in _MEDIA:
@@ -92,7 +92,7 @@ def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:
         what = "YAML: error converting YAML to JSON" if kind == "apply" else "patch"
         raise status.bad_request(f"error decoding {what}: {error.text}") from error
     if kind != "apply":
-        return Patch(decoded.value, decoded.duplicates)
+        return Patch(decoded.value, decoded.duplicates, body.decode("utf-8", "replace"))
     if strict and decoded.duplicates:
         text = bodies.yaml_error(decoded.duplicates)
         raise status.bad_request(
@@ -100,7 +100,10 @@ def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:
         )
     value = {} if decoded.value is None else decoded.value
     if not isinstance(value, dict):
-        raise status.bad_request("error decoding YAML: an object is expected")
+        why = cannot_unmarshal(value, "map[string]interface {}").text
+        raise status.bad_request(
+            f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {why}"
+        )
     return Patch(value, decoded.duplicates)
 
 

@@ -1,6 +1,6 @@
 """Prometheus' text of a server's figures; loaded when somebody asks for `/metrics`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import (
@@ -19,6 +19,34 @@ def text(metrics: Metrics) -> bytes:
     registry = CollectorRegistry()
     registry.register(_Collector(metrics))
     return generate_latest(registry)
+
+
+def checks(passing: Mapping[tuple[str, str], int], asked: Mapping[tuple[str, str], int]) -> bytes:
+    """Whether health checks pass and how often they did, both by (path, name)."""
+    registry = CollectorRegistry()
+    registry.register(_Checks(passing, asked))
+    return generate_latest(registry)
+
+
+class _Checks:
+    def __init__(
+        self, passing: Mapping[tuple[str, str], int], asked: Mapping[tuple[str, str], int]
+    ) -> None:
+        self._passing, self._asked = passing, asked
+
+    def collect(self) -> Iterator[Metric]:
+        """prometheus_client's collector protocol."""
+        text = "[STABLE] This metric records the result of a single healthcheck."
+        one = GaugeMetricFamily("kubernetes_healthcheck", text, labels=["name", "type"])
+        for (kind, name), value in self._passing.items():
+            one.add_metric([name, kind], value)
+        yield one
+        text = "[STABLE] This metric records the results of all healthcheck."
+        names = ["name", "status", "type"]
+        every = CounterMetricFamily("kubernetes_healthchecks", text, labels=names)
+        for (kind, name), number in self._asked.items():
+            every.add_metric([name, "success", kind], number)
+        yield every
 
 
 class _Collector:

@@ -6,13 +6,19 @@ no more than their metadata is.
 
 from typing import NamedTuple
 
+from aiohttp import web
+from multidict import MultiMapping
+
 from inkube.schemas import caches, status
 
 JSON = "application/json"
 YAML = "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 ACCEPTED = f"{JSON}, {YAML}, {PROTOBUF}"
-_TRANSFORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+WITHOUT_TABLES = ("PartialObjectMetadata", "PartialObjectMetadataList")
+TRANSFORMS = ("Table", *WITHOUT_TABLES)
+_PEOPLE = ("curl", "Wget", "Mozilla/5.0")
+_TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})  # strconv.ParseBool
 _META_VERSIONS = ("v1", "v1beta1")
 
 
@@ -32,7 +38,7 @@ class Form(NamedTuple):
     @property
     def plain_json(self) -> bool:
         """Whether stored bytes serve as they are."""
-        return self.media == JSON and not self.kind
+        return self.media == JSON and not self.kind and not self.pretty
 
     @property
     def protobuf(self) -> bool:
@@ -41,11 +47,12 @@ class Form(NamedTuple):
 
     def without_transform(self) -> "Form":
         """The same media type, the object as it is: deletes and errors are never tables."""
-        return Form(self.media) if self.kind else self
+        return Form(self.media, pretty=self.pretty) if self.kind else self
 
 
 PLAIN = Form()
 PACKED = Form(PROTOBUF)
+INDENTED = Form(pretty=True)
 _OF_GO = (f"{PROTOBUF},{JSON}", PROTOBUF)
 """What generated clients send; told at once, for a look into the cache takes a microsecond."""
 
@@ -83,13 +90,13 @@ def clauses(header: str) -> tuple[_Clause, ...]:
 def choose(
     header: str | None,
     *,
-    transforms: bool = True,
+    transforms: tuple[str, ...] = TRANSFORMS,
     any_application: bool = True,
     messages: bool = True,
 ) -> Form:
     """The form for an Accept header. Raises StatusError 406 when there is none.
 
-    `transforms` says whether Table and PartialObjectMetadata may be served here, `any_application`
+    `transforms` are the kinds that may be served instead of the object, `any_application` says
     whether `application/*` is JSON, `messages` whether whole objects have a protobuf form.
     """
     if not header or header in ("*/*", JSON):
@@ -103,25 +110,27 @@ def choose(
 
 
 @caches.of_texts(512)
-def _choose(header: str, transforms: bool, any_application: bool, messages: bool) -> Form | None:
+def _choose(
+    header: str, transforms: tuple[str, ...], any_application: bool, messages: bool
+) -> Form | None:
     for clause in clauses(header):
         media = _media(clause.media, any_application)
         if media is None or clause.quality == 0:
             continue
         kind = clause.parameter("as")
+        pretty = clause.parameter("pretty") == "1"
         if not kind:
             if media == PROTOBUF and not messages:
                 continue
-            return Form(media)
+            return Form(media, pretty=pretty)
         version = clause.parameter("v") or "v1"
         if (
-            transforms
-            and kind in _TRANSFORMS
+            kind in transforms
             and not (kind == "Table" and media == PROTOBUF)
             and clause.parameter("g") == "meta.k8s.io"
             and version in _META_VERSIONS
         ):
-            return Form(media, kind, version)
+            return Form(media, kind, version, pretty)
     return None
 
 
@@ -131,9 +140,31 @@ def _media(media: str, any_application: bool) -> str | None:
     return media if media in (YAML, PROTOBUF) else None
 
 
-def safe(header: str | None) -> Form:
+def asked(
+    request: web.BaseRequest,
+    query: MultiMapping[str],
+    *,
+    transforms: tuple[str, ...] = TRANSFORMS,
+    any_application: bool = True,
+    messages: bool = True,
+) -> Form:
+    """The form a request asks for: `choose`, indented for people. Raises StatusError 406."""
+    header = request.headers.get("Accept")
+    form = choose(header, transforms=transforms, any_application=any_application, messages=messages)
+    return form._replace(pretty=True) if _is_for_people(request, query) else form
+
+
+def _is_for_people(request: web.BaseRequest, query: MultiMapping[str]) -> bool:
+    """Whether a query or a user agent asks for indentation (negotiation.isPrettyPrint)."""
+    said = query.get("pretty") if query else ""
+    if said:
+        return said in _TRUE
+    return request.headers.get("User-Agent", "").startswith(_PEOPLE)
+
+
+def safe(request: web.BaseRequest, query: MultiMapping[str]) -> Form:
     """The form an error takes: never fails, never a transform; a Status has every form."""
     try:
-        return choose(header, transforms=False)
+        return asked(request, query).without_transform()
     except status.StatusError:
-        return PLAIN
+        return Form(pretty=_is_for_people(request, query))

@@ -14,16 +14,27 @@ from multidict import MultiDict, MultiMapping
 from inkube.apiserver.registry.calls import NO_OPTIONS, DeleteOptions, WriteOptions
 from inkube.apiserver.registry.listing import NO_OPTIONS as PLAIN_LIST
 from inkube.apiserver.registry.listing import ListOptions
-from inkube.schemas import bodies, fielderrors, status
+from inkube.schemas import fielderrors, selectors, status
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import strconv, unmarshal
+from inkube.schemas.golang.gotext import quote
 from inkube.schemas.golang.urlquery import truthy
 
 MAX_MANAGER = 128
 VALIDATIONS = ("", "Ignore", "Strict", "Warn")
-_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-_PART = re.compile(r"([0-9]+\.?[0-9]*)(h|ms|m|us|ns|s)")
-_DURATION = re.compile(r"([0-9]+\.?[0-9]*(h|ms|m|us|ns|s))+")
+_UNITS = {
+    "h": 3600.0,
+    "m": 60.0,
+    "s": 1.0,
+    "ms": 1e-3,
+    "us": 1e-6,
+    "µs": 1e-6,
+    "μs": 1e-6,
+    "ns": 1e-9,
+}
+_NUMBER = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
+_PART = re.compile(rf"({_NUMBER.pattern})(h|ms|m|us|µs|μs|ns|s)")
+_DURATION = re.compile(rf"([+-]?)((?:{_PART.pattern})+)")
 PROPAGATION = ("", "Foreground", "Background", "Orphan")
 DRY_RUN_TRUE = 'dryRun "true" was read as "All"; other API servers refuse it'
 
@@ -61,12 +72,45 @@ def read_write_options(
 
 
 def read_timeout(query: Query) -> float:
-    """`timeout`, in seconds; without end where there is none that can be read."""
+    """`timeout`, in seconds; without end where there is none, or one that ended before it began.
+
+    Raises StatusError 400 (apiserver/pkg/endpoints/filters/request_deadline.go).
+    """
     text = query.get("timeout", "") if query else ""
-    if not text or not _DURATION.fullmatch(text):
+    if not text:
         return math.inf
-    seconds = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
-    return seconds or math.inf
+    if text in ("0", "+0", "-0"):
+        return math.inf
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise status.bad_request(
+            f"invalid timeout specified in the request URL - time: {_why_no_duration(text)}"
+        )
+    if match[1] == "-":
+        return math.inf
+    return _seconds(match[2]) or math.inf
+
+
+def _seconds(text: str) -> float:
+    return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+
+
+def _why_no_duration(text: str) -> str:
+    """What `time.ParseDuration` says of it."""
+    rest = text.lstrip("+-") if text[:1] in ("+", "-") else text
+    while rest:
+        number = _NUMBER.match(rest)
+        if number is None:
+            break
+        rest = rest[number.end() :]
+        unit = re.match(r"[^0-9.]*", rest)
+        named = unit[0] if unit else ""
+        if not named:
+            return f"missing unit in duration {quote(text)}"
+        if named not in _UNITS:
+            return f"unknown unit {quote(named)} in duration {quote(text)}"
+        rest = rest[len(named) :]
+    return f"invalid duration {quote(text)}"
 
 
 def _dry_run(values: Sequence[str], lenient: bool) -> tuple[bool, list[FieldError], list[str]]:
@@ -182,8 +226,9 @@ def _member(
 
 
 def _refusal(value: Any, go_type: str, field: str) -> status.StatusError:
+    """Deletions answer the decoder's own words, as `bodies.read_delete_options` says."""
     why = unmarshal.cannot_unmarshal(value, go_type, f"DeleteOptions.{field}").text
-    return bodies.cannot_handle("v1", "DeleteOptions", "DeleteOptions", why)
+    return status.bad_request(why)
 
 
 def parse_int(text: str) -> int:
@@ -212,6 +257,10 @@ def read_list_options(query: Query, *, watching: bool = False) -> ListOptions:
         timeout=parse_int(timeout) if timeout else None,
         initial_events=truthy(initial) if initial else None,
     )
+    if options.labels:
+        selectors.parse_labels(options.labels)
+    if options.fields:
+        selectors.parse_fields(options.fields)
     errors = _problems(options, watching)
     if errors:
         raise status.invalid("meta.k8s.io", "ListOptions", "", errors)

@@ -41,8 +41,8 @@ class RequestInfo(NamedTuple):
     subresource: str = ""
     rest: tuple[str, ...] = ()
     """Path segments beyond the subresource."""
-    special: bool = False
-    """Whether the path names the verb before the resource: /api/v1/watch/pods."""
+    deprecated: str = ""
+    """`watch` or `proxy` where that stood before the resource: /api/v1/watch/pods."""
     query: MultiDictProxy[str] = _NO_QUERY
     selected: str = ""
     """The one name that the field selector of a list or watch leaves, "" when it leaves more."""
@@ -59,7 +59,7 @@ def parse(method: str, raw_path: str, raw_query: str = "") -> RequestInfo:
     watch = urlquery.truthy(query.get("watch"))
     info = _split(method, raw_path, watch)
     selected = ""
-    if info.verb in _NARROWED and not info.special and "fieldSelector" in query:
+    if info.verb in _NARROWED and not info.deprecated and "fieldSelector" in query:
         selected = _selected_name(query["fieldSelector"])
     return info._replace(query=query, selected=selected)
 
@@ -113,8 +113,8 @@ def _parse(method: str, raw_path: str, watch: bool) -> RequestInfo:
     if deprecated:
         verb = _deprecated_verb(method, name, deprecated, verb)
     where = parts[0], group, version, namespace
-    what = resource, name, subresource, beyond
-    return RequestInfo(method, path, verb, True, *where, *what, deprecated != "")
+    what = resource, name, subresource
+    return RequestInfo(method, path, verb, True, *where, *what, beyond, deprecated)
 
 
 _parsed = caches.of_values(REMEMBERED)(_parse)

@@ -59,8 +59,8 @@ def render(value: Any, form: Form, *, code: int = 200, warnings: Collection[str]
 
 
 def encode(value: Any, *, pretty: bool = False) -> bytes:
-    """Compact JSON, or indented; ends with a line feed as Go's encoder does."""
-    option = orjson.OPT_APPEND_NEWLINE | (orjson.OPT_INDENT_2 if pretty else 0)
+    """Compact JSON, ending with a line feed as Go's encoder does, or indented, without one."""
+    option = orjson.OPT_INDENT_2 if pretty else orjson.OPT_APPEND_NEWLINE
     try:
         return orjson.dumps(value, option=option)
     except TypeError:  # bytes of a header that are no UTF-8 stand as lone surrogates in its text

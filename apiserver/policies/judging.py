@@ -3,9 +3,11 @@
 Policies are compiled when first needed and kept as long as their stored entry is the same.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
+
+import orjson
 
 from inkube.apiserver.auth.attributes import Attributes as Wanted
 from inkube.apiserver.auth.authorizer import Authorizer
@@ -24,6 +26,7 @@ from inkube.storage.entry import Entry
 from inkube.storage.store import BaseStore
 
 Object = dict[str, Any]
+_FAILURE = "validation.policy.admission.k8s.io/validation_failure"
 _CODES = {"Forbidden": 403, "RequestEntityTooLarge": 413, "Unauthorized": 401}
 _OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
 
@@ -185,13 +188,20 @@ class Judge(Bound):
     async def judge(self, attributes: Attributes) -> None:
         """Raises StatusError for the first denial; adds warnings to the call."""
         refused: list[_Refusal] = []
+        told = _Told()
         for policy, binding, version in self.matching(attributes):
-            refused += await self._asked(policy, binding, attributes, version)
+            refused += await self._asked(policy, binding, attributes, version, told)
+        told.tell(attributes.call)
         if refused:
             raise _answer(attributes.call, refused[0])
 
     async def _asked(
-        self, policy: CompiledPolicy, binding: Object, attributes: Attributes, version: str
+        self,
+        policy: CompiledPolicy,
+        binding: Object,
+        attributes: Attributes,
+        version: str,
+        told: "_Told",
     ) -> list[_Refusal]:
         """What one binding refuses; its warnings go to the call."""
         name = binding["metadata"]["name"]
@@ -206,13 +216,46 @@ class Judge(Bound):
         values = await self.values(attributes, version) if found else {}
         for params in found:
             values["params"] = params
-            for denial in policy.judge(values):
+            for denial in policy.judge(values, told.annotate(policy.name)):
                 refusal = _Refusal(policy.name, name, denial)
+                if "Audit" in actions and not denial.always:
+                    told.failures.append(_failure(refusal, actions))
                 if denial.always or "Deny" in actions:
                     refused.append(refusal)
                 if "Warn" in actions and not denial.always:
                     attributes.call.warn(f"Validation failed for {refusal}: {denial.message}")
         return refused
+
+
+class _Told:
+    """What policies leave in the audit log (validating/dispatcher.go: auditAnnotationCollector)."""
+
+    def __init__(self) -> None:
+        self.failures: list[Object] = []
+        self._annotations: dict[str, dict[str, None]] = {}
+
+    def annotate(self, policy: str) -> Callable[[str, str], None]:
+        """What takes the annotations of one policy."""
+        return lambda key, value: self._annotations.setdefault(f"{policy}/{key}", {}).update(
+            {value: None}
+        )
+
+    def tell(self, call: Call) -> None:
+        """Give the call all of it."""
+        if self.failures:
+            call.annotate(_FAILURE, orjson.dumps(self.failures).decode())
+        for key, values in self._annotations.items():
+            call.annotate(key, ", ".join(values))
+
+
+def _failure(refusal: _Refusal, actions: list[str]) -> Object:
+    return {
+        "message": refusal.denial.message,
+        "policy": refusal.policy,
+        "binding": refusal.binding,
+        "expressionIndex": refusal.denial.index,
+        "validationActions": actions,
+    }
 
 
 def _labels(obj: Object) -> dict[str, str]:

@@ -1,7 +1,4 @@
-"""What bound MutatingAdmissionPolicies change: apiserver pkg/admission/plugin/policy/mutating.
-
-Every policy is asked once; reinvocationPolicy is not followed.
-"""
+"""What bound MutatingAdmissionPolicies change: apiserver pkg/admission/plugin/policy/mutating."""
 
 from typing import Any
 
@@ -30,6 +27,8 @@ class Mutator(Bound):
         """Change the object in place. Raises StatusError where a policy fails."""
         if attributes.object is None:
             return
+        invoked = attributes.invoked("MutatingAdmissionPolicy")
+        invoked.begin(attributes.object)
         for policy, binding, version in self.matching(attributes):
             assert isinstance(policy, MutatingPolicy), "made by `compiler`"
             try:
@@ -37,25 +36,38 @@ class Mutator(Bound):
             except (ConfigError, MutationError, DecodeError) as error:
                 if not policy.ignores_failures:
                     raise _refusal(attributes.call, policy, binding, error) from error
+        invoked.end(attributes.object)
 
     async def _change(
         self, policy: MutatingPolicy, binding: Object, attributes: Attributes, version: str
     ) -> None:
         call, obj = attributes.call, attributes.object
         assert obj is not None, "deletions have nothing to change"
+        invoked = attributes.invoked("MutatingAdmissionPolicy")
         served = call.resource.versions[version]
         for params in await self.params(policy, binding, call):
+            whom = policy.name, binding["metadata"]["name"], _place(params)
+            if not invoked.asks(whom):
+                continue
             values = {**await self.values(attributes, version), "params": params}
             before = values["object"]
             changed = policy.change(values, served.typed)
-            if changed is before or changed == before:
-                continue
-            fresh: Object = orjson.loads(orjson.dumps(changed))
-            if served is not call.served:
-                fresh = await conversions.in_version(call.resource, fresh, call.served)
-            fresh = call.resource.behaviour.decode(call.served, fresh, None)
-            obj.clear()
-            obj.update(fresh)
+            if changed is not before and changed != before:
+                fresh: Object = orjson.loads(orjson.dumps(changed))
+                if served is not call.served:
+                    fresh = await conversions.in_version(call.resource, fresh, call.served)
+                fresh = call.resource.behaviour.decode(call.served, fresh, None)
+                obj.clear()
+                obj.update(fresh)
+                invoked.changed()
+            if policy.reinvoked:
+                invoked.asked(whom)
+
+
+def _place(params: Object | None) -> tuple[str, str]:
+    """Which parameters a policy was asked with."""
+    meta = (params or {}).get("metadata") or {}
+    return meta.get("namespace", ""), meta.get("name", "")
 
 
 def _refusal(

@@ -1,18 +1,77 @@
 """Admission: what may change or refuse a write after decoding and before storing.
 
-The chain runs every plugin's `mutate` in order, later every plugin's `validate`. Plugins see the
-same Attributes. Follows apiserver/pkg/admission.
+The chain runs every plugin's `mutate` in order, once more where one that asks others wants it,
+later every plugin's `validate`. Plugins see the same Attributes. Follows apiserver/pkg/admission.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+
+import orjson
 
 from inkube.apiserver.registry.calls import Call, DeleteOptions
 from inkube.apiserver.registry.resources import Resource
 
 Object = dict[str, Any]
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
+
+
+class Invoked:
+    """Whom one plugin has asked about a write, and whom it asks again in the second round.
+
+    Webhooks and policies with `reinvocationPolicy: IfNeeded` are asked again when anything changed
+    the object after them; nobody is asked for the first time then
+    (plugin/webhook/mutating/reinvocationcontext.go, plugin/policy/mutating/reinvocationcontext.go).
+    """
+
+    def __init__(self, rounds: "Rounds") -> None:
+        self._rounds = rounds
+        self._asked: set[Hashable] = set()
+        self._due: set[Hashable] = set()
+        self._output = b""
+
+    def begin(self, obj: Object | None) -> None:
+        """The plugin's turn has come."""
+        if self._rounds.again and orjson.dumps(obj) != self._output:
+            self._require()
+
+    def end(self, obj: Object | None) -> None:
+        """Its turn is over; `obj` is what it made."""
+        self._output = orjson.dumps(obj)
+
+    def asks(self, whom: Hashable) -> bool:
+        """Whether somebody is to be asked in this round."""
+        return not self._rounds.again or whom in self._due
+
+    def asked(self, whom: Hashable) -> None:
+        """Somebody who wants to be asked again, if need be, has been asked."""
+        self._asked.add(whom)
+
+    def changed(self) -> None:
+        """The object is another one than those asked before have seen."""
+        self._require()
+        self._rounds.wanted = True
+
+    def _require(self) -> None:
+        self._due |= self._asked
+        self._asked.clear()
+
+
+class Rounds:
+    """Whether a write's mutation runs twice, and what each plugin remembers meanwhile."""
+
+    def __init__(self) -> None:
+        self.again = False
+        self.wanted = False
+        self._invoked: dict[str, Invoked] = {}
+
+    def of(self, plugin: str) -> Invoked:
+        """What the plugin of that name remembers."""
+        found = self._invoked.get(plugin)
+        if found is None:
+            found = self._invoked[plugin] = Invoked(self)
+        return found
 
 
 @dataclass(slots=True)
@@ -25,6 +84,14 @@ class Attributes:
     old: Object | None = None
     dry_run: bool = False
     delete_options: DeleteOptions | None = None
+    rounds: Rounds | None = None
+    """Made when a plugin first asks others."""
+
+    def invoked(self, plugin: str) -> Invoked:
+        """What a plugin remembers of this write."""
+        if self.rounds is None:
+            self.rounds = Rounds()
+        return self.rounds.of(plugin)
 
 
 class Plugin:
@@ -51,9 +118,15 @@ class Chain:
         self._plugins = tuple(plugins)
 
     async def mutate(self, attributes: Attributes) -> None:
-        """Run every mutator that handles this write."""
-        for plugin in self._chosen("mutate", attributes):
+        """Run every mutator that handles this write, all of them twice where one wants it."""
+        plugins = self._chosen("mutate", attributes)
+        for plugin in plugins:
             await plugin.mutate(attributes)
+        rounds = attributes.rounds
+        if rounds is not None and rounds.wanted:
+            rounds.again = True
+            for plugin in plugins:
+                await plugin.mutate(attributes)
 
     async def validate(self, attributes: Attributes) -> None:
         """Run every validator that handles this write."""

@@ -183,7 +183,11 @@ class Builtin(Behaviour):
         return served.gvk.group == "admissionregistration.k8s.io"
 
     def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:
+        meta = obj.get("metadata")
+        resets = type(meta) is dict and meta.get("managedFields") == []
         decoded = _decode_builtin(obj, served.gvk)
+        if resets:  # what Go leaves out when it writes has been read all the same
+            decoded.object["metadata"]["managedFields"] = []
         if unknown is not None:
             unknown.extend(decoded.unknown)
         self._own.default(decoded.object)

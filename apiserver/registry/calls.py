@@ -73,6 +73,8 @@ class Call:
     generated: str = ""
     """What the server made the name from: generateName, or what the kind names objects by."""
     warnings: list[str] = field(default_factory=list)
+    annotations: dict[str, str] = field(default_factory=dict)
+    """What admission leaves in the audit log."""
     in_collection: bool = False
     """Whether the object goes with a whole collection: admission is told no name then."""
     timeout: float = math.inf
@@ -93,6 +95,10 @@ class Call:
     def view(self, entry: Entry) -> Object:
         """The stored object in the version of the call; shared, not to be changed."""
         return self.resource.view(entry, self.served)
+
+    def annotate(self, key: str, value: str) -> None:
+        """Leave a word in the audit log; the first one stays."""
+        self.annotations.setdefault(key, value)
 
     def warn(self, text: str) -> None:
         """Add a Warning header, once."""

@@ -9,11 +9,12 @@ import orjson
 
 from inkube.apiserver.registry import conversions, intake, ownership
 from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.registry import Update
+from inkube.apiserver.registry.registry import Update, uid_without_object
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.schemas import bodies as decoding
 from inkube.schemas import patch as patches
 from inkube.schemas import status
+from inkube.schemas.golang import gotext
 from inkube.schemas.golang.unmarshal import cannot_unmarshal
 from inkube.schemas.ownership import apply as apply_rules
 
@@ -21,10 +22,11 @@ Object = dict[str, Any]
 
 
 class Patch(NamedTuple):
-    """A patch document, and the keys it repeats."""
+    """A patch document, the keys it repeats, and how it was sent."""
 
     value: Any
     duplicates: list[str]
+    text: str = ""
 
 
 def put(call: Call, obj: Object) -> Update:
@@ -56,15 +58,18 @@ def put_status(obj: Object) -> Update:
 def patch(call: Call, kind: str, document: Patch) -> Update:
     """A `json`, `merge` or `strategic` patch."""
     body = document.value
+    shown = gotext.plain(body) if kind == "strategic" else document.text
 
     def transform(old: Object | None) -> Object:
         assert old is not None, "patches never create"
-        new = patched(call, kind, old, body)
+        new, unknown = patched(call, kind, old, body)
         if not isinstance(new, dict):
             raise status.bad_request("a patch must leave an object")
         call.resource.voice.check_patched_type(call.served, new)
-        strategic = body if kind == "strategic" else None
-        new = intake.admit_patched(call, new, document.duplicates, strategic=strategic)
+        strict = [*document.duplicates, *unknown]
+        if kind == "json":
+            strict = [f"json patch {text}" for text in strict]
+        new = intake.admit_patched(call, new, strict, shown, strategic=kind == "strategic")
         intake.check_namespace(call, new)
         intake.check_name(call, new)
         return new
@@ -72,17 +77,16 @@ def patch(call: Call, kind: str, document: Patch) -> Update:
     return Update(transform, retry=not _names_version(kind, body))
 
 
-def patched(call: Call, kind: str, old: Object, body: Any) -> Object:
-    """The object with a patch of that kind applied; `old` stays. Raises StatusError."""
+def patched(call: Call, kind: str, old: Object, body: Any) -> tuple[Object, list[str]]:
+    """The object with a patch of that kind applied, and what its operations say too much.
+
+    `old` stays. Raises StatusError.
+    """
     if kind == "json":
-        new, warnings = patches.apply_json_patch(old, body)
-        if call.options.validation != "Ignore":
-            for warning in warnings:
-                call.warn(warning)
-        return new
+        return patches.apply_json_patch(old, body)
     if kind == "merge":
-        return patches.merge(old, body)
-    return patches.strategic(old, body, call.served.version.schema)
+        return patches.merge(old, body), []
+    return patches.strategic(old, body, call.served.version.schema), []
 
 
 def _names_version(kind: str, body: Any) -> bool:
@@ -98,20 +102,16 @@ def _names_version(kind: str, body: Any) -> bool:
 
 
 def apply(call: Call, body: Object, stamps: Stamps) -> Update:
-    """Server-side apply of a decoded body. Raises StatusError 400 when it names another object."""
-    if "apiVersion" not in body and "kind" not in body:
-        raise status.bad_request("invalid object type: /, Kind=")
-    if not all(isinstance(body.get(name) or "", str) for name in ("apiVersion", "kind")):
-        raise status.bad_request("invalid object type: apiVersion and kind must be strings")
+    """Server-side apply of a decoded body. Raises StatusError 400 when it names another object.
+
+    The order of checks is that of applyPatcher and patcher.applyPatch in handlers/patch.go.
+    """
     if body.get("metadata") is None:
         body["metadata"] = {}
     if not isinstance(body["metadata"], dict):
         error = cannot_unmarshal(body["metadata"], "v1.ObjectMeta")
         kind = call.served.kind
         raise decoding.cannot_handle(call.served.api_version, kind, kind, error.text)
-    # The namespace is not filled in: texts of errors show the configuration as it was sent.
-    intake.check_namespace(call, {"metadata": {**body["metadata"]}})
-    intake.check_name(call, body)
     force = call.options.force
 
     async def transform(old: Object | None) -> Object:
@@ -124,7 +124,14 @@ def apply(call: Call, body: Object, stamps: Stamps) -> Update:
             versions=ownership.versions(call.resource),
         )
         merged = await conversions.finish(call.resource, steps)
-        return call.resource.behaviour.decode_applied(call.served, merged)
+        made = call.resource.behaviour.decode_applied(call.served, merged)
+        uid = made["metadata"].get("uid")
+        if uid and old is None:
+            raise uid_without_object(call, uid)
+        # as upstream the configuration is merged before anybody asks whose it is
+        intake.check_namespace(call, made)
+        intake.check_name(call, made)
+        return made
 
     names_version = bool(body["metadata"].get("resourceVersion"))
     return Update(transform, retry=not names_version, create=not call.subresource, tracks=False)

@@ -39,21 +39,24 @@ def admit(call: Call, obj: Object, duplicates: list[str]) -> Object:
 
 
 def admit_patched(
-    call: Call, obj: Object, duplicates: list[str], *, strategic: Object | None = None
+    call: Call, obj: Object, of_patch: list[str], shown: str, *, strategic: bool = False
 ) -> Object:
     """The same for what a patch made; what is wrong then is wrong with the patch: 422.
 
-    For a `strategic` patch the refusal shows the patch and words the reason in another way.
+    `of_patch` are the strict errors of the patch itself, `shown` is the patch, which a refusal
+    shows where nothing else is wrong. Follows jsonPatcher and smpPatcher of handlers/patch.go.
     """
-    shown = gotext.compact_json(obj) if strategic is None else gotext.plain(strategic)
+    whole = shown if strategic else gotext.compact_json(obj)
+    ignored = call.options.validation == "Ignore"
     try:
-        obj, found = _decode(call, obj, duplicates)
+        obj, found = _decode(call, obj, [])
     except DecodeError as error:
-        text = "" if strategic is None else unstructured.trouble(obj, call.served.gvk)
-        raise patch_refusal(shown, text or error.text) from error
-    if found and call.options.validation == "Strict":
-        raise patch_refusal(shown, decoding.strict_text(found))
-    for text in found:
+        text = unstructured.trouble(obj, call.served.gvk) if strategic else ""
+        raise patch_refusal(whole, text or error.text) from error
+    strict = [] if ignored else [*of_patch, *found]
+    if strict and call.options.validation == "Strict":
+        raise patch_refusal(whole if found else shown, decoding.strict_text(strict))
+    for text in strict:
         call.warn(text)
     return obj
 

@@ -76,10 +76,7 @@ def matcher(call: Call, options: ListOptions) -> Matcher | None:
     if not options.labels and not options.fields:
         return None
     return selectors.compile(
-        labels=options.labels,
-        fields=options.fields,
-        resource=call.resource.definition,
-        version=call.served.version,
+        labels=options.labels, fields=options.fields, version=call.served.version
     )
 
 

@@ -101,8 +101,8 @@ class Registry:
         await self._mutate(attributes)
         await self.worker.run(call.effort, self._before_create, call, obj)
         await self.chain.validate(attributes)
-        if metadata(obj).get("resourceVersion"):
-            raise status.unknown("resourceVersion should not be set on objects to be created")
+        if not call.options.dry_run:  # DryRunnableStorage.Create looks at names only
+            _drop_version(metadata(obj))
         entry = await self._store_new(call, obj)
         return Outcome(entry, created=True)
 
@@ -207,9 +207,7 @@ class Registry:
         obj = await self._transformed(call, change, None)
         meta = metadata(obj)
         if meta.get("uid"):
-            if change.tracks:
-                raise self._wrong_uid(call, meta["uid"], "")
-            raise uid_without_object(call, meta["uid"])
+            raise self._wrong_uid(call, meta["uid"], "")
         meta.pop("resourceVersion", None)
         if call.resource.namespaced:
             meta["namespace"] = call.namespace
@@ -423,3 +421,19 @@ def _owned(obj: Object) -> int:
     """Bytes of what is kept about owners, which no client sends: the reference accepts 60,000
     labels, though with them an object would be too large."""
     return len(orjson.dumps(obj["metadata"].get("managedFields")))
+
+
+def _drop_version(meta: Object) -> None:
+    """Whoever creates an object cannot know its version; one that is none is overlooked.
+
+    Raises StatusError 500 (storage.Versioner.ObjectResourceVersion, ErrResourceVersionSetOnCreate).
+    """
+    text = meta.pop("resourceVersion", "")
+    if not text:
+        return
+    try:
+        version = strconv.parse_uint(text)
+    except ValueError:
+        return
+    if version:
+        raise status.unknown("resourceVersion should not be set on objects to be created")

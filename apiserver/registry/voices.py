@@ -35,6 +35,8 @@ class Voice:
     reads_dry_run_true: ClassVar[bool] = False
     """Whether `dryRun=true` is read as All."""
     patches: ClassVar[Sequence[str]] = ("json", "merge", "apply")
+    warns_without_route: ClassVar[bool] = True
+    """Whether a method that is not allowed is warned of a deprecated version too."""
     any_application: ClassVar[bool] = True
     """Whether `Accept: application/*` is JSON."""
     has_messages: ClassVar[bool] = False
@@ -161,6 +163,7 @@ class Builtin(Voice):
     unknown_is_plain = False
     body_names_kind = False
     patches = ("json", "merge", "apply", "strategic")
+    warns_without_route = False
     any_application = False
     has_messages = True
     tells_empty_continue = False

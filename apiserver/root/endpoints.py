@@ -43,7 +43,7 @@ def endpoint(own: Endpoint, environment: Environment) -> Handler:
             raise status.method_not_allowed()
         api_version = GVK(info.group, info.version, "").api_version
         question = await _question(request, info, api_version)
-        form = negotiation.choose(request.headers.get("Accept"), transforms=False)
+        form = negotiation.choose(request.headers.get("Accept"), transforms=())
         return _rendered(await own.answer(question, environment), form)
 
     return answer

@@ -13,6 +13,7 @@ from inkube.apiserver.auth.attributes import Attributes
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.auth.serviceaccounts import AUDIENCES, TokenRefused
+from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http import bodies, responses
 from inkube.apiserver.registry import intake, ownership
@@ -138,7 +139,9 @@ class ReviewHandler:
         steps = ownership.track(call, None, obj, self._stamps.timestamp())
         await exchange.worker.finish(len(body), steps, waits=False)
         answer = self._review(call, obj)
-        form = exchange.form.without_transform()
+        form = exchange.form
+        if form.kind:
+            answer = tables.partial(answer, form.version)
         return responses.render(answer, form, code=201, warnings=call.warnings)
 
 

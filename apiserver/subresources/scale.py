@@ -14,7 +14,7 @@ from aiohttp import web
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http import bodies, responses
-from inkube.apiserver.registry import changes, intake, ownership, scales
+from inkube.apiserver.registry import changes, intake, listing, ownership, scales
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.registry import Registry, Update
 from inkube.apiserver.registry.scales import SCALE
@@ -54,6 +54,8 @@ class ScaleHandler:
         if call.served.version.scale is None:
             raise call.resource.voice.no_subresource(call.served.gvr, call.name)
         if call.verb == "get":
+            version = exchange.query.get("resourceVersion", "")
+            await listing.settle(self._registry.store, version, listing.known_version)
             entry = self._registry.get(call)
             return await self._shown(exchange, entry)
         if call.verb == "update":
@@ -136,7 +138,7 @@ class ScaleHandler:
 
 
 def _patched(call: Call, kind: str, old: Object, document: Any) -> Object:
-    new = changes.patched(call, kind, scales.to_scale(call, old, owned=True), document)
+    new, _ = changes.patched(call, kind, scales.to_scale(call, old, owned=True), document)
     try:
         return builtin_decoding.decode(new, SCALE).object
     except builtin_decoding.DecodeError as error:

@@ -63,8 +63,9 @@ class Streams:
             )
         watcher = Watcher(self._registry, call, options)
         chunks = exchange.request.version >= HttpVersion11
-        framer = Framer(watcher, exchange.form, self._stamps, chunks=chunks)
-        media = responses.WATCH if exchange.form.protobuf else negotiation.JSON
+        form = exchange.form._replace(pretty=False)  # lines are what the client reads
+        framer = Framer(watcher, form, self._stamps, chunks=chunks)
+        media = responses.WATCH if form.protobuf else negotiation.JSON
         response = responses.stream(call.warnings, media)
         if chunks:
             response.enable_chunked_encoding()

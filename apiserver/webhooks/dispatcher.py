@@ -1,7 +1,7 @@
 """Asking admission webhooks: who is asked in which order, and what their answers do.
 
 Mutating webhooks run one after the other, configurations by name, and those who ask for it once
-more when a later one changed the object; validating ones run at the same time. Follows
+more when something later changed the object; validating ones run at the same time. Follows
 plugin/webhook/{mutating,validating}/dispatcher.go.
 """
 
@@ -52,20 +52,21 @@ class Dispatcher:
     async def mutate(self, hooks: list[Hook], attributes: Attributes) -> None:
         """Let mutating webhooks change the object in place. Raises StatusError."""
         asking = self._asking(attributes)
-        rounds = _Rounds()
-        for again in (False, True):
-            for hook in hooks:
-                seen = await asking.concerns(hook)
-                if seen is None or (again and hook not in rounds.due):
-                    continue
-                if await self._ask_to_mutate(hook, asking, seen):
-                    rounds.changed()
-                if hook.reinvoked:
-                    rounds.called.append(hook)
-            if not rounds.wanted:
-                break
-        if rounds.wanted and attributes.object is not None:
+        invoked = attributes.invoked("MutatingAdmissionWebhook")
+        invoked.begin(attributes.object)
+        changed = False
+        for hook in hooks:
+            seen = await asking.concerns(hook)
+            if seen is None or not invoked.asks(hook):
+                continue
+            if await self._ask_to_mutate(hook, asking, seen):
+                changed = True
+                invoked.changed()
+            if hook.reinvoked:
+                invoked.asked(hook)
+        if changed and attributes.object is not None:
             _check_place(attributes)
+        invoked.end(attributes.object)
 
     async def validate(self, hooks: list[Hook], attributes: Attributes) -> None:
         """Let validating webhooks refuse. Raises StatusError."""
@@ -121,24 +122,11 @@ class Dispatcher:
             raise CallFailed(str(error)) from error
         for warning in answer.warnings:
             asking.call.warn(warning)
+        for key, value in answer.annotations.items():
+            asking.call.annotate(f"{hook.name}/{key}", value)
         if not answer.allowed:
             raise Rejection(hook.name, answer.result)
         return answer
-
-
-class _Rounds:
-    """Who is called a second time: those that asked for it, when a later one changed something."""
-
-    def __init__(self) -> None:
-        self.wanted = False
-        self.called: list[Hook] = []
-        self.due: set[Hook] = set()
-
-    def changed(self) -> None:
-        """The object is another one than those called before have seen."""
-        self.wanted = True
-        self.due.update(self.called)
-        self.called.clear()
 
 
 def _operations(hook: Hook, answer: Answer, seen: Seen) -> list[Any]:

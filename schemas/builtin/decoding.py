@@ -59,6 +59,7 @@ def check_type(obj: Object, gvk: GVK) -> None:
             f"the object provided is unrecognized (must be of type {gvk.kind}): couldn't get "
             f"version/kind; json parse error: {problem}"
         )
+    version = version.removeprefix("/")  # schema.ParseGroupVersion: that group is ""
     obj["apiVersion"], obj["kind"] = version, kind
     if kind == gvk.kind and version == gvk.api_version:
         return

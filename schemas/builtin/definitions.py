@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from inkube.schemas import caches
-from inkube.schemas.builtin import columns, resources
+from inkube.schemas.builtin import columns, fields, resources
 from inkube.schemas.definitions import Definition, Names, Origin, Scale, Version
 from inkube.schemas.gotypes import table
 from inkube.schemas.meta import GVK
@@ -13,32 +13,6 @@ _DEPRECATED = {
     "endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
     "componentstatuses": "v1 ComponentStatus is deprecated in v1.19+",
 }
-_SELECTABLE: dict[tuple[str, str], tuple[str, ...]] = {
-    ("", "events"): (
-        ".involvedObject.kind", ".involvedObject.namespace", ".involvedObject.name",
-        ".involvedObject.uid", ".involvedObject.apiVersion", ".involvedObject.resourceVersion",
-        ".involvedObject.fieldPath", ".reason", ".reportingComponent", ".source", ".type",
-    ),
-    ("", "namespaces"): (".status.phase",),
-    ("", "nodes"): (".spec.unschedulable",),
-    ("", "pods"): (
-        ".spec.nodeName", ".spec.restartPolicy", ".spec.schedulerName", ".spec.serviceAccountName",
-        ".spec.hostNetwork", ".status.phase", ".status.podIP", ".status.podIPs",
-        ".status.nominatedNodeName",
-    ),
-    ("", "replicationcontrollers"): (".status.replicas",),
-    ("", "secrets"): (".type",),
-    ("", "services"): (".spec.clusterIP", ".spec.type"),
-    ("apps", "replicasets"): (".status.replicas",),
-    ("batch", "jobs"): (".status.successful",),
-    ("certificates.k8s.io", "certificatesigningrequests"): (".spec.signerName",),
-    ("events.k8s.io", "events"): (
-        ".reason", ".regarding.kind", ".regarding.namespace", ".regarding.name", ".regarding.uid",
-        ".regarding.apiVersion", ".regarding.resourceVersion", ".regarding.fieldPath",
-        ".reportingController", ".type",
-    ),
-    ("resource.k8s.io", "resourceslices"): (".spec.nodeName", ".spec.driver"),
-}  # fmt: skip
 _SCALE = Scale(".spec.replicas", ".status.replicas", ".status.selector")
 
 
@@ -107,7 +81,10 @@ def _version(resource: resources.Resource, name: str) -> LazyVersion:
         storage=name == resource.stored,
         status="status" in has,
         scale=_SCALE if "scale" in has else None,
-        selectable_fields=_SELECTABLE.get((resource.group, resource.plural), ()),
+        selectable_fields=fields.of(
+            resource.group, resource.plural, namespaced=resource.namespaced
+        ),
+        unknown_field=fields.refusal(resource.group, resource.plural, name),
         deprecated=bool(warning),
         deprecation_warning=warning,
     )

@@ -1,17 +1,15 @@
 """Which fields of built-in kinds a field selector may name, and what they read when absent.
 
-A line of the table is `label`, `label=zero` or `label:path=zero`: where the value stands when not
+A word of the table is `label`, `label=zero` or `label:path=zero`: where the value stands when not
 under the label itself, and what Go's zero value reads. Follows the field label conversions of
 pkg/apis/*/v1/conversion.go and the selectable fields of pkg/registry/*/strategy.go.
 """
 
-from typing import NamedTuple
-
-from inkube.schemas.meta import GVK
+from inkube.schemas.definitions import NAME_FIELD, NAMESPACE_FIELD, SelectableField
 
 _EVENT = """involvedObject.kind involvedObject.namespace involvedObject.name involvedObject.uid
     involvedObject.apiVersion involvedObject.resourceVersion involvedObject.fieldPath reason
-    reportingComponent source:source.component type"""
+    reportingComponent source:source.component|reportingComponent type"""
 _TABLE: dict[tuple[str, str], str] = {
     ("", "events"): _EVENT,
     ("", "namespaces"): "status.phase",
@@ -28,31 +26,33 @@ _TABLE: dict[tuple[str, str], str] = {
         reportingController type""",
     ("resource.k8s.io", "resourceslices"): "spec.nodeName spec.driver",
 }
+_REFUSALS = {
+    ("batch", "jobs"): 'field label "{label}" not supported for Job',
+    ("resource.k8s.io", "resourceslices"): (
+        "field label not supported for resource.k8s.io/{version}, Kind=ResourceSlice: {label}"
+    ),
+}
+_OWN = "field label not supported: {label}"
+# runtime.DefaultMetaV1FieldSelectorConversion
+_NONE = '"{label}" is not a known field selector: only "metadata.name", "metadata.namespace"'
 
 
-class Field(NamedTuple):
-    """A field that may be selected by: its label, where it stands, what it reads when absent."""
-
-    label: str
-    path: str
-    zero: str = ""
-
-
-def of(group: str, plural: str) -> tuple[Field, ...]:
-    """The fields of a kind beyond its name and namespace."""
-    return tuple(map(_field, _TABLE.get((group, plural), "").split()))
+def of(group: str, plural: str, *, namespaced: bool) -> tuple[SelectableField, ...]:
+    """The fields of a kind. Without fields of its own it has name and namespace, whatever its
+    scope; with some, the namespace only where there is one."""
+    own = _TABLE.get((group, plural), "").split()
+    base = (NAME_FIELD, NAMESPACE_FIELD) if namespaced or not own else (NAME_FIELD,)
+    return (*base, *map(_field, own))
 
 
-def _field(text: str) -> Field:
+def refusal(group: str, plural: str, version: str) -> str:
+    """What a selector by another field is told; `{label}` stands for the field."""
+    known = (group, plural)
+    text = _REFUSALS.get(known, _OWN if known in _TABLE else _NONE)
+    return text.replace("{version}", version)
+
+
+def _field(text: str) -> SelectableField:
     named, _, zero = text.partition("=")
     label, _, path = named.partition(":")
-    return Field(label, path or label, zero)
-
-
-def refusal(gvk: GVK, label: str) -> str:
-    """What a selector by another field of a kind with fields of its own is told."""
-    if (gvk.group, gvk.kind) == ("batch", "Job"):
-        return f'field label "{label}" not supported for Job'
-    if (gvk.group, gvk.kind) == ("resource.k8s.io", "ResourceSlice"):
-        return f"field label not supported for {gvk.group}/{gvk.version}, Kind={gvk.kind}: {label}"
-    return f"field label not supported: {label}"
+    return SelectableField(label, path or label, zero)

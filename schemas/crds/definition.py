@@ -2,7 +2,7 @@
 
 from inkube.schemas import versions
 from inkube.schemas.crds import conditions
-from inkube.schemas.definitions import Column, Definition, Names, Origin, Scale, Version
+from inkube.schemas.definitions import Column, Definition, Names, Origin, Scale, Version, selectable
 from inkube.schemas.objects import Object
 
 
@@ -45,8 +45,9 @@ def _version(version: Object, spec: Object) -> Version:
         status=subresources.get("status") is not None,
         scale=_scale(subresources.get("scale")),
         columns=tuple(map(_column, version.get("additionalPrinterColumns") or ())),
-        selectable_fields=tuple(
-            selectable["jsonPath"] for selectable in version.get("selectableFields") or ()
+        selectable_fields=selectable(
+            (field["jsonPath"] for field in version.get("selectableFields") or ()),
+            namespaced=spec["scope"] == "Namespaced",
         ),
         deprecated=bool(version.get("deprecated")),
         deprecation_warning=_warning(version, spec),

@@ -56,9 +56,10 @@ def custom(definition: Definition, version: str) -> Schema:
         made = _published(declared)
     made["properties"] = {**made.get("properties", {}), **_type_meta()}
     made[GVK_MARK] = [gvk_of(definition, version)]
-    if served is not None and served.selectable_fields:
-        paths = (path.removeprefix(".") for path in served.selectable_fields)
-        made["x-kubernetes-selectable-fields"] = [{"fieldPath": path} for path in paths]
+    fields = served.selectable_fields if served is not None else ()
+    own = [field.label for field in fields if not field.label.startswith("metadata.")]
+    if own:
+        made["x-kubernetes-selectable-fields"] = [{"fieldPath": path} for path in own]
     return made
 
 

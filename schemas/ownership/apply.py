@@ -89,7 +89,7 @@ def _empty(patch: Object) -> Object:
 
 def _check_request(patch: Object, live: Object | None, writer: Writer) -> None:
     kind = writer.kind or (live or patch).get("kind", "")
-    if patch.get("apiVersion", "") != writer.api_version or patch.get("kind", "") != kind:
+    if patch.get("apiVersion") != writer.api_version or patch.get("kind") != kind:
         raise status.bad_request(f"invalid object type: {_gvk(patch)}")
     metadata = patch.get("metadata")
     if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
@@ -256,9 +256,15 @@ def _where(obj: Object) -> str:
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict):
         metadata = {}
-    return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}; {_gvk(obj)}"
+    return f"{_text(metadata, 'namespace')}/{_text(metadata, 'name')}; {_gvk(obj)}"
 
 
 def _gvk(obj: Object) -> str:
-    group, version = split_api_version(obj.get("apiVersion") or "")
-    return f"{group}/{version}, Kind={obj.get('kind') or ''}"
+    group, version = split_api_version(_text(obj, "apiVersion"))
+    return f"{group}/{version}, Kind={_text(obj, 'kind')}"
+
+
+def _text(obj: Object, member: str) -> str:
+    """What unstructured's getters give: "" for what is no string."""
+    found = obj.get(member)
+    return found if isinstance(found, str) else ""

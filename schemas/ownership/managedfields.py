@@ -258,9 +258,9 @@ def _breaks(typed: TypedSchema, managed: Managed, live: Object, new: Object) -> 
 def _base(old: list[Entry] | None, new: Object, writer: Writer) -> Managed:
     """decodeLiveOrNew: the entries a request brings, if they count, else those that were."""
     sent = (new.get("metadata") or {}).get("managedFields")
-    if writer.subresource or not sent or sent is old or sent == old:
+    if writer.subresource or sent is None or sent is old or (sent and sent == old):
         return decode(old, trusted=True)
-    if sent == [{}]:
+    if sent in ([], [{}]):  # isResetManagedFields
         return Managed({}, {})
     try:
         managed = decode(sent)

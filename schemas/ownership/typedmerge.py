@@ -9,7 +9,7 @@ from operator import is_
 from typing import Any
 
 from inkube.schemas.lazyproperty import cached_property
-from inkube.schemas.ownership import comparison, fieldsets, listitems, typedvalidation
+from inkube.schemas.ownership import comparison, fieldsets, listitems
 from inkube.schemas.ownership.fieldsets import MEMBER, FieldSet
 from inkube.schemas.ownership.listitems import UntypableError
 from inkube.schemas.ownership.mergetypes import ListType, MapType, Type
@@ -204,16 +204,11 @@ class Reconciliation:
     """
 
     def __init__(self, kind: Type, fields: FieldSet, live: Any) -> None:
-        """Raises UntypableError when the set names fields the schema does not know any more."""
         self.kind, self.live = kind, live
         self.added: FieldSet = {}
         self.removed: FieldSet = {}
-        self.problems: list[typedvalidation.Problem] = []
         self.settled = True
         self.visit(kind, fields, ())
-        if self.problems:
-            text = typedvalidation.text(self.problems)
-            raise UntypableError(f"errors reconciling field set with schema: {text}")
         reduced = fieldsets.recursive_difference(fields, self.removed)
         self.fields = fieldsets.union(reduced, self.added)
 
@@ -244,13 +239,7 @@ class Reconciliation:
                 continue
             child = kind.fields.get(element[2:]) if element[0] == "f" else None
             child = child or kind.element
-            if child is None:
-                shown = fieldsets.show((element,))
-                self.problems += (
-                    typedvalidation.Problem(shown, "field not declared in schema"),
-                    typedvalidation.Problem("", "schema error: invalid atom: inlined"),
-                )
-            else:
+            if child is not None:  # what the schema lost stays with its owner, unread
                 self.visit(child, below, (*path, element))
 
     def _list(self, kind: ListType, node: FieldSet, path: fieldsets.Path) -> None:

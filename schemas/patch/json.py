@@ -87,7 +87,7 @@ def _checked_operation(operation: Any) -> Object:
 
 def _unknown_members(operations: list[Object]) -> list[str]:
     return [
-        f'json patch unknown field "[{index}].{member}"'
+        f'unknown field "[{index}].{member}"'
         for index, operation in enumerate(operations)
         for member in operation
         if member not in _MEMBERS

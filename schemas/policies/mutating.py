@@ -28,6 +28,11 @@ class MutatingPolicy(CompiledPolicy):
 
     mutates = True
 
+    @property
+    def reinvoked(self) -> bool:
+        """Whether it wants to see what was changed after it."""
+        return bool(self.spec.get("reinvocationPolicy") == "IfNeeded")
+
     @cached_property
     def _mutations(self) -> list[tuple[str, Expression]]:
         _ = self.variables

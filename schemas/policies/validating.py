@@ -1,7 +1,7 @@
 """A ValidatingAdmissionPolicy at work: apiserver pkg/admission/plugin/policy/validating."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from inkube.schemas.cel.declarations.functions import CelError, EvalError
@@ -20,6 +20,7 @@ from inkube.schemas.policies.expressions import (
 )
 
 Values = Mapping[str, Any]
+_MOST_ANNOTATED = 10 * 1024
 _LONGEST = 5 * 1024
 _CONDITION_BUDGET = 2_500_000
 
@@ -31,6 +32,12 @@ class Denial:
     message: str
     reason: str = "Invalid"
     always: bool = False
+    index: int = 0
+    """Which of the policy's validations failed."""
+
+
+Annotate = Callable[[str, str], None]
+"""Called with key and value of what a policy leaves in the audit log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +130,15 @@ class CompiledPolicy:
         return found
 
     @cached_property
-    def _annotations(self) -> list[Expression]:
+    def _annotations(self) -> list[tuple[str, Expression]]:
         _ = self.variables
         environment = self.scope.environment()
         return [
-            compiled(annotation["valueExpression"], environment, ANNOTATION)
+            (annotation["key"], compiled(annotation["valueExpression"], environment, ANNOTATION))
             for annotation in self.spec.get("auditAnnotations") or []
         ]
 
-    def judge(self, values: Values) -> list[Denial]:
+    def judge(self, values: Values, annotate: Annotate | None = None) -> list[Denial]:
         """What speaks against a request; `values` has every variable but `variables`."""
         try:
             if not self.applies(values):
@@ -141,11 +148,11 @@ class CompiledPolicy:
         budget = Budget()
         full = {**values, "variables": Variables(self.variables, values)}
         found = [
-            denial
-            for validation in self._validations
+            replace(denial, index=index)
+            for index, validation in enumerate(self._validations)
             for denial in self._judged(validation, full, budget)
         ]
-        return [*found, *self._annotated(full)]
+        return [*found, *self._annotated(full, annotate)]
 
     def applies(self, values: Values) -> bool:
         """Whether every condition holds; one that is false outweighs those in error."""
@@ -175,15 +182,19 @@ class CompiledPolicy:
             return self._failure(f"failed messageExpression: {error}")
         return [Denial(message, validation.reason)]
 
-    def _annotated(self, values: Values) -> Iterator[Denial]:
+    def _annotated(self, values: Values, annotate: Annotate | None) -> Iterator[Denial]:
         """An annotation that cannot be made refuses the request, whatever the actions."""
         budget = Budget()
-        for annotation in self._annotations:
+        for key, annotation in self._annotations:
             try:
-                annotation.evaluate(values, budget)
+                found = annotation.evaluate(values, budget)
             except CelError as error:
                 if not self.ignores_failures:
                     yield Denial(_resulted(annotation, error), always=True)
+                continue
+            text = found.strip() if isinstance(found, str) else ""
+            if text and annotate is not None:
+                annotate(key, text[:_MOST_ANNOTATED])
 
     def _failure(self, message: str) -> list[Denial]:
         return [] if self.ignores_failures else [Denial(message)]

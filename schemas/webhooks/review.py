@@ -109,6 +109,8 @@ class Answer:
     patch: bytes
     patch_type: str
     warnings: tuple[str, ...]
+    annotations: Object
+    """What it wants in the audit log."""
 
 
 _MEMBERS = (
@@ -142,7 +144,8 @@ def read(document: Object, *, uid: str, version: str, mutating: bool) -> Answer:
     response = response or {}
     warnings = tuple(response.get("warnings") or ())
     allowed = bool(response.get("allowed"))
-    return Answer(allowed, response.get("status"), patch, patch_type, warnings)
+    annotations = response.get("auditAnnotations") or {}
+    return Answer(allowed, response.get("status"), patch, patch_type, warnings, annotations)
 
 
 def _verify(document: Object, response: Object | None, *, uid: str, version: str) -> None:

@@ -1,8 +1,10 @@
 """One server in memory for every module of a room that asks it, and short ways to do so."""
 
+import contextlib
 import io
 import json
 import logging
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,6 +125,18 @@ async def server():
 async def web(server):
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(20)) as session:
         yield Web(server, session)
+
+
+@pytest.fixture
+def web_of():
+    """`async with web_of(server) as web`: a client of another server than the module's."""
+
+    @contextlib.asynccontextmanager
+    async def make(server: APIServer) -> AsyncIterator[Web]:
+        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(20)) as session:
+            yield Web(server, session)
+
+    return make
 
 
 @pytest.fixture(autouse=True)

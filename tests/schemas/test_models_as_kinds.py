@@ -89,7 +89,7 @@ def test_the_definition_says_what_the_class_arguments_say():
     assert definition.names.plural == "machines"
     assert definition.names.short_names == ("mc",)
     assert not definition.namespaced
-    assert definition.storage_version.selectable_fields == (".spec.color",)
+    assert definition.storage_version.selectable_fields[-1].label == "spec.color"
     assert str(Machine.gvr.api_version) == "example.com/v1"
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from inkube.schemas import objects
 from inkube.schemas.builtin import decoding
-from inkube.schemas.builtin.behaviours import metadata
+from inkube.schemas.builtin.behaviours import metadata, statuses
 from inkube.schemas.builtin.resources import Resource
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.meta import GVK
@@ -83,6 +83,8 @@ class Behaviour:
         for member in [*old, *obj]:
             if member not in ("status", "metadata"):
                 keep(obj, old, member)
+        group, plural = self.resource.group, self.resource.plural
+        statuses.keep_metadata(group, plural, obj["metadata"], old["metadata"])
 
     def prepare_part(self, name: str, obj: Object, old: Object) -> None:
         """A write to another subresource than /status, where a kind has one."""
@@ -134,7 +136,7 @@ class Behaviour:
 
     def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
         """Everything wrong with a write to /status."""
-        return []
+        return statuses.check(self.resource.group, self.resource.plural, obj, old)
 
     def check(self, obj: Object) -> list[FieldError]:
         """What is wrong with the object itself, on create and update alike."""

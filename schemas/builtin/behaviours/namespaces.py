@@ -26,6 +26,8 @@ class Namespaces(Behaviour):
         meta = obj["metadata"]
         if meta.get("name"):
             meta["labels"] = {**(meta.get("labels") or {}), NAME_LABEL: meta["name"]}
+        if not (found := obj.get("status") or {}).get("phase"):
+            obj["status"] = {**found, "phase": "Active"}
 
     def prepare_create(self, obj: Object) -> None:
         self.default(obj)

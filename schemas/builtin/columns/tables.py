@@ -25,6 +25,12 @@ _DESCRIPTIONS = {
     "Age": CREATED_DESCRIPTION,
     "Created At": CREATED_DESCRIPTION,
     "Name": NAME_DESCRIPTION,
+    "Data": (  # of config maps; secrets call theirs alike
+        "Data contains the configuration data. Each key must consist of alphanumeric characters, "
+        "'-', '_' or '.'. Values with non-UTF-8 byte sequences must use the BinaryData field. The "
+        "keys stored in Data must not overlap with the keys in the BinaryData field, this is "
+        "enforced during validation process."
+    ),
     "Webhooks": "Webhooks indicates the number of webhooks registered in this configuration",
 }
 _PATHS = {"Age": ".metadata.creationTimestamp", "Created At": ".metadata.creationTimestamp",

@@ -180,8 +180,31 @@ async def test_options_of_a_wrong_value_are_refused(web, config_map, query, fiel
 
 
 async def test_unknown_query_values_are_passed_over(web, config_map):
-    answer = await web.ask("POST", f"{MAPS}?colour=blue&timeout=x", config_map("colour"))
+    answer = await web.ask("POST", f"{MAPS}?colour=blue&colours=x", config_map("colour"))
     assert answer.code == 201
+
+
+@pytest.mark.parametrize(
+    ("timeout", "why"),
+    [
+        ("x", 'invalid duration "x"'),
+        ("5", 'missing unit in duration "5"'),
+        ("5d", 'unknown unit "d" in duration "5d"'),
+    ],
+)
+async def test_a_timeout_nobody_can_read_is_refused(web, timeout, why):
+    answer = await web.ask("GET", f"{MAPS}?timeout={timeout}")
+    assert answer.code == 400
+    assert answer.json["message"].endswith(f"in the request URL - time: {why}")
+
+
+@pytest.mark.parametrize(
+    ("query", "agent", "indented"),
+    [("", "curl/8.5", True), ("?pretty=false", "curl/8.5", False), ("?pretty=1", "x", True)],
+)
+async def test_people_get_answers_they_can_read(web, query, agent, indented):
+    answer = await web.ask("GET", f"{MAPS}{query}", User_Agent=agent)
+    assert (b"\n  " in answer.body) is indented
 
 
 async def test_the_client_in_the_process_sees_what_http_sees(web, server, boat):

@@ -31,9 +31,7 @@ async def test_delete_options_of_a_wrong_type_are_refused(web, path, member, val
     body = {"apiVersion": "v1", "kind": "DeleteOptions", member: value}
     answer = await web.ask("DELETE", path, body)
     assert answer.code == 400
-    assert answer.json["message"].startswith(
-        'DeleteOptions in version "v1" cannot be handled as a DeleteOptions: json: cannot unmarshal'
-    )
+    assert answer.json["message"].startswith("json: cannot unmarshal")
 
 
 @pytest.mark.parametrize("path", [MAPS, BOATS])

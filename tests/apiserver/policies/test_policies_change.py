@@ -138,3 +138,42 @@ async def test_mutations_are_compiled_when_the_policy_is_made(server, mutation, 
         await server.client.create(policy(mutation))
     assert caught.value.code == 422
     assert why in caught.value.message
+
+
+def counting(name, label, condition, reinvocation):
+    """A policy that counts in a label how often it changed an object, and its binding."""
+    count = (
+        f"has(object.metadata.labels) && '{label}' in object.metadata.labels"
+        f" ? string(int(object.metadata.labels['{label}']) + 1) : '1'"
+    )
+    made = policy(
+        applied(f"Object{{metadata: Object.metadata{{labels: {{'{label}': {count}}}}}}}"),
+        reinvocationPolicy=reinvocation,
+        matchConditions=[{"name": "when", "expression": condition}],
+    )
+    binding = {**BINDING, "metadata": {"name": name}, "spec": {"policyName": name}}
+    return {**made, "metadata": {"name": name}}, binding
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("reinvocation", "times"), [("IfNeeded", "2"), ("Never", "1")])
+async def test_a_policy_is_asked_again_when_a_later_one_changed_the_object(
+    server, reinvocation, times
+):
+    for obj in (
+        *counting("a", "first", "true", reinvocation),
+        *counting("b", "second", "true", "Never"),
+    ):
+        await server.client.create(obj)
+    made = await server.client.create(deployment())
+    assert made["metadata"]["labels"] == {"first": times, "second": "1"}
+
+
+@pytest.mark.asyncio
+async def test_nobody_is_asked_for_the_first_time_when_others_are_asked_again(server):
+    late, late_binding = counting("a", "first", "true", "IfNeeded")
+    late["spec"]["matchConstraints"]["objectSelector"] = {"matchLabels": {"second": "1"}}
+    for obj in (late, late_binding, *counting("b", "second", "true", "IfNeeded")):
+        await server.client.create(obj)
+    made = await server.client.create(deployment())
+    assert made["metadata"]["labels"] == {"second": "1"}

@@ -46,7 +46,10 @@ def test_all_that_is_served_is_in_the_definition():
     assert found.status
     assert found.scale == Scale(".spec.n", ".status.n")
     assert found.columns == (Column("N", "integer", ".spec.n"),)
-    assert found.selectable_fields == (".spec.n",)
+    assert [field.label for field in found.selectable_fields] == [
+        "metadata.name",
+        "spec.n",
+    ]
     assert made.version("v2") is None
 
 

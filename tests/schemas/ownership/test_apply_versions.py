@@ -115,12 +115,14 @@ def test_fields_that_turned_atomic_are_owned_as_a_whole() -> None:
     assert _entries(back)["one"] == (V2, {"f:box": {".": {}, "f:size": {}}})
 
 
-def test_a_field_the_schema_lost_costs_the_entries() -> None:
+def test_a_field_the_schema_lost_stays_with_its_owner() -> None:
     live = _apply(None, V1, "one", {"size": 5, "label": "x"})
     new = {**live, "metadata": dict(live["metadata"]), "spec": {"label": "y"}}
     live = {**live, "spec": {"label": "x"}}
     managedfields.track_update(live, new, typed=_schema(), writer=Writer("hand", V1))
-    assert "managedFields" not in new["metadata"]
+    one, hand = new["metadata"]["managedFields"]
+    assert (one["manager"], "f:size" in one["fieldsV1"]["f:spec"]) == ("one", True)
+    assert hand["fieldsV1"] == {"f:spec": {"f:label": {}}}
 
 
 def test_conversions_that_must_be_awaited_are_asked_for_one_by_one() -> None:

@@ -120,7 +120,7 @@ def test_copies_may_not_grow_without_bound():
 
 def test_unknown_members_are_told():
     operations = [{"op": "add", "path": "/a", "value": 1, "comment": "hm"}]
-    assert patch.apply_json_patch({}, operations)[1] == ['json patch unknown field "[0].comment"']
+    assert patch.apply_json_patch({}, operations)[1] == ['unknown field "[0].comment"']
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,110 @@
+"""Health checks by the reference's names, one by one and in full, and how often they were made.
+
+A server that answers at all has passed nearly every one of them: what they stand for has run before
+its port was open. While the log fails a server lives but is not ready. Follows
+apiserver/pkg/server/healthz/healthz.go.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from aiohttp import web
+
+from inkube.apiserver.http import responses
+from inkube.apiserver.http.requests import RequestInfo
+from inkube.apiserver.registry.calls import User
+
+_LOG = "log"
+_FIRST = ("ping", _LOG)
+_LIVING = ("loopback-serving-certificate", "etcd")
+_HOOKS = """start-apiserver-admission-initializer generic-apiserver-start-informers
+    priority-and-fairness-config-consumer priority-and-fairness-filter
+    storage-object-count-tracker-hook start-apiextensions-informers
+    start-apiextensions-controllers crd-informer-synced start-system-namespaces-controller
+    peer-endpoint-reconciler-controller start-cluster-authentication-info-controller
+    start-kube-apiserver-identity-lease-controller
+    start-kube-apiserver-identity-lease-garbage-collector storage-readiness
+    start-legacy-token-tracking-controller start-service-ip-repair-controllers
+    rbac/bootstrap-roles scheduling/bootstrap-system-priority-classes
+    priority-and-fairness-config-producer bootstrap-controller
+    start-kubernetes-service-cidr-controller start-kube-aggregator-informers
+    apiservice-status-local-available-controller apiservice-status-remote-available-controller
+    apiservice-registration-controller apiservice-wait-for-first-sync
+    apiservice-discovery-controller kube-apiserver-autoregistration autoregister-completion
+    apiservice-openapi-controller apiservice-openapiv3-controller"""
+_STARTED = tuple(
+    name if name == "autoregister-completion" else f"poststarthook/{name}"
+    for name in _HOOKS.split()
+)
+_ALIVE = (*_FIRST, *_LIVING, *_STARTED)
+CHECKS = {
+    "healthz": _ALIVE,
+    "livez": _ALIVE,
+    "readyz": (*_FIRST, "informer-sync", *_STARTED, "shutdown"),
+}
+"""The checks of each path, in the order they are told."""
+_HEADERS = {
+    "Content-Type": "text/plain; charset=utf-8",
+    "Cache-Control": "no-cache, private",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+def paths() -> set[str]:
+    """Every path that answers."""
+    found = {f"/{name}" for name in CHECKS}
+    return found | {f"/{name}/{check}" for name, checks in CHECKS.items() for check in checks}
+
+
+class Health:
+    """Answers `/healthz`, `/livez` and `/readyz`."""
+
+    def __init__(self, failure: Callable[[], str]) -> None:
+        self._failure = failure
+        self.asked: Counter[tuple[str, str]] = Counter()
+        """How often each check of each path was made."""
+
+    async def __call__(
+        self, request: web.BaseRequest, info: RequestInfo, user: User
+    ) -> web.StreamResponse:
+        """One check, or all of them but those of `?exclude`; `?verbose` lists them."""
+        name, slash, check = info.path.strip("/").partition("/")
+        if info.path.endswith("/"):
+            return responses.plain_not_found()
+        if slash:
+            if check not in CHECKS[name]:
+                return responses.plain_not_found()
+            self.asked[name, check] += 1
+            failure = self._failed(name, [check])
+            return web.Response(
+                text=failure or "ok", headers=_HEADERS, status=500 if failure else 200
+            )
+        query = info.query
+        excluded = set(query.getall("exclude", ()))
+        made = [each for each in CHECKS[name] if each not in excluded]
+        self.asked.update((name, each) for each in made)
+        failure = self._failed(name, made)
+        if failure:
+            return _failing(name, made, failure)
+        if "verbose" not in query:
+            return web.Response(text="ok", headers=_HEADERS)
+        lines = [
+            f"[+]{each} excluded: ok" if each in excluded else f"[+]{each} ok"
+            for each in CHECKS[name]
+        ]
+        unknown = sorted(excluded - set(CHECKS[name]) - {""})
+        if unknown:
+            shown = ", ".join(f'"{each}"' for each in unknown)
+            lines.append(f"warn: some health checks cannot be excluded: no matches for {shown}")
+        return web.Response(text="\n".join([*lines, f"{name} check passed", ""]), headers=_HEADERS)
+
+    def _failed(self, name: str, made: Sequence[str]) -> str:
+        """What is wrong with the log, where that is asked; "" while all is well."""
+        return self._failure() if name == "readyz" and _LOG in made else ""
+
+
+def _failing(name: str, made: Sequence[str], failure: str) -> web.Response:
+    """Every check is told where one fails, asked for or not."""
+    lines = [f"[-]{each} failed: {failure}" if each == _LOG else f"[+]{each} ok" for each in made]
+    text = "\n".join([*lines, f"{name} check failed", ""])
+    return web.Response(text=text, headers=_HEADERS, status=500)

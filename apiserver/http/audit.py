@@ -1,0 +1,203 @@
+"""The audit log: one line of JSON for every finished request that a policy wants told.
+
+An event is an `audit.k8s.io/v1` Event of the stage ResponseComplete; the other stages are not
+written. Follows apiserver/pkg/audit: policy/checker.go for the rules, request.go for the events.
+"""
+
+import gzip
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any, Literal, NamedTuple, cast
+
+import orjson
+
+from inkube.apiserver.http.requests import RequestInfo
+from inkube.apiserver.registry.calls import Call, User
+
+logger = logging.getLogger("inkube.audit")
+Object = dict[str, Any]
+Level = Literal["None", "Metadata", "Request", "RequestResponse"]
+LEVELS: Sequence[str] = ("None", "Metadata", "Request", "RequestResponse")
+STAGE = "ResponseComplete"
+_DEFAULT: Object = {"rules": [{"level": "Metadata"}]}
+
+
+@dataclass(slots=True)
+class Heard:
+    """What is known of a request by its end; both None where nobody could tell who asks."""
+
+    user: User | None = None
+    call: Call | None = None
+
+
+class Finished(NamedTuple):
+    """A request that has been answered; `request` and `response` are bodies as they were sent."""
+
+    id: str
+    info: RequestInfo
+    uri: str
+    address: str
+    agent: str
+    received: datetime
+    code: int
+    request: bytes
+    response: bytes
+
+
+class Policy:
+    """Which requests are told, and how much of them. Raises ValueError for one that is none."""
+
+    def __init__(self, policy: Object) -> None:
+        self._omits_fields = bool(policy.get("omitManagedFields"))
+        stages = policy.get("omitStages") or []
+        self._rules = [] if STAGE in stages else list(policy.get("rules") or [])
+        for rule in self._rules:
+            if rule.get("level") not in LEVELS:
+                raise ValueError(
+                    f"level of an audit rule: {rule.get('level')!r} is none of {LEVELS}"
+                )
+
+    def level(self, info: RequestInfo, user: User | None) -> tuple[Level, bool]:
+        """How much is told, and whether without managedFields."""
+        for rule in self._rules:
+            if _matches(rule, info, user):
+                omits = rule.get("omitManagedFields", self._omits_fields)
+                told = "None" if STAGE in (rule.get("omitStages") or ()) else rule["level"]
+                return cast("Level", told), bool(omits)
+        return "None", False
+
+
+def _matches(rule: Object, info: RequestInfo, user: User | None) -> bool:
+    users, groups = rule.get("users") or (), rule.get("userGroups") or ()
+    if users and (user is None or user.name not in users):
+        return False
+    if groups and (user is None or not set(user.groups) & set(groups)):
+        return False
+    if rule.get("verbs") and info.verb not in rule["verbs"]:
+        return False
+    if rule.get("namespaces") or rule.get("resources"):
+        return info.is_resource and _names_resource(rule, info)
+    urls = rule.get("nonResourceURLs") or ()
+    return not urls or (not info.is_resource and any(_names_path(url, info.path) for url in urls))
+
+
+def _names_resource(rule: Object, info: RequestInfo) -> bool:
+    namespaces, resources = rule.get("namespaces") or (), rule.get("resources") or ()
+    if namespaces and info.namespace not in namespaces:
+        return False
+    whole = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
+    for one in resources:
+        if one.get("group", "") != info.group:
+            continue
+        if not one.get("resources"):
+            return True
+        names = one.get("resourceNames") or ()
+        if names and info.name not in names:
+            continue
+        wanted = {"*", whole, f"*/{info.subresource}", f"{info.resource}/*"}
+        if not info.subresource:
+            wanted = {"*", whole}
+        if wanted & set(one["resources"]):
+            return True
+    return not resources
+
+
+def _names_path(url: str, path: str) -> bool:
+    return path.startswith(url[:-1]) if url.endswith("*") else url == path
+
+
+class AuditLog:
+    """Appends events to a file; closed with the server."""
+
+    def __init__(self, path: Path, policy: Mapping[str, Any] | None = None) -> None:
+        self._policy = Policy(dict(policy or _DEFAULT))
+        self._file: IO[bytes] = path.open("ab", buffering=0)
+
+    def close(self) -> None:
+        """No more events come."""
+        self._file.close()
+
+    def write(self, finished: Finished, heard: Heard) -> None:
+        """Tell of a request, as much as the policy wants. What cannot be written is logged."""
+        level, omits = self._policy.level(finished.info, heard.user)
+        if level == "None":
+            return
+        event = _event(finished, heard, level)
+        if level in ("Request", "RequestResponse"):
+            _add(event, "requestObject", finished.request, omits=omits)
+        if level == "RequestResponse":
+            _add(event, "responseObject", finished.response, omits=omits)
+        try:
+            self._file.write(orjson.dumps(event) + b"\n")
+        except OSError as error:
+            logger.error("the audit log cannot be written: %s", error)
+
+
+def _event(finished: Finished, heard: Heard, level: Level) -> Object:
+    info, call = finished.info, heard.call
+    event: Object = {
+        "kind": "Event",
+        "apiVersion": "audit.k8s.io/v1",
+        "level": level,
+        "auditID": finished.id,
+        "stage": STAGE,
+        "requestURI": finished.uri,
+        "verb": info.verb,
+        "user": heard.user.info() if heard.user else {},
+        "sourceIPs": [finished.address] if finished.address else [],
+        "userAgent": finished.agent,
+    }
+    if info.is_resource:
+        reference = {
+            "resource": info.resource,
+            "namespace": info.namespace,
+            "name": info.name or (call.name if call else ""),
+            "apiGroup": info.group,
+            "apiVersion": info.version,
+            "subresource": info.subresource,
+        }
+        event["objectRef"] = {name: text for name, text in reference.items() if text}
+    event["responseStatus"] = _status(finished)
+    event["requestReceivedTimestamp"] = _micro(finished.received)
+    event["stageTimestamp"] = _micro(datetime.now(UTC))
+    allowed = call is not None or finished.code not in (401, 403)
+    decision = {"authorization.k8s.io/decision": "allow" if allowed else "forbid"}
+    event["annotations"] = {**decision, **(call.annotations if call else {})}
+    return event
+
+
+def _status(finished: Finished) -> Object:
+    told: Object = {"metadata": {}, "code": finished.code}
+    if finished.code >= 400:
+        found = _decoded(finished.response) or {}
+        told |= {name: found[name] for name in ("status", "message", "reason") if name in found}
+    return told
+
+
+def _add(event: Object, member: str, body: bytes, *, omits: bool) -> None:
+    found = _decoded(body)
+    if found is None:
+        return
+    if omits:
+        for obj in (found, *(found.get("items") or ())):
+            if isinstance(obj, dict) and isinstance(obj.get("metadata"), dict):
+                obj["metadata"].pop("managedFields", None)
+    event[member] = found
+
+
+def _decoded(body: bytes) -> Object | None:
+    """An object of JSON; what is none, such as YAML, is not told."""
+    if body.startswith(b"\x1f\x8b"):
+        body = gzip.decompress(body)
+    try:
+        found = orjson.loads(body)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _micro(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,130 @@
+"""What a server tells of its requests in an audit log."""
+
+import json
+
+import pytest
+import yaml
+
+from inkube import APIServer
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+RULES = [
+    {"level": "None", "resources": [{"group": "", "resources": ["secrets"]}]},
+    {"level": "RequestResponse", "verbs": ["create"], "omitManagedFields": True},
+    {"level": "Request", "verbs": ["update"]},
+    {"level": "Metadata", "nonResourceURLs": ["/version*"]},
+    {"level": "None", "nonResourceURLs": ["*"]},
+    {"level": "Metadata"},
+]
+
+
+async def asked(folder, web_of, policy, *requests):
+    """The events of a server with that policy after these requests."""
+    log, file = folder / "audit.log", None
+    if policy is not None:
+        file = folder / "policy.yaml"
+        file.write_text(
+            yaml.safe_dump({"apiVersion": "audit.k8s.io/v1", "kind": "Policy", **policy})
+        )
+    async with APIServer(audit_log=log, audit_policy_file=file) as server, web_of(server) as web:
+        for method, path, body in requests:
+            await web.ask(method, path, body)
+    return [json.loads(line) for line in log.read_text().splitlines()]
+
+
+def config_map(name, **data):
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+@pytest.mark.asyncio
+async def test_without_a_policy_every_request_is_told_without_bodies(tmp_path, web_of):
+    [event] = await asked(tmp_path, web_of, None, ("POST", MAPS, config_map("a")))
+    assert (event["level"], event["stage"], event["verb"]) == (
+        "Metadata", "ResponseComplete", "create",
+    )  # fmt: skip
+    assert event["objectRef"] == {
+        "resource": "configmaps", "namespace": "default", "name": "a", "apiVersion": "v1",
+    }  # fmt: skip
+    assert event["responseStatus"] == {"metadata": {}, "code": 201}
+    assert event["user"]["username"] == "system:admin"
+    assert event["annotations"]["authorization.k8s.io/decision"] == "allow"
+    assert "requestObject" not in event
+
+
+@pytest.mark.asyncio
+async def test_the_first_rule_that_fits_says_how_much_is_told(tmp_path, web_of):
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
+    made, changed, read, version = await asked(
+        tmp_path,
+        web_of,
+        {"rules": RULES},
+        ("POST", "/api/v1/namespaces/default/secrets", secret),
+        ("POST", MAPS, config_map("a", x="1")),
+        ("PUT", f"{MAPS}/a", config_map("a", x="2")),
+        ("GET", f"{MAPS}/a", None),
+        ("GET", "/version", None),
+        ("GET", "/livez", None),
+    )
+    assert made["requestObject"]["data"] == {"x": "1"}
+    assert made["responseObject"]["metadata"]["name"] == "a"
+    assert "managedFields" not in made["responseObject"]["metadata"]
+    assert changed["requestObject"]["data"] == {"x": "2"}
+    assert "responseObject" not in changed
+    assert (read["verb"], read["level"]) == ("get", "Metadata")
+    assert version["requestURI"] == "/version"
+
+
+@pytest.mark.asyncio
+async def test_what_failed_is_told_with_its_reason(tmp_path, web_of):
+    [event] = await asked(tmp_path, web_of, None, ("GET", f"{MAPS}/none", None))
+    assert event["responseStatus"]["code"] == 404
+    assert event["responseStatus"]["reason"] == "NotFound"
+
+
+@pytest.mark.asyncio
+async def test_policies_leave_annotations(tmp_path, web_of):
+    group = "admissionregistration.k8s.io/v1"
+    policy = {
+        "apiVersion": group,
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": "p.example.com"},
+        "spec": {
+            "matchConstraints": {
+                "resourceRules": [
+                    {
+                        "apiGroups": [""],
+                        "apiVersions": ["v1"],
+                        "resources": ["configmaps"],
+                        "operations": ["CREATE"],
+                    }
+                ]
+            },
+            "validations": [{"expression": "false", "message": "never"}],
+            "auditAnnotations": [{"key": "who", "valueExpression": "string(object.metadata.name)"}],
+        },
+    }
+    binding = {
+        "apiVersion": group,
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": "b.example.com"},
+        "spec": {"policyName": "p.example.com", "validationActions": ["Audit"]},
+    }
+    base = f"/apis/{group}"
+    *_, event = await asked(
+        tmp_path,
+        web_of,
+        None,
+        ("POST", f"{base}/validatingadmissionpolicies", policy),
+        ("POST", f"{base}/validatingadmissionpolicybindings", binding),
+        ("POST", MAPS, config_map("a")),
+    )
+    told = event["annotations"]
+    assert told["p.example.com/who"] == "a"
+    [failure] = json.loads(told["validation.policy.admission.k8s.io/validation_failure"])
+    assert failure == {
+        "message": "never",
+        "policy": "p.example.com",
+        "binding": "b.example.com",
+        "expressionIndex": 0,
+        "validationActions": ["Audit"],
+    }
