@@ -165,6 +165,43 @@ def job_spec(spec: Object, path: str) -> list[FieldError]:
     return errors
 
 
+class CronJobs(Behaviour):
+    """A schedule in cron's form and a template of jobs."""
+
+    generation = ("spec",)
+
+    def default(self, obj: Object) -> None:
+        spec = obj.setdefault("spec", {})
+        poddefaults.fill(spec, {"concurrencyPolicy": "Allow"})
+        for member, value in (
+            ("suspend", False), ("successfulJobsHistoryLimit", 3), ("failedJobsHistoryLimit", 1),
+        ):  # fmt: skip
+            spec.setdefault(member, value)
+        job = spec.setdefault("jobTemplate", {}).setdefault("spec", {})
+        poddefaults.pod_spec(job.setdefault("template", {}).setdefault("spec", {}))
+
+    def check(self, obj: Object) -> list[FieldError]:
+        spec = obj.get("spec") or {}
+        errors = _schedule(spec.get("schedule", ""), "spec.schedule")
+        errors += checks.not_negative(
+            spec, "spec", "startingDeadlineSeconds", "successfulJobsHistoryLimit",
+            "failedJobsHistoryLimit",
+        )  # fmt: skip
+        errors += checks.one_of(
+            spec.get("concurrencyPolicy"), "spec.concurrencyPolicy", _CONCURRENCY
+        )
+        zone = spec.get("timeZone")
+        if zone is not None:
+            errors += _zone(zone, "spec.timeZone")
+        job = (spec.get("jobTemplate") or {}).get("spec") or {}
+        errors += job_spec(job, "spec.jobTemplate.spec")
+        name = obj["metadata"].get("name", "")
+        if len(name) > 52:
+            why = "must be no more than 52 characters"
+            errors.append(fielderrors.invalid("metadata.name", name, why))
+        return errors
+
+
 def _zone(zone: str, path: str) -> list[FieldError]:
     """validateTimeZone: a name of the IANA's, and not this machine's own."""
     if not zone:
