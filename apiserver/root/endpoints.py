@@ -26,7 +26,10 @@ class SubresourceHandler:
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
         """Answer one request. Raises StatusError, 405 for a verb it does not have."""
         call = exchange.call
-        info = requests.parse(exchange.request.method, exchange.request.rel_url.raw_path)
+        # `watch` does not change what a subresource is asked for: the verb is the method's
+        info = requests.parse(exchange.info.method, exchange.info.path)._replace(
+            query=exchange.query
+        )
         if info.verb not in self._own.verbs:
             gvr = call.served.gvr
             raise call.resource.voice.method_not_allowed(gvr, info.verb)
@@ -56,8 +59,8 @@ async def _question(request: web.BaseRequest, info: RequestInfo, api_version: st
         namespace=info.namespace,
         name=info.name,
         rest=info.rest,
-        is_directory=request.rel_url.raw_path.endswith("/"),
-        query=request.rel_url.query,
+        is_directory=info.path.endswith("/"),
+        query=info.query,
         headers=request.headers,
         body=await bodies.read(request),
     )

@@ -45,8 +45,13 @@ Forward = Callable[[int, Side], Awaitable[None]]
 """Serves one connection to a port. A StatusError is told the client, which ends the connection."""
 
 
-async def serve(request: web.BaseRequest, forward: Forward) -> web.StreamResponse:
-    """Upgrade the connection and serve ports on it. Raises StatusError before the upgrade."""
+async def serve(
+    request: web.BaseRequest, ports: Sequence[str], forward: Forward
+) -> web.StreamResponse:
+    """Upgrade the connection and serve ports on it. Raises StatusError before the upgrade.
+
+    `ports` are those of the query; clients of SPDY name theirs later, stream by stream.
+    """
     if sockets.is_wanted(request):
         if TUNNEL in sockets.offered(request):
             socket = await sockets.accept(request, (TUNNEL,))
@@ -54,7 +59,7 @@ async def serve(request: web.BaseRequest, forward: Forward) -> web.StreamRespons
             with contextlib.suppress(ConnectionError):
                 await socket.close()
             return socket
-        return await _serve_channels(request, forward)
+        return await _serve_channels(request, _ports(ports), forward)
     if request.headers.get("Upgrade", "").strip().lower() == "spdy/3.1":
         pipe = Takeover("SPDY/3.1", {"X-Stream-Protocol-Version": SPDY_PROTOCOL})
         with contextlib.suppress(ConnectionError):
@@ -142,8 +147,9 @@ class _Channel:
         await self._socket.send_bytes(bytes((2 * self._number + 1,)) + text)
 
 
-async def _serve_channels(request: web.BaseRequest, forward: Forward) -> web.StreamResponse:
-    ports = _ports(request.rel_url.query.getall("ports", ()))
+async def _serve_channels(
+    request: web.BaseRequest, ports: Sequence[int], forward: Forward
+) -> web.StreamResponse:
     socket = await sockets.accept(request, (CHANNELS,), is_optional=True)
     channels = [_Channel(socket, number) for number in range(len(ports))]
     with contextlib.suppress(ConnectionError):

@@ -197,7 +197,8 @@ class PodStreams:
             await kubelet.forward(pod, port, side)
 
         with self._sessions.one():
-            return await streaming.forwards.serve(exchange.request, connect)
+            ports = exchange.query.getall("ports", ())
+            return await streaming.forwards.serve(exchange.request, ports, connect)
 
     async def _serve(self, request: web.BaseRequest, wanted: Any, run: Any) -> web.StreamResponse:
         with self._sessions.one():
