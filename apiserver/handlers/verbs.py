@@ -9,13 +9,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from aiohttp import web
+from multidict import MultiDictProxy
 
 from inkube.apiserver.handlers.rendering import Renderer
 from inkube.apiserver.http import bodies, responses
 from inkube.apiserver.http.delivery import Answer
 from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.http.options import (
-    Query,
     manager_name,
     read_delete_options,
     read_list_options,
@@ -44,7 +44,7 @@ class Exchange(NamedTuple):
     """Where a large body is worked on."""
 
     @property
-    def query(self) -> Query:
+    def query(self) -> MultiDictProxy[str]:
         """The query parameters."""
         return self.info.query
 

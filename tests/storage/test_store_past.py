@@ -242,7 +242,9 @@ class FullStore:
         self.enough = asyncio.Event()
 
     async def reached(self, revision):
-        """There is always too much."""
+        """There is too much until it is compacted."""
+        if revision > self.revision:
+            await asyncio.Event().wait()
 
     async def compact(self, revision):
         self.tries += 1
