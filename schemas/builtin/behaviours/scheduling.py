@@ -4,6 +4,8 @@ Follows core validation validateAffinity, ValidateNodeSelector, validateTopology
 ValidateTolerations.
 """
 
+from collections import Counter
+
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks, naming
 from inkube.schemas.fielderrors import FieldError
@@ -147,6 +149,8 @@ def _label_keys(term: Object, path: str) -> list[FieldError]:
 def topology_spread(constraints: list[Object], path: str) -> list[FieldError]:
     """validateTopologySpreadConstraints."""
     errors = []
+    pairs = [(one.get("topologyKey", ""), one.get("whenUnsatisfiable", "")) for one in constraints]
+    to_come = Counter(pairs)
     for index, one in enumerate(constraints):
         place = f"{path}[{index}]"
         skew, action = one.get("maxSkew", 0), one.get("whenUnsatisfiable", "")
@@ -157,11 +161,9 @@ def topology_spread(constraints: list[Object], path: str) -> list[FieldError]:
         if action not in _UNSATISFIABLE:
             where = f"{place}.whenUnsatisfiable"
             errors.append(fielderrors.not_supported(where, action, _UNSATISFIABLE))
-        pair = (one.get("topologyKey", ""), action)
-        if any(
-            (later.get("topologyKey", ""), later.get("whenUnsatisfiable", "")) == pair
-            for later in constraints[index + 1 :]
-        ):
+        pair = pairs[index]
+        to_come[pair] -= 1
+        if to_come[pair]:
             where = f"{place}.{{topologyKey, whenUnsatisfiable}}"
             errors.append(fielderrors.duplicate(where, f"{{{pair[0]}, {pair[1]}}}"))
         errors += _min_domains(one, place)
