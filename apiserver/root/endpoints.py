@@ -7,7 +7,7 @@ from aiohttp import web
 
 from inkube.apiserver.discovery.endpoints import Endpoint as Handler
 from inkube.apiserver.handlers.verbs import Exchange
-from inkube.apiserver.http import bodies, negotiation, requests, responses
+from inkube.apiserver.http import bodies, negotiation, responses
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
 from inkube.controllers.endpoints import Endpoint, Question, Reply, Subresource
@@ -26,10 +26,7 @@ class SubresourceHandler:
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
         """Answer one request. Raises StatusError, 405 for a verb it does not have."""
         call = exchange.call
-        # `watch` does not change what a subresource is asked for: the verb is the method's
-        info = requests.parse(exchange.info.method, exchange.info.path)._replace(
-            query=exchange.query
-        )
+        info = exchange.info
         if info.verb not in self._own.verbs:
             gvr = call.served.gvr
             raise call.resource.voice.method_not_allowed(gvr, info.verb)
