@@ -61,8 +61,8 @@ def place_of(log: str, folder: Path) -> Iterator[list[str]]:
 
 
 @contextmanager
-def server(log: str) -> Iterator[str]:
-    """A server of its own, ready; yields its URL."""
+def server(log: str = "memory") -> Iterator[str]:
+    """A server of its own that keeps everything in that log, ready; yields its URL."""
     with (
         tempfile.TemporaryDirectory() as folder,
         place_of(log, Path(folder)) as place,
