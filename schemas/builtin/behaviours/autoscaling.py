@@ -215,19 +215,4 @@ class DisruptionBudgets(Behaviour):
         told = obj.get("status") or {}
         counts = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
         errors = super().validate_status(obj, old) + checks.not_negative(told, "status", *counts)
-        for index, condition in enumerate(told.get("conditions") or []):
-            errors += _condition(condition, f"status.conditions[{index}]")
-        return errors
-
-
-def _condition(condition: Object, path: str) -> list[FieldError]:
-    """A metav1.Condition (ValidateCondition)."""
-    state, choices = condition.get("status", ""), ("False", "True", "Unknown")
-    errors = [
-        fielderrors.required(f"{path}.{member}")
-        for member in ("type", "lastTransitionTime", "reason")
-        if not condition.get(member)
-    ]
-    if state not in choices:
-        errors.append(fielderrors.not_supported(f"{path}.status", state, choices))
-    return errors
+        return errors + checks.conditions(told.get("conditions") or [], "status.conditions")

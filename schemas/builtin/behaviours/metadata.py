@@ -28,6 +28,8 @@ _AGAIN: dict[tuple[str, str], tuple[int, int]] = {
     ("networking.k8s.io", "ingressclasses"): (1, 1),
     ("networking.k8s.io", "ingresses"): (1, 1),
     ("policy", "poddisruptionbudgets"): (0, 0),
+    ("resource.k8s.io", "deviceclasses"): (1, 1),
+    ("resource.k8s.io", "resourceclaims"): (1, 1),
     (_ADMISSION, "mutatingadmissionpolicies"): (0, 1),
     (_ADMISSION, "mutatingadmissionpolicybindings"): (0, 1),
     (_ADMISSION, "mutatingwebhookconfigurations"): (0, 1),
