@@ -260,7 +260,7 @@ class App:
     ) -> web.StreamResponse:
         endpoints = self._parts.endpoints
         if "//" in info.path:
-            return responses.plain_not_found()
+            return responses.unknown_path(plain=not self._is_below_version(info.path))
         handler = endpoints.get(info.path.rstrip("/") or "/")
         if handler is None:
             root = info.path.split("/", 2)[1] if info.path.startswith("/") else ""
@@ -268,6 +268,17 @@ class App:
         if handler is None:
             return responses.plain_not_found()
         return await handler(request, info, user)
+
+    def _is_below_version(self, path: str) -> bool:
+        """Whether a path begins with a version of a group that the generic server routes."""
+        parts = path.split("/")
+        group, version = ("", parts[2:3]) if parts[1] == "api" else (parts[2], parts[3:4])
+        if parts[1] not in ("api", "apis") or not version or not version[0]:
+            return False
+        resources = self._parts.resources
+        return resources.voice(group).is_routed and any(
+            version[0] in found.versions for found in resources.group(group)
+        )
 
     def _resource(
         self, request: web.BaseRequest, info: RequestInfo, call: Call
@@ -279,6 +290,9 @@ class App:
                 Exchange(request, info, call, negotiation.PLAIN, self._parts.registry.worker)
             )
         voice = call.resource.voice
+        if voice.is_routed:
+            lists = call.verb in ("list", "watch")
+            negotiation.route(request.headers.get("Accept"), lists=lists)
         form = negotiation.asked(
             request,
             info.query,

@@ -19,6 +19,7 @@ from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.registry import Registry, Update
 from inkube.apiserver.registry.scales import SCALE
 from inkube.apiserver.registry.stamps import Stamps
+from inkube.schemas import bodies as decoding
 from inkube.schemas import caches, status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.golang import gotext
@@ -75,12 +76,23 @@ class ScaleHandler:
             (None, None),
         ):
             raise status.bad_request(_UNREGISTERED)
-        _decoded(scale)
+        self._admit(call, scale)
         intake.check_namespace(call, scale)
         intake.check_name(call, scale)
         change = self._change(call, lambda old: _decoded(scale))
         outcome = await self._registry.update(call, change)
         return await self._shown(exchange, outcome.entry)
+
+    def _admit(self, call: Call, scale: Object) -> None:
+        """Decode once for what is wrong with it. Raises StatusError 400."""
+        try:
+            found = builtin_decoding.decode(scale, SCALE)
+        except builtin_decoding.DecodeError as error:
+            # of custom resources the reference has no word for the type that it failed to read
+            if call.resource.voice.scale_needs_replicas:
+                raise status.bad_request(_UNREGISTERED) from error
+            raise builtin_decoding.refusal(SCALE, error) from error
+        _tell_unknown(call, found.unknown)
 
     async def _patch(self, exchange: Exchange) -> web.StreamResponse:
         call = exchange.call
@@ -140,9 +152,24 @@ class ScaleHandler:
 def _patched(call: Call, kind: str, old: Object, document: Any) -> Object:
     new, _ = changes.patched(call, kind, scales.to_scale(call, old, owned=True), document)
     try:
-        return builtin_decoding.decode(new, SCALE).object
+        decoded = builtin_decoding.decode(new, SCALE)
     except builtin_decoding.DecodeError as error:
         raise builtin_decoding.patch_refusal(gotext.compact_json(new), error) from error
+    if call.options.validation == "Strict" and decoded.unknown:
+        text = decoding.strict_text(decoded.unknown)
+        raise builtin_decoding.patch_refusal(gotext.compact_json(new), text)
+    _tell_unknown(call, decoded.unknown)
+    return decoded.object
+
+
+def _tell_unknown(call: Call, unknown: list[str]) -> None:
+    """Warn of fields that a Scale does not have, or refuse them. Raises StatusError 400."""
+    if call.options.validation == "Ignore":
+        return
+    if call.options.validation == "Strict" and unknown:
+        raise builtin_decoding.refusal(SCALE, decoding.strict_text(unknown))
+    for text in unknown:
+        call.warn(text)
 
 
 def _decoded(scale: Object) -> Object:

@@ -198,9 +198,11 @@ def _stored_versions(stored: list[str], versions: Sequence[Object]) -> Iterator[
         yield invalid(path, None, "must have at least one stored version")
         return
     declared = {version["name"] for version in versions}
+    left = set(stored)  # each accounts for one version, also where two have its name
     for version in versions:
-        if version["storage"] and version["name"] not in stored:
+        if version["storage"] and version["name"] not in left:
             yield invalid(path, stored, f"must have the storage version {version['name']}")
+        left.discard(version["name"])
     for index, name in enumerate(stored):
         if name not in declared:
             detail = (

@@ -48,6 +48,8 @@ class Behaviour:
     generation: tuple[str, ...] | None = None
     """Which members count the generation; () keeps it at 1, None means that the kind has none."""
 
+    named_by_uid = False
+    """Whether a new object without a name gets a uid for one."""
     stamps = False
     """Whether `stamp` does something."""
     internal_group: str | None = None

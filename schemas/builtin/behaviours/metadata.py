@@ -44,6 +44,7 @@ _AGAIN: dict[tuple[str, str], tuple[int, int]] = {
 }
 """How often a kind's own ValidateUpdate compares its metadata with the old (once, unless told
 otherwise) and checks all of it anew (never): clients see each repetition in `details.causes`."""
+_UNQUALIFIED = "name is neither a standard finalizer name nor is it fully qualified"
 _STANDARD = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 
 
@@ -78,13 +79,17 @@ def finalizers(given: list[str], path: str) -> list[FieldError]:
     errors = [
         fielderrors.invalid(path, name, why) for name in given for why in names.label_key(name)
     ]
-    return errors + _unqualified(given, path)
+    why = _UNQUALIFIED
+    return errors + [
+        fielderrors.invalid(path, name, why)
+        for name in given
+        if "/" not in name and name not in _STANDARD
+    ]
 
 
 def _unqualified(given: list[str], path: str) -> list[FieldError]:
-    why = "name is neither a standard finalizer name nor is it fully qualified"
     return [
-        fielderrors.invalid(f"{path}[{index}]", name, why)
+        fielderrors.invalid(f"{path}[{index}]", name, _UNQUALIFIED)
         for index, name in enumerate(given)
         if "/" not in name and name not in _STANDARD
     ]
