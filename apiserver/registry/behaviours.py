@@ -192,6 +192,8 @@ class Builtin(Behaviour):
         decoded = _decode_builtin(obj, served.gvk)
         if resets:  # what Go leaves out when it writes has been read all the same
             decoded.object["metadata"]["managedFields"] = []
+        for path in self._own.tells_empty:
+            _keep_empty(obj, decoded.object, path.split("."))
         if unknown is not None:
             unknown.extend(decoded.unknown)
         self._own.default(decoded.object)
@@ -407,6 +409,17 @@ def _decode_builtin(obj: Object, kind: GVK) -> builtin_decoding.Decoded:
         return builtin_decoding.decode(obj, kind)
     except builtin_decoding.DecodeError as error:
         raise DecodeError(str(error)) from error
+
+
+def _keep_empty(sent: Object, made: Object, path: list[str]) -> None:
+    """Give a decoded object an empty list that was sent, which decoding leaves out."""
+    for member in path[:-1]:
+        inner, target = sent.get(member), made.get(member)
+        if not isinstance(inner, dict) or not isinstance(target, dict):
+            return
+        sent, made = inner, target
+    if sent.get(path[-1]) == []:
+        made[path[-1]] = []
 
 
 def _in_order(meta: Object) -> Object:

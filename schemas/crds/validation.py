@@ -125,7 +125,8 @@ def _versions(spec: internal.Spec, unchanged: set[str]) -> Iterator[FieldError]:
         yield invalid("spec.versions", printing.versions(spec.versions), detail)
     if sum(version["storage"] for version in spec.versions) != 1:
         detail = "must have exactly one version marked as storage version"
-        yield invalid("spec.versions", printing.versions(spec.versions), detail)
+        given = None if spec.spec.get("versions") is None else spec.versions
+        yield invalid("spec.versions", printing.versions(given), detail)
     if spec.version and (problems := names.dns1035_label(spec.version)):
         yield invalid("spec.version", spec.version, ",".join(problems))
 

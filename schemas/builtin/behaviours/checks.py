@@ -145,9 +145,9 @@ def _condition(condition: Object, path: str) -> list[FieldError]:
         why = "must be greater than or equal to zero"
         errors.append(fielderrors.invalid(f"{path}.observedGeneration", generation, why))
     if not condition.get("lastTransitionTime"):
-        errors.append(fielderrors.required(f"{path}.lastTransitionTime", "must be set"))
+        errors.append(fielderrors.required(f"{path}.lastTransitionTime"))
     if not reason:
-        errors.append(fielderrors.required(f"{path}.reason", "must be set"))
+        errors.append(fielderrors.required(f"{path}.reason"))
     else:
         errors += named(reason, f"{path}.reason", naming.condition_reason)
         if len(reason.encode()) > _MAX_REASON:
