@@ -22,6 +22,7 @@ from aiohttp import HttpVersion11, web
 
 from inkube.apiserver import http
 from inkube.apiserver.auth.access import Access
+from inkube.apiserver.auth.flows import Flows
 from inkube.apiserver.discovery.endpoints import Endpoint
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
@@ -74,6 +75,7 @@ class Parts:
     handlers: Handlers
     streams: Streams
     access: Access
+    flows: Flows
     guard: Guard
     origins: Origins
     metrics: Metrics
@@ -196,6 +198,8 @@ class App:
             response = responses.error(failure, negotiation.PLAIN)
         if isinstance(response, (Answer, web.Response)) and not response.prepared:
             response.headers["Audit-Id"] = request_id
+            if isinstance(request, incoming.Request) and request.flow is not None:
+                _name_flow(response, *request.flow)
         if isinstance(response, Answer):
             encoding = request.headers.get("Accept-Encoding")
             if encoding is not None and request.version >= HttpVersion11:
@@ -224,6 +228,9 @@ class App:
     ) -> web.StreamResponse:
         parts = self._parts
         user = parts.access.admit(request, info)
+        flow = parts.flows.of(info, user)
+        if flow is not None and isinstance(request, incoming.Request):
+            request.flow = flow
         if heard is not None:
             heard.user = user
         if info.verb not in _LONG and "timeout" in info.query:
@@ -343,6 +350,12 @@ class App:
         if handler is None:
             raise call.resource.voice.no_subresource(call.served.gvr, call.name)
         return handler(exchange)
+
+
+def _name_flow(response: "Answer | web.Response", schema: str, level: str) -> None:
+    """Tell which flow schema and priority level a request fell under."""
+    response.headers["X-Kubernetes-PF-FlowSchema-UID"] = schema
+    response.headers["X-Kubernetes-PF-PriorityLevel-UID"] = level
 
 
 def _heard() -> "http.audit.Heard":

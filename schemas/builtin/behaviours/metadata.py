@@ -74,17 +74,15 @@ def template(meta: Object, path: str) -> list[FieldError]:
     return errors
 
 
-def finalizers(given: list[str], path: str) -> list[FieldError]:
-    """Finalizers outside of metadata: a namespace's own."""
-    errors = [
-        fielderrors.invalid(path, name, why) for name in given for why in names.label_key(name)
-    ]
-    why = _UNQUALIFIED
-    return errors + [
-        fielderrors.invalid(path, name, why)
-        for name in given
-        if "/" not in name and name not in _STANDARD
-    ]
+def finalizers(given: list[str], path: str, *, counted: bool) -> list[FieldError]:
+    """Finalizers outside of metadata, a namespace's own; `counted`: each has a path of its own."""
+    errors = []
+    for index, name in enumerate(given):
+        place = f"{path}[{index}]" if counted else path
+        errors += [fielderrors.invalid(place, name, why) for why in names.label_key(name)]
+        if "/" not in name and name not in _STANDARD:
+            errors.append(fielderrors.invalid(place, name, _UNQUALIFIED))
+    return errors
 
 
 def _unqualified(given: list[str], path: str) -> list[FieldError]:

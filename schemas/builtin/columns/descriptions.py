@@ -33,6 +33,17 @@ _PARAMETERS: Final = "ParamKind specifies the kind of resources used to paramete
 _WEBHOOKS: Final = {
     "Webhooks": "Webhooks indicates the number of webhooks registered in this configuration",
 }
+_SIGNER: Final = (  # of v1beta1, as what is said of the request and its conditions
+    "Requested signer for the request. It is a qualified name in the form: "
+    "`scope-hostname.io/name`. If empty, it will be defaulted:\n"
+    " 1. If it's a kubelet client certificate, it is assigned\n"
+    '    "kubernetes.io/kube-apiserver-client-kubelet".\n'
+    " 2. If it's a kubelet serving certificate, it is assigned\n"
+    '    "kubernetes.io/kubelet-serving".\n'
+    ' 3. Otherwise, it is assigned "kubernetes.io/legacy-unknown".\n'
+    "Distribution of trust for signers happens out of band. You can select on this field using "
+    "`spec.signerName`."
+)
 _COLUMNS: Final[dict[tuple[str, str], dict[str, str]]] = {
     ("", "componentstatuses"): {
         "Status": "Status of the component conditions",
@@ -183,10 +194,10 @@ _COLUMNS: Final[dict[tuple[str, str], dict[str, str]]] = {
         "Selector": "@batch.v1.JobSpec.selector",
     },
     ("certificates.k8s.io", "certificatesigningrequests"): {
-        "SignerName": "@certificates.v1.CertificateSigningRequestSpec.signerName",
-        "Requestor": "@certificates.v1.CertificateSigningRequestSpec.request",
+        "SignerName": _SIGNER,
+        "Requestor": "Base64-encoded PKCS#10 CSR data",
         "RequestedDuration": "@certificates.v1.CertificateSigningRequestSpec.expirationSeconds",
-        "Condition": "@certificates.v1.CertificateSigningRequestStatus.conditions",
+        "Condition": "Conditions applied to the request, such as approval or denial.",
     },
     ("coordination.k8s.io", "leases"): {"Holder": "@coordination.v1.LeaseSpec.holderIdentity"},
     ("discovery.k8s.io", "endpointslices"): {
