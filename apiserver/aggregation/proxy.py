@@ -96,6 +96,7 @@ async def _while_there(request: web.BaseRequest) -> AsyncIterator[None]:
     """End the task when its client has gone: an idle watch would never notice it."""
     task, loop = asyncio.current_task(), asyncio.get_running_loop()
     assert task is not None, "requests are served by tasks"
+    timer: asyncio.TimerHandle
 
     def look() -> None:
         nonlocal timer
