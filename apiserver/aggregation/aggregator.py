@@ -19,7 +19,8 @@ from inkube.apiserver.aggregation.upstreams import Upstream
 from inkube.apiserver.auth.frontproxy import Identity
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.resources import Resources
-from inkube.schemas.aggregation.registrations import MANAGED, Registration
+from inkube.schemas.aggregation.marks import MANAGED
+from inkube.schemas.aggregation.registrations import Registration
 from inkube.storage.entry import Change
 from inkube.storage.store import Store
 from inkube.storage.subscription import Subscription

@@ -32,8 +32,6 @@ DOCUMENT_SECONDS = 30.0
 MAX_DOCUMENT = 32 * 1024 * 1024
 """Bytes of a document of another server."""
 AGGREGATOR = User("system:kube-aggregator", groups=("system:masters",))
-_LONG = frozenset({"watch", "watchone", "proxy"})
-_STREAMED = frozenset({"attach", "exec", "log", "portforward", "proxy"})
 
 
 class Local:
@@ -92,10 +90,9 @@ class Remote:
         """Pass a request on, 503 where the server is not known to be available."""
         if not self.registration.available and not self._is_local:
             return proxy.plain("service unavailable", 503)
-        is_long = info.verb in _LONG or info.subresource in _STREAMED
-        return await proxy.pass_on(
-            self.upstream, request, user, trouble=self._trouble, is_long=is_long
-        )
+        if not proxy.is_plain(info.path):
+            return responses.plain_not_found()
+        return await proxy.pass_on(self.upstream, request, info, user, trouble=self._trouble)
 
     def discovered(self) -> Object | None:
         """See Delegate."""

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Protocol
+from urllib.parse import quote, urlencode
 
 import aiohttp
 from aiohttp import hdrs, web
@@ -19,6 +20,7 @@ from multidict import CIMultiDict
 from inkube.apiserver import auth, http, streaming
 from inkube.apiserver.aggregation.upstreams import UnreachableError, Upstream
 from inkube.apiserver.http import incoming
+from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
 from inkube.schemas import status
 
@@ -29,6 +31,9 @@ STALLED = 60.0
 LOOK = 2.0
 """Seconds until a client that has gone is noticed, where nothing is sent to it."""
 PIECE = 64 * 1024
+_LONG = frozenset({"watch", "watchone", "proxy"})
+_STREAMED = frozenset({"attach", "exec", "log", "portforward", "proxy"})
+_IN_PATHS = "$&+,/:;=@~"  # what Go leaves as it is in a path, besides letters, digits and `-_.`
 _OWN = frozenset(
     name.lower()
     for name in (
@@ -50,26 +55,27 @@ class _Target(Protocol):
 async def pass_on(
     upstream: Upstream,
     request: web.BaseRequest,
+    info: RequestInfo,
     user: User,
     *,
     trouble: Callable[[], None],
-    is_long: bool,
 ) -> web.StreamResponse:
     """What the other server answers, sent already. Raises StatusError 504.
 
     `trouble` is called where it could not be asked.
     """
     protocol = _upgrade(request)
-    limit = asyncio.timeout(None if is_long or protocol else SECONDS)
+    is_long = info.verb in _LONG or info.subresource in _STREAMED or bool(protocol)
+    limit = asyncio.timeout(None if is_long else SECONDS)
     response: web.StreamResponse | None = None
     try:
         async with limit, _while_there(request):
             base = upstream.base()
-            target = request.rel_url.raw_path_qs
-            options: dict[str, Any] = {"headers": _headers(request, user, base, protocol)}
+            headers = _headers(request, info, user, protocol)
+            options: dict[str, Any] = {"headers": headers}
             if request.can_read_body and isinstance(request, incoming.Request):
                 options["data"] = request.chunks()
-            async with upstream.request(request.method, base, target, **options) as answer:
+            async with upstream.request(info.method, base, target(info), **options) as answer:
                 if answer.status == 101:
                     return await _switch(request, answer)
                 response = web.StreamResponse(
@@ -112,6 +118,22 @@ async def _while_there(request: web.BaseRequest) -> AsyncIterator[None]:
         timer.cancel()
 
 
+def is_plain(path: str) -> bool:
+    """Whether whoever reads a path reads the same: no segment is empty or leads elsewhere."""
+    return not {"", ".", ".."}.intersection(path.strip("/").split("/")) and path[:2] != "//"
+
+
+def target(info: RequestInfo) -> str:
+    """Path and query as they were read, and authorized, written anew.
+
+    As url.URL.EscapedPath and url.Values.Encode: nothing that two could read in two ways is left.
+    """
+    path = quote(info.path, safe=_IN_PATHS)
+    names = sorted(set(info.query))
+    pairs = [(name, value) for name in names for value in info.query.getall(name)]
+    return f"{path}?{urlencode(pairs)}" if pairs else path
+
+
 def plain(text: str, code: int) -> web.Response:
     """What Go's http.Error answers."""
     headers = {"X-Content-Type-Options": "nosniff"}
@@ -137,7 +159,9 @@ def _upgrade(request: web.BaseRequest) -> str:
     return request.headers.get(hdrs.UPGRADE, "")
 
 
-def _headers(request: web.BaseRequest, user: User, base: str, protocol: str) -> CIMultiDict[str]:
+def _headers(
+    request: web.BaseRequest, info: RequestInfo, user: User, protocol: str
+) -> CIMultiDict[str]:
     """The request's headers, without those about the connection or about who asks."""
     listed = request.headers.get(hdrs.CONNECTION, "").lower().split(",")
     dropped = _OWN | {name.strip() for name in listed} | {"host", "expect"}
@@ -152,7 +176,7 @@ def _headers(request: web.BaseRequest, user: User, base: str, protocol: str) -> 
         found["X-Forwarded-For"] = f"{before}, {remote}" if before else remote
     found["X-Forwarded-Host"] = request.host
     found["X-Forwarded-Proto"] = request.scheme
-    found["X-Forwarded-Uri"] = request.rel_url.raw_path
+    found["X-Forwarded-Uri"] = quote(info.path, safe=_IN_PATHS)
     found.extend(auth.frontproxy.headers(user))
     if protocol:
         found[hdrs.CONNECTION], found[hdrs.UPGRADE] = "Upgrade", protocol

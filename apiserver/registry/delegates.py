@@ -6,7 +6,7 @@ discovery tells of them. Here is only what these see of one.
 
 from typing import Any, Protocol
 
-from inkube.schemas.aggregation.registrations import Registration
+from inkube.schemas import aggregation
 
 Object = dict[str, Any]
 
@@ -14,7 +14,7 @@ Object = dict[str, Any]
 class Delegate(Protocol):
     """Who answers for one version of a group."""
 
-    registration: Registration
+    registration: "aggregation.Registration"
     answers: bool
     """Whether requests are passed on; False for what this process was to serve and does not."""
 

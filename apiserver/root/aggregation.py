@@ -15,7 +15,7 @@ from inkube.controllers.core import apiservices
 from inkube.controllers.manager import Manager
 from inkube.schemas import status
 from inkube.schemas.aggregation import priorities
-from inkube.schemas.aggregation.registrations import MANAGED
+from inkube.schemas.aggregation.marks import MANAGED
 from inkube.storage.store import Store
 
 _VERSION_PRIORITY = 100

@@ -8,7 +8,7 @@ pkg/controlplane (instance.go, controller/kubernetesservice, controller/defaults
 from collections.abc import Iterator
 from typing import Any
 
-from inkube.schemas.aggregation import priorities, registrations
+from inkube.schemas.aggregation import marks, priorities, registrations
 from inkube.schemas.builtin import resources
 from inkube.schemas.builtin.behaviours import services
 
@@ -205,7 +205,7 @@ def registered_versions(now: str) -> Objects:
             "groupPriorityMinimum": priorities.GROUPS[group],
             "versionPriority": priorities.of_version(group, version),
         }
-        labels = {registrations.MANAGED: "onstart"}
+        labels = {marks.MANAGED: "onstart"}
         yield (
             "apiservices",
             {

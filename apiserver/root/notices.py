@@ -6,7 +6,7 @@ Most servers never have an APIService that leads elsewhere, or a flow schema of 
 from collections.abc import Callable, Sequence
 
 from inkube.apiserver.registry import keys
-from inkube.schemas.aggregation.registrations import MANAGED, URL
+from inkube.schemas.aggregation.marks import MANAGED, URL
 from inkube.storage.entry import Change, Entry
 from inkube.storage.store import Store
 from inkube.storage.subscription import Subscription

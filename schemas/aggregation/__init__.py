@@ -4,3 +4,7 @@ An APIService or a document of an aggregated API server comes in; a `Registratio
 a discovery document leaves. Called by the built-in kind's rules, the controller of availability and
 the room of apiserver that passes requests on. Follows kube-aggregator/pkg/apis/apiregistration.
 """
+
+from inkube.schemas import lazy
+
+__getattr__ = lazy.exports(__name__)

@@ -8,13 +8,10 @@ from collections.abc import Iterable
 from typing import NamedTuple, Self
 from urllib.parse import urlsplit
 
+from inkube.schemas.aggregation import marks
 from inkube.schemas.objects import Object
 from inkube.schemas.versions import preference
 
-URL = "aggregation.inkube.dev/url"
-"""`http[s]://HOST[:PORT]`; it goes before the address of a service."""
-MANAGED = "kube-aggregator.kubernetes.io/automanaged"
-"""A label: whoever serves the group keeps the APIService, `onstart` or `true`."""
 AVAILABLE = "Available"
 PORT = 443
 
@@ -69,7 +66,7 @@ class Registration(NamedTuple):
             spec.get("groupPriorityMinimum", 0),
             spec.get("versionPriority", 0),
             service,
-            (meta.get("annotations") or {}).get(URL, ""),
+            (meta.get("annotations") or {}).get(marks.URL, ""),
             spec.get("caBundle") or "",
             bool(spec.get("insecureSkipTLSVerify")),
             found is not None and found.get("status") == "True",

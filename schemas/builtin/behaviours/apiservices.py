@@ -2,7 +2,7 @@
 defaults) and pkg/registry/apiservice/strategy.go."""
 
 from inkube.schemas import fielderrors
-from inkube.schemas.aggregation import registrations
+from inkube.schemas.aggregation import marks, registrations
 from inkube.schemas.builtin.behaviours import checks
 from inkube.schemas.builtin.behaviours.base import Behaviour, Stamp
 from inkube.schemas.fielderrors import FieldError
@@ -76,7 +76,7 @@ def _service(spec: Object) -> list[FieldError]:
 
 def _url(meta: Object) -> list[FieldError]:
     """inkube's own way to say where a server is."""
-    url = (meta.get("annotations") or {}).get(registrations.URL)
+    url = (meta.get("annotations") or {}).get(marks.URL)
     why = "" if url is None else registrations.url_problem(url)
-    path = f"metadata.annotations[{registrations.URL}]"
+    path = f"metadata.annotations[{marks.URL}]"
     return [fielderrors.invalid(path, url, why)] if why else []

@@ -130,6 +130,18 @@ async def test_requests_are_passed_on_with_who_asks_and_a_certificate(client, th
     assert shown == {"commonName": "front-proxy-client"}
 
 
+@pytest.mark.parametrize("path", ["//things", "/../things", "/%2e%2e/things", "/./things"])
+async def test_a_path_that_could_be_read_in_two_ways_is_not_passed_on(client, things, path):
+    before = len(things.requests)
+    assert (await client.ask("GET", PREFIX + path))[0] == 404
+    assert len(things.requests) == before
+
+
+async def test_what_was_authorized_is_what_is_asked_for(client, things):
+    await client.ask("GET", f"{PREFIX}/things%2Fa?b=1&a=%20x&b=;")
+    assert things.requests[-1][1] == f"{PREFIX}/things/a?a=+x&b=1"
+
+
 async def test_what_the_other_server_refuses_is_refused_in_its_words(client, things):
     code, body, _ = await client.ask("DELETE", f"{PREFIX}/nothing/a")
     assert (code, json.loads(body)["message"]) == (404, "mine")
