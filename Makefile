@@ -2,11 +2,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+SERVING := $(VENV)/.serving
 JOBS ?= auto
 
 .PHONY: serve test lint types exams conformance bench docs dist
 
-serve: $(STAMP)  ## http://127.0.0.1:8001, data in ./inkube.db
+serve: $(SERVING)  ## http://127.0.0.1:8001, data in ./inkube.db
 	$(BIN)/inkube serve $(ARGS)
 
 test: $(STAMP)  ## every test
@@ -36,9 +37,12 @@ docs: $(STAMP)  ## field-path maps and definitions under docs/
 	$(BIN)/inkube definitions export --docs docs/fields
 
 dist: $(STAMP)
-	$(BIN)/python -m pip wheel --no-deps -w dist .
+	$(BIN)/python -m pip wheel --quiet --no-deps -w dist .
+
+$(SERVING): pyproject.toml hatch_build.py
+	$(PYTHON) tools/environment.py $(VENV) speed
+	touch $(SERVING)
 
 $(STAMP): pyproject.toml hatch_build.py
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	touch $(STAMP)
+	$(PYTHON) tools/environment.py $(VENV) dev
+	touch $(SERVING) $(STAMP)

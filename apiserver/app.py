@@ -25,7 +25,7 @@ from inkube.apiserver.auth.access import Access
 from inkube.apiserver.discovery.endpoints import Endpoint
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
-from inkube.apiserver.http import incoming, negotiation, requests, responses
+from inkube.apiserver.http import incoming, logs, negotiation, requests, responses
 from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.deadlines import Deadlines
 from inkube.apiserver.http.delivery import Answer
@@ -42,7 +42,7 @@ from inkube.schemas import status
 from inkube.schemas.golang.gotext import quote
 from inkube.storage import errors as storage_errors
 
-logger = logging.getLogger("inkube.access")
+logger = logging.getLogger(logs.ACCESS)
 Object = dict[str, Any]
 _LONG = frozenset({"watch", "watchone"})
 _STREAMED = frozenset({"attach", "exec", "log", "portforward", "proxy"})
@@ -120,8 +120,10 @@ class App:
                 "request",
                 extra={
                     "request_id": request_id,
+                    "method": request.method,
                     "verb": info.verb,
                     "path": url.raw_path,
+                    "query": url.raw_query_string,
                     "resource": info.resource,
                     "code": response.status,
                     "milliseconds": round(elapsed * 1000, 3),

@@ -1,5 +1,7 @@
 """What a server can be told: one frozen dataclass, the same for Python and the command line."""
 
+import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,11 +11,23 @@ from inkube.apiserver.http.records import RequestRecord
 
 MODULES = ("provisioning", "world")
 """Kinds that come with inkube and are none of Kubernetes'."""
+_POSITIVE = ("event_ttl", "recheck_healthy", "recheck_unhealthy", "outside_timeout")
+_NOT_NEGATIVE = ("retry_seconds", "max_repositories", "min_sync_interval", "job_history")
+_ORIGIN = re.compile(r"https?://[^/?#@\s]+", re.IGNORECASE)
+
+
+class BadOption(ValueError):  # named as click names its own
+    """A value that an option cannot have; `name` is its name in `Options`."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"{name}: {why}")
+        self.name = name
+        self.why = why
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Options of `APIServer` and, by the same names, of `inkube serve`."""
+    """Options of `APIServer` and, by the same names, of `inkube serve`. Raises BadOption."""
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -71,6 +85,24 @@ class Options:
     """Outside services for checks, by parameter name."""
     on_request: Callable[[RequestRecord], None] | None = None
     """Called with every finished request, for a fixture's log."""
+
+    def __post_init__(self) -> None:
+        """Refuse what can mean nothing."""
+        if not 0 <= self.port <= 65535:
+            raise BadOption("port", f"{self.port} is no port; ports are 0 to 65535, 0 a free one")
+        for name in _POSITIVE:
+            if not 0 < (value := getattr(self, name)) < math.inf:
+                raise BadOption(name, f"{value} is no time; it takes seconds, more than 0")
+        for name in _NOT_NEGATIVE:
+            if not 0 <= (value := getattr(self, name)) < math.inf:
+                raise BadOption(name, f"{value} is out of range; it takes 0 or more")
+        for origin in self.allow_origins:
+            if origin != "*" and _ORIGIN.fullmatch(origin) is None:
+                raise BadOption(
+                    "allow_origins",
+                    f"{origin!r} is no origin; one is a scheme, a host and a port, "
+                    "such as http://localhost:3000, without a path; * is every one",
+                )
 
     @property
     def module_names(self) -> tuple[str, ...]:
