@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from aiohttp import HttpVersion11, web
+from aiohttp import HttpVersion11, hdrs, web
 
 from inkube.apiserver import http
 from inkube.apiserver.auth.access import Access
@@ -175,10 +175,9 @@ class App:
         try:
             streamed = info.subresource in _STREAMED
             with self._parts.guard.admit(request, long=streamed or info.verb in _LONG):
-                if streamed:
+                if streamed or (info.verb in _LONG and hdrs.UPGRADE in request.headers):
                     self._parts.origins.check(request)  # browsers open WebSockets unasked
-                    response = await self._serve(request, info, heard)
-                elif request.method in _READS:
+                if streamed or request.method in _READS:
                     response = await self._serve(request, info, heard)
                 else:
                     response = await self._serve_write(request, info, heard)

@@ -335,9 +335,10 @@ class APIServer:
 
     @property
     def origins(self) -> Origins:
-        """Which web pages may ask."""
-        is_open = not security.has_credentials(self.options)
-        return Origins(self.options.allow_origins, protects=is_open)
+        """Which web pages may ask; others may not send where browsers are let in without a token."""
+        options = self.options
+        trusts = not security.has_credentials(options) or options.client_ca_file is not None
+        return Origins(options.allow_origins, protects=trusts)
 
     def _parts(self) -> Parts:
         metrics = Metrics()

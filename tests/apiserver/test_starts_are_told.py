@@ -44,6 +44,7 @@ class SlowServer(APIServer):
         self.held = asyncio.Event()
 
     def _log(self):
+        assert self.options.data is not None
         self.slow = SlowLog(sqlite_log(self.options.data), self.held)
         return self.slow
 
