@@ -335,7 +335,7 @@ class APIServer:
 
     @property
     def origins(self) -> Origins:
-        """Which web pages may ask; others may not send where browsers are let in without a token."""
+        """Which web pages may ask; others may not send where browsers come in without a token."""
         options = self.options
         trusts = not security.has_credentials(options) or options.client_ca_file is not None
         return Origins(options.allow_origins, protects=trusts)
