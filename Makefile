@@ -33,8 +33,9 @@ conformance: $(STAMP)  ## the table: how much of kube-apiserver's recorded behav
 bench: $(STAMP)  ## ratios measured in one run
 	$(BIN)/python -m benchmarks $(ARGS)
 
-docs: $(STAMP)  ## field-path maps and definitions under docs/
+docs: $(STAMP)  ## docs/ as a site, in site/; field-path maps and definitions first
 	$(BIN)/inkube definitions export --docs docs/fields
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build $(ARGS)
 
 dist: $(STAMP)
 	$(BIN)/python -m pip wheel --quiet --no-deps -w dist .

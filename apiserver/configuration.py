@@ -30,6 +30,7 @@ class Options:
     """Options of `APIServer` and, by the same names, of `inkube serve`. Raises BadOption."""
 
     host: str = "127.0.0.1"
+    """The address to listen on; another than loopback's takes credentials."""
     port: int = 0
     """0 takes a free port."""
     data: Path | None = None
@@ -54,13 +55,17 @@ class Options:
     offline: bool = False
     """Outside systems are those of the world's kinds only."""
     recheck_healthy: float = 300.0
+    """Seconds after which live checks look again at an object that they found healthy."""
     recheck_unhealthy: float = 60.0
+    """The same for one that they found unhealthy."""
     outside_timeout: float = 10.0
     """At most so long one question to an outside system may take."""
     retry_seconds: float = 10.0
     """At most so long one reconcile asks a failing outside service again before it reports it."""
     allow_private_hosts: bool = False
+    """Whether live checks may reach addresses of private networks."""
     local_path_prefixes: Sequence[Path] = ()
+    """Directories in which local paths of objects may lie."""
     max_repositories: int = 10
     """So many Repositories a namespace may have; 0 means no limit."""
     min_sync_interval: int = 10
@@ -68,17 +73,25 @@ class Options:
     job_history: float = 600.0
     """Seconds that finished jobs of provisioning are kept."""
     github_api_url: str = "https://api.github.com"
+    """Where GitHub is asked."""
     token_auth_file: Path | None = None
+    """CSV of users with bearer tokens: token,user,uid,"group1,group2"."""
     client_ca_file: Path | None = None
+    """The authority, in PEM, of users with certificates."""
     tls: bool = False
+    """Whether to serve TLS with a certificate made on the spot."""
     tls_cert_file: Path | None = None
+    """A certificate of one's own, in PEM."""
     tls_private_key_file: Path | None = None
+    """Its private key."""
     authorization_mode: str = "AlwaysAllow"
+    """`AlwaysAllow` or `RBAC`."""
     audit_log: Path | None = None
     """A file that audit events are appended to, one line of JSON each."""
     audit_policy_file: Path | None = None
     """An `audit.k8s.io/v1` Policy: which requests are told, and how much of them."""
     allow_origins: Sequence[str] = ()
+    """Origins of web pages that may ask (CORS), such as http://localhost:3000; `*` is every one."""
     clock: Any = None
     """A `schemas.clock.Clock`; None is real time."""
     services: dict[str, Any] = field(default_factory=dict)
