@@ -232,7 +232,7 @@ class Reader:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         assert self._server.stdout is not None
-        found = []
+        found: list[str] = []
         wanted = max(len([each for each in expected if each != "..."]), 1)
         while len(found) < wanted and (text := self._server.stdout.readline()):
             found.append(text.rstrip("\n"))
