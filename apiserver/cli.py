@@ -117,6 +117,8 @@ def serve(**arguments: Any) -> None:
         root.eventloop.run(_serve(options, target))
     except (StorageError, OSError, ValueError) as error:
         raise commands.problems.of_start(error, options) from error
+    except KeyboardInterrupt:  # Windows has no handlers of signals: Ctrl+C ends the loop
+        click.echo("stopping")
 
 
 def _configure_logs(arguments: dict[str, Any]) -> None:
@@ -155,13 +157,28 @@ async def _serve(options: Options, target: Path) -> None:
             loop.add_signal_handler(number, stop.set)
     async with contextlib.AsyncExitStack() as stack:
         server = inkube.APIServer(options)
-        async with terminal.telling(lambda: server.stage):
-            await stack.enter_async_context(server)
-        calm = root.collector.calm() or contextlib.nullcontext()
-        with calm:
-            _announce(server, target)
-            await stop.wait()
+        if await _started(server, stack, stop):
+            with root.collector.calm() or contextlib.nullcontext():
+                _announce(server, target)
+                await stop.wait()
         click.echo("stopping")
+
+
+async def _started(
+    server: "inkube.APIServer", stack: contextlib.AsyncExitStack, stop: asyncio.Event
+) -> bool:
+    """Start and tell how far that is; false where a signal came first. Raises what a start does."""
+    starting = asyncio.create_task(stack.enter_async_context(server))
+    stopping = asyncio.create_task(stop.wait())
+    async with terminal.telling(lambda: server.stage):
+        await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if not starting.done():
+        starting.cancel()
+        await asyncio.wait({starting})
+        return False
+    await starting
+    return True
 
 
 def _announce(server: "inkube.APIServer", target: Path) -> None:

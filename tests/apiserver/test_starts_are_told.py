@@ -1,11 +1,13 @@
 """A server that starts takes its port first, and says how far it is until it is ready."""
 
 import asyncio
+import contextlib
 
 import aiohttp
 import pytest
 
 from inkube import APIServer
+from inkube.apiserver import cli
 from inkube.apiserver.commands import terminal
 from inkube.apiserver.discovery.starting import IMPORTING, LOADING, Stage
 from inkube.storage import writer
@@ -86,6 +88,19 @@ async def test_while_a_file_is_read_a_server_lives_and_says_how_far_it_is(file, 
         assert await ask("/readyz") == (200, "ok", None)
         assert (await ask("/api/v1/namespaces"))[0] == 200
     await server.stop()
+
+
+async def test_a_start_that_takes_long_can_be_ended(file, monkeypatch):
+    monkeypatch.setattr(writer, "LOADED", 5)
+    server, stop = SlowServer(data=file), asyncio.Event()
+    async with contextlib.AsyncExitStack() as stack:
+        ending = asyncio.create_task(cli._started(server, stack, stop))
+        async with asyncio.timeout(30):
+            await server.held.wait()
+            stop.set()
+            assert await ending is False
+    with pytest.raises(OSError, match="Connect"):
+        await asyncio.open_connection("127.0.0.1", server.port)
 
 
 async def test_definitions_that_are_made_are_counted():
