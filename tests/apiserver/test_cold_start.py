@@ -31,13 +31,17 @@ OUTSIDE = (
 )  # fmt: skip
 LATER = (
     "inkube.controllers.workloads",
+    "inkube.apiserver.aggregation.aggregator",
+    "inkube.apiserver.auth.frontproxy",
     "inkube.apiserver.auth.rbac",
+    "inkube.apiserver.root.aggregation",
     "inkube.apiserver.root.workloads",
     "inkube.apiserver.streaming.commands",
     "inkube.apiserver.streaming.sockets",
     "inkube.apiserver.subresources.containers",
     "inkube.apiserver.subresources.table",
-    "inkube.controllers.workloads",
+    "inkube.controllers.core.apiservices",
+    "inkube.controllers.core.flowcontrol",
     "inkube.apiserver.watching.messages",
     "inkube.apiserver.webhooks.conversion",
     "inkube.apiserver.discovery.groups",
