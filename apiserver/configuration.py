@@ -49,11 +49,14 @@ class Options:
     local_path_prefixes: Sequence[Path] = ()
     max_repositories: int = 10
     """So many Repositories a namespace may have; 0 means no limit."""
+    max_resources_per_repository: int = 0
+    """So many resources the files of a Repository may declare; 0 means no limit."""
     min_sync_interval: int = 10
     """Seconds; shorter intervals of a sync are raised to it."""
     job_history: float = 600.0
     """Seconds that finished jobs of provisioning are kept."""
     github_api_url: str = "https://api.github.com"
+    bitbucket_api_url: str = "https://api.bitbucket.org/2.0"
     token_auth_file: Path | None = None
     client_ca_file: Path | None = None
     tls: bool = False

@@ -77,6 +77,8 @@ class Commit(NamedTuple):
     message: str
     author: str
     created: int
+    username: str = ""
+    avatar: str = ""
 
 
 class Edit(NamedTuple):

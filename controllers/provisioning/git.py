@@ -54,7 +54,12 @@ THREADS = 16
 """Questions asked at the same time; the others wait."""
 LARGEST = 64 * 1024 * 1024
 """Bytes of one answer: some hundred thousand branches and tags."""
-_TOKEN_USERS = {"github": "x-access-token", "gitlab": "oauth2", "bitbucket": "x-token-auth"}
+_TOKEN_USERS = {
+    "github": "x-access-token",
+    "githubEnterprise": "x-access-token",
+    "gitlab": "oauth2",
+    "bitbucket": "x-token-auth",
+}
 _HEADS = b"refs/heads/"
 
 
@@ -125,6 +130,14 @@ class GitSession:
         refs, _ = await self._refs()
         commit = refs.get(_HEADS + branch.encode())
         return commit.decode() if commit else None
+
+    async def branch_names(self) -> list[str]:
+        """All of them."""
+        return [branch.name for branch in await self.branches()]
+
+    async def is_protected(self, branch: str) -> bool:
+        """What git itself knows says nothing of protection."""
+        return False
 
     async def branches(self) -> list[Branch]:
         """All of them; what git itself knows says nothing of protection."""

@@ -230,7 +230,7 @@ async def test_the_server_names_connections(ask, metadata, prefix):
     path = ALL.replace("repositories", "connections")
     body = {
         "metadata": metadata,
-        "spec": {"title": "GitLab", "type": "gitlab"},
+        "spec": {"title": "GitLab", "type": "gitlab", "oauth": {"clientID": "app"}},
         "secure": {"clientSecret": {"create": "x"}},
     }
     code, made = await ask("POST", path, body)

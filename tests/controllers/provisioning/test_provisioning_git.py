@@ -308,9 +308,3 @@ async def test_files_outside_the_permitted_directories_are_refused(provisioned, 
         [cause] = await server.dry_run(repository(f"file://{origin.path}"))
     assert cause["field"] == "spec.git.url"
     assert "--local-path-prefix" in cause["message"]
-
-
-async def test_other_types_speak_git_too(server, git):
-    git.writers = {"good"}
-    url = f"{git.url}/team/dashboards"
-    assert await both_phases(server, repository(url, kind="gitlab", secure="good")) == []
