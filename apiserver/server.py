@@ -148,6 +148,8 @@ class APIServer:
         self._defaults = self._make_defaults()
         if self.options.authorization_mode == "RBAC":
             await self._defaults.make_set(defaults.ROLES)
+            if "provisioning" in self.options.module_names:
+                await self._defaults.make_set(defaults.PROVISIONING_ROLES)
         crds.add(self.manager, Installer(self.resources, self._converter))
         if self.options.controllers:
             aggregation.add(self.manager, self.client)

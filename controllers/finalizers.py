@@ -2,8 +2,7 @@
 
     KindModule(Probe, finalizers=Finalizers(Finalizer("example.com/stop", stop)))
 
-An object that comes without finalizers is given those that are `by_default`; an update that says
-nothing of them keeps them, and one that empties the list is for the kind's rules to judge. Once it
+An object that is written without finalizers is given the `default` ones, all by themselves. Once it
 is being deleted, the steps whose names it bears are taken in the order declared here, then all of
 them are taken off in one patch. A step that fails raises CannotFinish (or anything else): the
 object says why in `status`, where the kind has a member for it, and the step is tried again with
@@ -36,14 +35,19 @@ class Finalizer:
 
     name: str
     step: Step
-    by_default: bool = True
 
 
 class Finalizers:
-    """The steps of a kind; `told` is the member of status that says why an object stays."""
+    """The steps of a kind, and the names that are given where none are said.
 
-    def __init__(self, *steps: Finalizer, told: str = "") -> None:
+    `told` is the member of status that says why an object stays.
+    """
+
+    def __init__(
+        self, *steps: Finalizer, default: Sequence[str] | None = None, told: str = ""
+    ) -> None:
         self.steps: Sequence[Finalizer] = steps
+        self._default = [each.name for each in steps] if default is None else list(default)
         self._told = told
 
     @property
@@ -51,14 +55,11 @@ class Finalizers:
         """All that are known."""
         return frozenset(each.name for each in self.steps)
 
-    def give(self, obj: Object, old: Object | None) -> None:
-        """The old ones or the default ones, to an object that says none and is not deleted."""
+    def give(self, obj: Object) -> None:
+        """The default ones, to an object that has none and is not being deleted."""
         metadata = obj["metadata"]
-        if metadata.get("deletionTimestamp") or metadata.get("finalizers"):
-            return
-        if old is None or metadata.get("finalizers") is None:
-            before = old["metadata"].get("finalizers") if old is not None else None
-            metadata["finalizers"] = before or [each.name for each in self.steps if each.by_default]
+        if self._default and not metadata.get("deletionTimestamp"):
+            metadata["finalizers"] = metadata.get("finalizers") or list(self._default)
 
     def controller(self, model: type[models.Resource], env: Environment) -> Controller:
         """Takes the steps of objects that are being deleted."""

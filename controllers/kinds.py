@@ -93,7 +93,7 @@ class KindModule(Generic[R]):
         if self.secure is not None:
             self.secure.take(obj, old)
         if self.finalizers is not None:
-            self.finalizers.give(obj, old)
+            self.finalizers.give(obj)
         try:
             typed, before = models.parse(self.model, obj), self._typed(old)
         except models.Unreadable:

@@ -27,8 +27,9 @@ def finalizers(stock: Stock) -> Finalizers:
     return Finalizers(
         Finalizer(PENDING_JOBS, _remove_jobs),
         Finalizer(CLEANUP, _remove_webhook),
-        Finalizer(RELEASE, forget, by_default=False),
+        Finalizer(RELEASE, forget),
         Finalizer(REMOVE, forget),
+        default=(REMOVE, PENDING_JOBS, CLEANUP),
         told="deleteError",
     )
 

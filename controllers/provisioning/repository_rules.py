@@ -222,9 +222,6 @@ def finalizers_known(repository: Repository, old: Repository | None) -> Iterator
             yield Invalid(f"unknown finalizer: {name}")
     if REMOVE in given and RELEASE in given:
         yield Invalid("cannot have both remove and release orphan resources finalizers")
-    if before and not given:
-        text = "cannot have no finalizers set on resources not marked for deletion"
-        yield Invalid(text, value=[])
 
 
 @validator(Repository, field="spec.title")

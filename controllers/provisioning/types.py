@@ -254,6 +254,7 @@ class Repository(
         Column("Age", "date", ".metadata.creationTimestamp"),
     ),
     selectable_fields=("spec.connection.name",),
+    unknown_field="field label not supported for Repository: {label}",
 ):
     """A place whose files are synced."""
 
@@ -349,6 +350,7 @@ class Connection(
     also_served=(BETA,),
     short_names=("conn",),
     zero_status={"health": {"healthy": False}, "token": {}},
+    unknown_field="field label not supported for Connection: {label}",
     columns=(
         Column("Title", "string", ".spec.title"),
         Column("Type", "string", ".spec.type"),

@@ -9,6 +9,7 @@ from inkube.controllers.kinds import KindModule
 from inkube.schemas.models import Model, Resource, Status
 
 PATH = "kettles.example/v1/kettles"
+DEFAULT = ["kettles.example/shelf", "empty"]
 
 
 class KettleSpec(Model):
@@ -37,8 +38,9 @@ class Kitchen:
             unconditional_update=True,
             finalizers=Finalizers(
                 Finalizer("empty", self.empty),
-                Finalizer("kettles.example/gift", self.give, by_default=False),
+                Finalizer("kettles.example/gift", self.give),
                 Finalizer("kettles.example/shelf", self.put_away),
+                default=DEFAULT,
                 told="stuck",
             ),
         )
@@ -71,9 +73,6 @@ def kettle(**metadata):
     return {"apiVersion": "kettles.example/v1", "kind": "Kettle", "metadata": named}
 
 
-DEFAULT = ["empty", "kettles.example/shelf"]
-
-
 async def test_an_object_is_given_those_it_does_not_name(server):
     made = await server.client.create(kettle())
     assert made["metadata"]["finalizers"] == DEFAULT
@@ -82,10 +81,11 @@ async def test_an_object_is_given_those_it_does_not_name(server):
     assert own["metadata"]["finalizers"] == ["kettles.example/gift"]
 
 
-async def test_an_update_that_says_nothing_keeps_them(server):
-    await server.client.create(kettle())
-    put = await server.client.update({**kettle(), "spec": {"size": 2}})
-    assert put["metadata"]["finalizers"] == DEFAULT
+async def test_nobody_can_take_them_all_off_while_it_lives(server):
+    await server.client.create(kettle(finalizers=["kettles.example/gift"]))
+    for metadata in ({}, {"finalizers": []}):
+        put = await server.client.update(kettle(**metadata))
+        assert put["metadata"]["finalizers"] == DEFAULT
 
 
 async def test_its_steps_are_taken_in_their_order_and_then_it_goes(server, kitchen):
