@@ -59,6 +59,7 @@ def forget_token(connection: Connection, old: Connection | None) -> None:
         return
     if _application(old) != _application(connection):
         now.token = None
+        now.model_fields_set.discard("token")  # gone, not null
 
 
 def _application(connection: Connection) -> tuple[Any, ...]:

@@ -86,13 +86,17 @@ class Tokens:
 
     def members(self, obj: Object) -> Object:
         """`status.token`, while the status does not tell it yet."""
+        times = self._untold(obj)
+        return {} if times is None else {"token": times}
+
+    def _untold(self, obj: Object) -> Object | None:
+        """The times that the status does not tell yet; forgotten once it does."""
         uid = obj["metadata"]["uid"]
         times = self._made.get(uid)
-        if times is None:
-            return {}
-        if (obj.get("status") or {}).get("token") == times:
+        if times is not None and (obj.get("status") or {}).get("token") == times:
             del self._made[uid]
-        return {"token": times}
+            return None
+        return times
 
     def _patch(self, obj: Object, value: str, now: datetime, end: datetime) -> list[Object]:
         self.note(obj, now, end)
@@ -104,7 +108,7 @@ class Tokens:
     def _is_due(
         self, run: "Run[Repository] | Run[Connection]", *, has_token: bool, told: TokenStatus | None
     ) -> bool:
-        if run.raw["metadata"]["uid"] in self._made and has_token:
+        if has_token and self._untold(run.raw) is not None:
             return False
         if not has_token or told is None or not told.last_updated:
             return True
