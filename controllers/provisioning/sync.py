@@ -83,7 +83,10 @@ async def _reconcile(key: Key, stock: Stock, options: Options, env: Environment)
     if pulled is None or pulled.generation != metadata["generation"]:
         await ask(obj, env, is_incremental=False)
         return None
-    if sync.get("state") in ("pending", "working"):  # its job was deleted before it was done
+    if sync.get("state") in ("pending", "working"):
+        if sync.get("job") and await found(env, Job, Key(key.namespace, sync["job"])) is not None:
+            return None  # somebody asked for that one: its end will be heard
+        # its job was deleted before it was done
         await ask(obj, env, is_incremental=False)
         return None
     interval = float(obj["spec"]["sync"].get("intervalSeconds") or options.minimum_sync_interval)
