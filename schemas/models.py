@@ -121,8 +121,8 @@ class Resource(Model):
     write to /status which leaves one out has it too; a null stands at the beginning only.
 
     `unknown_field`: what a field selector by another field than `selectable_fields` is told, with
-    `{label}` for the field. `status_subresource`: whether status is written apart (default) or with the object. `verbs`:
-    what clients may do; controllers may do everything.
+    `{label}` for the field. `status_subresource`: whether status is written apart (default) or with
+    the object. `verbs`: what clients may do; controllers may do everything.
     """
 
     api_version: str = ""

@@ -106,11 +106,18 @@ class Discovery:
     def _served_groups(self) -> dict[str, list[str]]:
         """Served versions by group, best first; groups of custom resources come last, by name."""
         found: dict[str, dict[str, None]] = {}
+        sorts: set[str] = set()
         for resource in sorted(self._resources, key=_place):
             versions = found.setdefault(resource.group, {})
+            if resource.voice.sorts_versions:
+                sorts.add(resource.group)
             for version in resource.definition.served():
                 versions[version.name] = None
-        return {g: sorted(v, key=preference) for g, v in found.items() if v}
+        return {
+            group: sorted(versions, key=preference) if group in sorts else list(versions)
+            for group, versions in found.items()
+            if versions
+        }
 
     def _group(self, name: str) -> Object:
         versions = [

@@ -102,7 +102,8 @@ async def commit(run: Run[Repository], branch: str, edits: Sequence[Edit], messa
     if spec.local is not None and spec.type == "local":
         return await asyncio.to_thread(LocalContents(spec.local.path).write, edits)
     branch = branch or configured_branch(run.object)
-    return await (await contents(run)).commit(branch, edits, message)
+    base = configured_branch(run.object)
+    return await (await contents(run)).commit(branch, edits, message, base)
 
 
 def configured_branch(repository: Repository) -> str:

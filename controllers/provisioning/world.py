@@ -90,11 +90,11 @@ class HostedRepository(Model):
         files = [File(path.strip("/"), content.encode()) for path, content in found]
         return Tree(digest(branch, files), files)
 
-    def change(self, branch: str, edits: Sequence[Edit]) -> None:
+    def change(self, branch: str, edits: Sequence[Edit], base: str = "") -> None:
         """Carry out a commit: what was on every branch stays on the others."""
         others = [name for name in self.branches if name != branch]
         if not self.has(branch):
-            source = self.default_branch or next(iter(self.branches), "")
+            source = base or self.default_branch or next(iter(self.branches), "")
             theirs = [each for each in self.files if each.branch == source]
             copied = [
                 HostedFile(path=each.path, content=each.content, branch=branch) for each in theirs
@@ -284,14 +284,16 @@ class World:
                 continue  # somebody else edited the world: again on the newer one
             return
 
-    async def edit(self, host: str, path: str, branch: str, edits: Sequence[Edit]) -> None:
+    async def edit(
+        self, host: str, path: str, branch: str, edits: Sequence[Edit], base: str
+    ) -> None:
         """Change the files of a repository by an update of its GitHost."""
         while True:
             obj = await self._client.get(GitHost.gvr, host)
             spec = models.parse(GitHost, obj).spec
             for repository in spec.repositories:
                 if urls.normalised(repository.path.strip("/")) == path:
-                    repository.change(branch, edits)
+                    repository.change(branch, edits, base)
             repositories = [models.dump(each) for each in spec.repositories]
             obj["spec"]["repositories"] = repositories
             try:
@@ -416,11 +418,11 @@ class WorldSession:
         self._world.note(self._place(branch), tree.head)
         return tree
 
-    async def commit(self, branch: str, edits: Sequence[Edit], message: str) -> str:
+    async def commit(self, branch: str, edits: Sequence[Edit], message: str, base: str = "") -> str:
         """Edit the GitHost, which anybody can see."""
         await self._repository()
         host, path, _ = self._place(branch)
-        await self._world.edit(host, path, branch, edits)
+        await self._world.edit(host, path, branch, edits, base)
         self._memo = Memo()
         self._host = await self._world.find_host(host) or self._host
         head = (await self._repository()).tree(branch).head

@@ -8,6 +8,7 @@ from worlds import PROVISIONING, repository
 
 ALL = f"/apis/{PROVISIONING}/namespaces/ns"
 SYNC = {"enabled": True, "target": "folder", "intervalSeconds": 30}
+MANY = 50
 DASHBOARD = {"uid": "a", "title": "A", "schemaVersion": 39, "panels": [], "tags": []}
 FOLDERS = {"group": "folder.grafana.app", "kind": "Folder"}
 DASHBOARDS = {"group": "dashboard.grafana.app", "kind": "Dashboard"}
@@ -498,9 +499,9 @@ async def test_a_local_directory_is_pulled_like_a_branch(provisioned, tmp_path):
         assert [path.name for path in tmp_path.rglob("*.json")] == []
 
 
-async def test_many_jobs_leave_their_history_only_and_that_goes_too(jobs, count=50):
+async def test_many_jobs_leave_their_history_only_and_that_goes_too(jobs):
     server = jobs.server
-    for number in range(count):
+    for number in range(MANY):
         spec = {"action": "pull", "repository": "a", "pull": {"incremental": True}}
         head = {"apiVersion": PROVISIONING, "kind": "Job"}
         await server.create(
@@ -508,7 +509,7 @@ async def test_many_jobs_leave_their_history_only_and_that_goes_too(jobs, count=
         )
     await server.settled()
     before = {"githosts", "repositories"}
-    assert await kept(server) == {"historicjobs": count + 1, **dict.fromkeys(before, 1)}
+    assert await kept(server) == {"historicjobs": MANY + 1, **dict.fromkeys(before, 1)}
     await server.recheck(601)
     assert await kept(server) == dict.fromkeys(before, 1)
 
