@@ -32,7 +32,7 @@ def files(stock: Stock) -> Subresource:
             try:
                 return await request.answer()
             except Unsupported as error:
-                raise _unsupported(str(error)) from error
+                raise status.bad_request(str(error)) from error
 
         return await readings.replied(question, env, told)
 
@@ -242,10 +242,3 @@ class _Request:
 
 def _not_found(why: str) -> StatusError:
     return StatusError(404, Reason.NOT_FOUND, why)
-
-
-def _unsupported(why: str) -> StatusError:
-    """400 for what the type cannot do, 501 for what this server cannot."""
-    if why.endswith("by this server"):
-        return StatusError(501, Reason.NOT_IMPLEMENTED, why)
-    return status.bad_request(why)

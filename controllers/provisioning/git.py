@@ -180,7 +180,7 @@ class GitSession:
 
     async def history(self, branch: str) -> list[Commit]:
         """git servers have no question for it."""
-        raise Unsupported("history of remote repositories is not supported by this server")
+        raise Unsupported("history is not supported for pure git repositories")
 
     def _fetch(self, head: str) -> Tree:
         return Tree(head, _files(self._fetched(head), head.encode()))
