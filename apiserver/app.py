@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from aiohttp import HttpVersion11, web
+from aiohttp import HttpVersion11, hdrs, web
 
 from inkube.apiserver import http
 from inkube.apiserver.auth.access import Access
@@ -36,6 +36,7 @@ from inkube.apiserver.http.options import read_timeout
 from inkube.apiserver.http.records import RequestRecord
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import Call, User
+from inkube.apiserver.registry.delegates import Delegate
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.apiserver.watching.streams import Streams
@@ -56,11 +57,11 @@ WRITE_SECONDS = 60.0  # --request-timeout
 class Defaults(Protocol):
     """Objects that are made when one of their kind is first asked for (`root.defaults`)."""
 
-    def is_wanted(self, group: str, plural: str) -> bool:
-        """Whether `make` has something to do first."""
+    def is_wanted(self, group: str, plural: str, name: str) -> bool:
+        """Whether `make` has something to do first; `name` "" stands for all objects."""
         ...
 
-    async def make(self, group: str, plural: str) -> None:
+    async def make(self, group: str, plural: str, name: str) -> None:
         """Make what is missing."""
         ...
 
@@ -173,6 +174,8 @@ class App:
             return refused
         try:
             streamed = info.subresource in _STREAMED
+            if self._parts.resources.delegates and not streamed:
+                streamed = self._delegate(info) is not None and hdrs.UPGRADE in request.headers
             with self._parts.guard.admit(request, long=streamed or info.verb in _LONG):
                 if streamed:
                     self._parts.origins.check(request)  # browsers open WebSockets unasked
@@ -229,6 +232,11 @@ class App:
             heard.user = user
         if info.verb not in _LONG and "timeout" in info.query:
             read_timeout(info.query)  # whatever is asked for, an unreadable one is refused
+        if parts.resources.delegates:
+            delegate = self._delegate(info)
+            if delegate is not None:
+                passed: web.StreamResponse = await delegate(request, info, user)
+                return passed
         if not info.is_resource:
             return await self._endpoint(request, info, user)
         resource = parts.resources.get(info.group, info.resource)
@@ -240,8 +248,8 @@ class App:
                 return answer
             voice = parts.resources.voice(info.group)
             return responses.unknown_path(plain=voice.unknown_is_plain)
-        if parts.defaults.is_wanted(info.group, info.resource):
-            await parts.defaults.make(info.group, info.resource)
+        if parts.defaults.is_wanted(info.group, info.resource, info.name or info.selected):
+            await parts.defaults.make(info.group, info.resource, info.name or info.selected)
         namespace = info.namespace if resource.namespaced else ""
         call = Call(info.verb, resource, served, namespace, info.name, info.subresource, user=user)
         if heard is not None:
@@ -263,9 +271,20 @@ class App:
         except status.StatusError:
             resource = info.subresource and self._parts.resources.get(info.group, info.resource)
             subresource = resource and resource.subresources.get(info.subresource)
-            if subresource and subresource.is_open:
+            if subresource and subresource.is_open and self._delegate(info) is None:
                 return ANONYMOUS
             raise
+
+    def _delegate(self, info: RequestInfo) -> Delegate | None:
+        """The aggregated API server that a path belongs to, `/apis/GROUP/VERSION` and below."""
+        group, version = info.group, info.version
+        if not info.is_resource:
+            parts = info.path.split("/", 4)
+            if len(parts) < 4 or parts[1] != "apis":
+                return None
+            group, version = parts[2], parts[3]
+        found = self._parts.resources.delegates.get((group, version))
+        return found if found is not None and found.answers else None
 
     async def _endpoint(
         self, request: web.BaseRequest, info: RequestInfo, user: User

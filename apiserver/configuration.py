@@ -31,6 +31,9 @@ class Options:
     modules: str | Sequence[str] = "all"
     """Which of `MODULES` are served: `all`, `none`, or names. With none there are Kubernetes' kinds
     and those of `kinds` and `definitions` only."""
+    aggregated: Mapping[str, Any] = field(default_factory=dict)
+    """Aggregated API servers of this process: the name of an APIService, `v1.example.com`, and an
+    `aiohttp.web.Application` or a coroutine function of aiohttp's requests."""
     controllers: bool = True
     """Whether the built-in controllers run."""
     workloads: Any = False

@@ -23,7 +23,7 @@ from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 
-from inkube.apiserver import discovery, http, root, subresources, webhooks
+from inkube.apiserver import aggregation, auth, discovery, http, root, subresources, webhooks
 from inkube.apiserver.admission.certificates import (
     CertificateApproval,
     CertificateSigning,
@@ -68,18 +68,20 @@ from inkube.apiserver.registry.crds import Installer
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resources
 from inkube.apiserver.registry.stamps import Stamps
-from inkube.apiserver.root import bootstrap, defaults, security
+from inkube.apiserver.root import bootstrap, defaults, notices, security
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.root.liveschemas import LiveSchemas
 from inkube.apiserver.watching.streams import Streams
 from inkube.apiserver.webhooks.plugins import MutatingWebhooks, ValidatingWebhooks
 from inkube.controllers.clock import SystemClock
-from inkube.controllers.core import aggregation, crds, expiry, garbage, namespaces, policies, quotas
+from inkube.controllers.core import aggregation as roles
+from inkube.controllers.core import crds, expiry, garbage, namespaces, policies, quotas
 from inkube.controllers.environment import Environment
 from inkube.controllers.manager import Manager
 from inkube.controllers.provisioning import options as provisioning_options
 from inkube.schemas import golang
+from inkube.storage.entry import Entry
 from inkube.storage.log import Log, MemoryLog
 from inkube.storage.store import Store
 
@@ -151,8 +153,10 @@ class APIServer:
             if "provisioning" in self.options.module_names:
                 await self._defaults.make_set(defaults.PROVISIONING_ROLES)
         crds.add(self.manager, Installer(self.resources, self._converter))
+        await self._aggregate()
+        self._notice("flowschemas", notices.says_nothing, self._add_flow_control)
         if self.options.controllers:
-            aggregation.add(self.manager, self.client)
+            roles.add(self.manager, self.client)
             catalog = LiveCatalog(self.store, self.resources)
             namespaces.add(self.manager, catalog)
             garbage.add(self.manager, catalog)
@@ -165,9 +169,57 @@ class APIServer:
         await self._stack.enter_async_context(self.manager)
         if self.options.workloads:
             await self.settled()
+        if self.options.aggregated:
+            await root.aggregation.register(self.client, self.options.aggregated)
+            await self.settled()
         if self.options.definitions:
             found = root.manifests.read(self.options.definitions)
             await root.manifests.install(self.client, found, self.settled)
+
+    async def _aggregate(self) -> None:
+        """Pass requests on where an APIService says so, once there is one that does."""
+        if self.options.aggregated:
+            root.aggregation.check(self.options.aggregated)
+            await self._aggregator.serve(self.options.aggregated)
+            self._aggregator.start()
+            return
+
+        def load() -> None:
+            self._aggregator.start()
+
+        self._notice("apiservices", notices.leads_elsewhere, load)
+
+    def _notice(
+        self, plural: str, wanted: Callable[[Entry], bool], load: Callable[[], None]
+    ) -> None:
+        noticed = notices.Notice(self.store, plural, wanted, load)
+        self._stack.callback(noticed.close)
+
+    def _add_flow_control(self) -> None:
+        root.flowcontrol.add(self.manager)
+
+    @cached_property
+    def _aggregator(self) -> "aggregation.Aggregator":
+        """Made when the first APIService is known that leads to another server."""
+        made = root.aggregation.make(
+            self.store,
+            self.resources,
+            self.manager,
+            identity=lambda: self._front_proxy,
+            publish=self._defaults.trust_proxies,
+        )
+        self._outside.push_async_callback(made.close)
+        return made
+
+    @cached_property
+    def _front_proxy(self) -> "auth.frontproxy.Identity":
+        """Made when the first who has to trust it is told."""
+        return auth.frontproxy.load(self.keys)
+
+    async def _hang_up(self) -> None:
+        """Cut what is passed on: no watch of another server ends by itself."""
+        if "_aggregator" in vars(self):
+            await self._aggregator.close()
 
     def _install_workloads(self) -> None:
         config = root.workloads.wanted(self.options.workloads)
@@ -248,6 +300,7 @@ class APIServer:
             self.stamps,
             address=lambda: (self._host, self.port),
             authority=authority,
+            proxies=lambda: auth.frontproxy.trust(self._front_proxy),
         )
 
     def _defer_kinds(self) -> None:
@@ -289,6 +342,7 @@ class APIServer:
         self._stack.push_async_callback(runner.cleanup)
         # before the runner waits for what is under way: watches would never end by themselves
         self._stack.callback(self.streams.close)
+        self._stack.push_async_callback(self._hang_up)
         self._streaming = self._stack.enter_context(contextlib.ExitStack())
         context = self.security.context()
         site = web.TCPSite(runner, self.options.host, self.options.port, ssl_context=context)

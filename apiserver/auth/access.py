@@ -7,7 +7,7 @@ from aiohttp import web
 
 from inkube.apiserver.auth import attributes, impersonation
 from inkube.apiserver.auth.authenticators import Authenticator
-from inkube.apiserver.auth.authorizer import Authorizer
+from inkube.apiserver.auth.authorizer import Authorizer, require
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import ADMIN, User
 
@@ -44,9 +44,7 @@ class Guarded:
             if other is not None:
                 user = impersonation.become(other, wanted, self.authorizer)
                 wanted = attributes.of_request(user, info)
-        decision = self.authorizer.decide(wanted)
-        if not decision.allowed:
-            raise attributes.refusal(wanted, decision.reason)
+        require(self.authorizer, wanted)
         return user
 
 

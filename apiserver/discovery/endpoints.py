@@ -86,6 +86,8 @@ class Endpoints:
             base = f"/apis/{resource.group}" if resource.group else "/api"
             names = {version for version in resource.versions if resource.served(version)}
             paths |= {base, *(f"{base}/{version}" for version in names)}
+        for group, version in self._resources.delegates:
+            paths |= {f"/apis/{group}", f"/apis/{group}/{version}"}
         return responses.render({"paths": sorted(paths)}, negotiation.INDENTED)
 
     async def version(

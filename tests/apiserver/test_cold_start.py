@@ -31,12 +31,16 @@ OUTSIDE = (
 )  # fmt: skip
 LATER = (
     "inkube.controllers.workloads",
+    "inkube.apiserver.aggregation.aggregator",
+    "inkube.apiserver.auth.frontproxy",
     "inkube.apiserver.auth.rbac",
+    "inkube.apiserver.root.aggregation",
     "inkube.apiserver.root.workloads",
     "inkube.apiserver.streaming",
     "inkube.apiserver.subresources.containers",
     "inkube.apiserver.subresources.table",
-    "inkube.controllers.workloads",
+    "inkube.controllers.core.apiservices",
+    "inkube.controllers.core.flowcontrol",
     "inkube.apiserver.webhooks.conversion",
     "inkube.apiserver.discovery.groups",
     "inkube.apiserver.discovery.openapi",
