@@ -18,6 +18,7 @@ from pydantic.alias_generators import to_camel
 from inkube.schemas import modelschema
 from inkube.schemas.definitions import (
     CUSTOM_VERBS,
+    UNKNOWN_FIELD,
     Column,
     Definition,
     Names,
@@ -248,7 +249,7 @@ def _definition(
     zero_status: Mapping[str, Any] | None = None,
     status_subresource: bool = True,
     verbs: Iterable[str] = CUSTOM_VERBS,
-    unknown_field: str = "",
+    unknown_field: str = UNKNOWN_FIELD,
 ) -> Definition:
     kind = kind or model.__name__
     schema = modelschema.structural(model)
@@ -277,7 +278,7 @@ def _definition(
                 scale=scale,
                 columns=tuple(columns),
                 selectable_fields=selectable(selectable_fields, namespaced=namespaced),
-                unknown_field=unknown_field or Version.unknown_field,
+                unknown_field=unknown_field,
             )
             for name in (version, *also_served)
         ),

@@ -207,17 +207,21 @@ REPOSITORIES = [
 ]  # fmt: skip
 
 
+class Ask:
+    """`await ask(method, path, body)`: code and body."""
+
+    def __init__(self, server):
+        self.server = server
+
+    async def __call__(self, method, path, body=None, **options):
+        code, _, answer = await self.server.request(method, f"{ALL}/{path}", json=body, **options)
+        return code, answer
+
+
 @pytest.fixture
-async def ask(provisioned, tmp_path):
-    """`await ask(method, path, body)`: code and body of a server whose host has everything."""
+async def ask(provisioned):
     async with provisioned(local_path_prefixes=["/srv/files"], max_repositories=2) as server:
-
-        async def request(method, path, body=None, **options):
-            found, _, answer = await server.request(method, f"{ALL}/{path}", json=body, **options)
-            return found, answer
-
-        request.server = server
-        yield request
+        yield Ask(server)
 
 
 def _told(answer):

@@ -39,6 +39,10 @@ class Emulator:
         body = await request.json() if request.can_read_body else None
         return self.answer(request, request.raw_path.partition("?")[0], body)
 
+    def answer(self, request, path, body):
+        """What the provider says; `body` is the request's, decoded."""
+        raise NotImplementedError
+
 
 class GitLab(Emulator):
     """docs.gitlab.com/api: projects, branches, commits."""
