@@ -22,6 +22,7 @@ from aiohttp import HttpVersion11, hdrs, web
 
 from inkube.apiserver import http
 from inkube.apiserver.auth.access import Access
+from inkube.apiserver.auth.attributes import ANONYMOUS
 from inkube.apiserver.discovery.endpoints import Endpoint
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
@@ -227,7 +228,7 @@ class App:
         self, request: web.BaseRequest, info: RequestInfo, heard: "http.audit.Heard | None"
     ) -> web.StreamResponse:
         parts = self._parts
-        user = parts.access.admit(request, info)
+        user = self._admit(request, info)
         if heard is not None:
             heard.user = user
         if info.verb not in _LONG and "timeout" in info.query:
@@ -263,6 +264,17 @@ class App:
         except status.StatusError as error:
             form = negotiation.safe(request, info.query)
             return responses.error(resource.voice.refusal(error), form, call.warnings)
+
+    def _admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
+        """Who is asking. Raises StatusError, unless what is asked for is open to all."""
+        try:
+            return self._parts.access.admit(request, info)
+        except status.StatusError:
+            resource = info.subresource and self._parts.resources.get(info.group, info.resource)
+            subresource = resource and resource.subresources.get(info.subresource)
+            if subresource and subresource.is_open and self._delegate(info) is None:
+                return ANONYMOUS
+            raise
 
     def _delegate(self, info: RequestInfo) -> Delegate | None:
         """The aggregated API server that a path belongs to, `/apis/GROUP/VERSION` and below."""

@@ -168,6 +168,8 @@ class APIServer:
         self._defaults = self._make_defaults()
         if self.options.authorization_mode == "RBAC":
             await self._defaults.make_set(defaults.ROLES)
+            if "provisioning" in self.options.module_names:
+                await self._defaults.make_set(defaults.PROVISIONING_ROLES)
         crds.add(self.manager, Installer(self.resources, self._converter))
         await self._aggregate()
         self._notice("flowschemas", notices.says_nothing, self._add_flow_control)
