@@ -49,6 +49,7 @@ from inkube.apiserver.admission.podsecurity import PodSecurity
 from inkube.apiserver.admission.quotas import QuotaAdmission
 from inkube.apiserver.admission.services import ServiceAllocation
 from inkube.apiserver.app import App, Parts
+from inkube.apiserver.auth.flows import Flows
 from inkube.apiserver.auth.keyfiles import KeyFiles, Keys
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import issuer
@@ -409,6 +410,7 @@ class APIServer:
             handlers=handlers,
             streams=self.streams,
             access=self.security.access,
+            flows=Flows(self.store),
             origins=self.origins,
             guard=Guard(loopback_only=self.security.is_open),
             metrics=metrics,

@@ -185,16 +185,25 @@ def priority_class(obj: Object, now: datetime) -> list[Any]:
     return [obj.get("value", 0), is_default, age(obj, now), obj.get("preemptionPolicy", "")]
 
 
-def storage_class(obj: Object, now: datetime) -> list[Any]:
-    """printStorageClass."""
-    expands = bool(obj.get("allowVolumeExpansion"))
-    return [
-        obj.get("provisioner", ""),
-        obj.get("reclaimPolicy") or "Delete",
-        obj.get("volumeBindingMode") or UNSET,
-        expands,
-        age(obj, now),
-    ]
+def flow_schema(obj: Object, now: datetime) -> list[Any]:
+    """printFlowSchema."""
+    spec = obj.get("spec") or {}
+    level = (spec.get("priorityLevelConfiguration") or {}).get("name", "")
+    method = (spec.get("distinguisherMethod") or {}).get("type", NONE)
+    conditions = (obj.get("status") or {}).get("conditions") or ()
+    dangles = [one.get("status", "") for one in conditions if one.get("type") == "Dangling"]
+    missing = dangles[0] if dangles else "?"
+    return [level, spec.get("matchingPrecedence", 0), method, age(obj, now), missing]
+
+
+def priority_level(obj: Object, now: datetime) -> list[Any]:
+    """printPriorityLevelConfiguration."""
+    spec = obj.get("spec") or {}
+    limited = spec.get("limited") or {}
+    queuing = (limited.get("limitResponse") or {}).get("queuing") or {}
+    queues = [queuing.get(member, NONE) for member in ("queues", "handSize", "queueLengthLimit")]
+    shares = limited.get("nominalConcurrencyShares", NONE)
+    return [spec.get("type", ""), shares, *queues, age(obj, now)]
 
 
 def _modes(given: list[str] | None) -> str:
