@@ -52,9 +52,6 @@ export class Client {
     patch(name, change) {
         return this.ask("PATCH", `/${name}`, change, "application/merge-patch+json");
     }
-    remove(name) {
-        return this.ask("DELETE", `/${name}`);
-    }
     /** Read what answers under an object's name and is no object, `NAME/resources`. */
     read(name, subresource) {
         return this.ask("GET", `/${name}/${subresource}`);

@@ -91,10 +91,6 @@ export class Client<T extends Resource<unknown, unknown>> {
     return this.ask("PATCH", `/${name}`, change, "application/merge-patch+json");
   }
 
-  remove(name: string): Promise<T> {
-    return this.ask("DELETE", `/${name}`);
-  }
-
   /** Read what answers under an object's name and is no object, `NAME/resources`. */
   read<R>(name: string, subresource: string): Promise<R> {
     return this.ask<R>("GET", `/${name}/${subresource}`);
