@@ -20,6 +20,7 @@ MODULES = (
     "reads",
     "protobuf",
     "writes",
+    "costs",
     "replicas",
     "definitions",
     "schemas",
