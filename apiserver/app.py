@@ -22,11 +22,12 @@ from aiohttp import HttpVersion11, hdrs, web
 
 from inkube.apiserver import http
 from inkube.apiserver.auth.access import Access
+from inkube.apiserver.auth.attributes import ANONYMOUS
 from inkube.apiserver.auth.flows import Flows
 from inkube.apiserver.discovery.endpoints import Endpoint
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
-from inkube.apiserver.http import incoming, negotiation, requests, responses
+from inkube.apiserver.http import incoming, logs, negotiation, requests, responses
 from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.deadlines import Deadlines
 from inkube.apiserver.http.delivery import Answer
@@ -44,7 +45,7 @@ from inkube.schemas import status
 from inkube.schemas.golang.gotext import quote
 from inkube.storage import errors as storage_errors
 
-logger = logging.getLogger("inkube.access")
+logger = logging.getLogger(logs.ACCESS)
 Object = dict[str, Any]
 _LONG = frozenset({"watch", "watchone"})
 _STREAMED = frozenset({"attach", "exec", "log", "portforward", "proxy"})
@@ -123,8 +124,10 @@ class App:
                 "request",
                 extra={
                     "request_id": request_id,
+                    "method": request.method,
                     "verb": info.verb,
                     "path": url.raw_path,
+                    "query": url.raw_query_string,
                     "resource": info.resource,
                     "code": response.status,
                     "milliseconds": round(elapsed * 1000, 3),
@@ -178,10 +181,9 @@ class App:
             if self._parts.resources.delegates and not streamed:
                 streamed = self._delegate(info) is not None and hdrs.UPGRADE in request.headers
             with self._parts.guard.admit(request, long=streamed or info.verb in _LONG):
-                if streamed:
+                if streamed or (info.verb in _LONG and hdrs.UPGRADE in request.headers):
                     self._parts.origins.check(request)  # browsers open WebSockets unasked
-                    response = await self._serve(request, info, heard)
-                elif request.method in _READS:
+                if streamed or request.method in _READS:
                     response = await self._serve(request, info, heard)
                 else:
                     response = await self._serve_write(request, info, heard)
@@ -230,7 +232,7 @@ class App:
         self, request: web.BaseRequest, info: RequestInfo, heard: "http.audit.Heard | None"
     ) -> web.StreamResponse:
         parts = self._parts
-        user = parts.access.admit(request, info)
+        user = self._admit(request, info)
         flow = parts.flows.of(info, user)
         if flow is not None and isinstance(request, incoming.Request):
             request.flow = flow
@@ -269,6 +271,17 @@ class App:
         except status.StatusError as error:
             form = negotiation.safe(request, info.query)
             return responses.error(resource.voice.refusal(error), form, call.warnings)
+
+    def _admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
+        """Who is asking. Raises StatusError, unless what is asked for is open to all."""
+        try:
+            return self._parts.access.admit(request, info)
+        except status.StatusError:
+            resource = info.subresource and self._parts.resources.get(info.group, info.resource)
+            subresource = resource and resource.subresources.get(info.subresource)
+            if subresource and subresource.is_open and self._delegate(info) is None:
+                return ANONYMOUS
+            raise
 
     def _delegate(self, info: RequestInfo) -> Delegate | None:
         """The aggregated API server that a path belongs to, `/apis/GROUP/VERSION` and below."""

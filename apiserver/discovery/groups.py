@@ -112,11 +112,18 @@ class Discovery:
     def _served_groups(self) -> dict[str, list[str]]:
         """Served versions by group, best first; groups of custom resources come last, by name."""
         found: dict[str, dict[str, None]] = {}
+        sorts: set[str] = set()
         for resource in sorted(self._resources, key=_place):
             versions = found.setdefault(resource.group, {})
+            if resource.voice.sorts_versions:
+                sorts.add(resource.group)
             for version in resource.definition.served():
                 versions[version.name] = None
-        served = {g: sorted(v, key=preference) for g, v in found.items() if v}
+        served = {
+            group: sorted(versions, key=preference) if group in sorts else list(versions)
+            for group, versions in found.items()
+            if versions
+        }
         return self._with_delegates(served) if self._resources.delegates else served
 
     def _with_delegates(self, served: dict[str, list[str]]) -> dict[str, list[str]]:

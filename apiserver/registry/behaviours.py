@@ -262,11 +262,13 @@ class Traits:
     """What kinds declared in Python may allow their clients beyond custom resources.
 
     `make_name` gives the prefix of the name of an object that comes without name and generateName.
+    `finalizers` are the kind's own, of which nobody is warned whatever their names look like.
     """
 
     create_on_update: bool = False
     unconditional_update: bool = False
     make_name: Callable[[Object], str] | None = None
+    finalizers: frozenset[str] = frozenset()
 
 
 class Custom(Behaviour):
@@ -377,7 +379,8 @@ class Custom(Behaviour):
         return [] if self._rules is None else self._rules(obj, old)
 
     def warnings(self, obj: Object, old: Object | None, subresource: str) -> list[str]:
-        return objectmeta.finalizer_warnings(obj["metadata"], old and old["metadata"])
+        known = self._traits.finalizers
+        return objectmeta.finalizer_warnings(obj["metadata"], old and old["metadata"], known)
 
     def reset_fields(self, served: Served, subresource: str) -> FieldSet:
         return resetfields.of_custom(subresource, status=served.version.status)

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from inkube.schemas import durations
+from inkube.schemas.aggregation import marks
 from inkube.schemas.builtin.columns.common import NONE, UNSET, age, containers, pairs, since
 from inkube.schemas.objects import Object
 
@@ -136,9 +137,12 @@ def policy_binding(obj: Object, now: datetime) -> list[Any]:
 
 
 def api_service(obj: Object, now: datetime) -> list[Any]:
-    """The aggregator's own table."""
+    """The aggregator's own table; a server that only inkube's annotation names is not local."""
     service = (obj.get("spec") or {}).get("service")
-    where = "Local" if service is None else f"{service.get('namespace')}/{service.get('name')}"
+    url = (obj["metadata"].get("annotations") or {}).get(marks.URL)
+    where = (
+        url or "Local" if service is None else f"{service.get('namespace')}/{service.get('name')}"
+    )
     found = [
         c for c in (obj.get("status") or {}).get("conditions") or [] if c.get("type") == "Available"
     ]
