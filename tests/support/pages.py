@@ -2,6 +2,7 @@
 
     ```yaml title="boat.yaml"     a file of that name, in a folder that the page has for itself
     ```console                    `$ command` lines, typed into one shell, and what they print
+    ```sh                         commands for the same shell, of which only the end is looked at
     ```python                     tests that pass, or a program that ends well
     ```json, yaml, text, …        shown only; JSON and YAML have to be what they say they are
 
@@ -136,6 +137,7 @@ class Reader:
         for name in ("KUBECONFIG", "URL", "TOKEN"):
             self._environment.pop(name, None)
         self._server: subprocess.Popen[str] | None = None
+        self._code = 0
         self._tests: list[Path] = []
 
     def __enter__(self) -> Self:
@@ -166,6 +168,10 @@ class Reader:
             elif block.language == "console":
                 for line, command, expected in commands(block):
                     self._type(line, command, expected)
+            elif block.language == "sh":
+                found = self._typed(self._local(block.text))
+                if self._code:
+                    raise PageError("\n".join([f"line {block.line}: it fails", *found]))
             elif block.language == "python":
                 self._run(block)
             else:
@@ -210,11 +216,12 @@ class Reader:
         assert self._shell.stdout is not None
         script = self._folder / ".typed"
         script.write_text(command + "\n")
-        self._shell.stdin.write(f". {script} </dev/null\necho\necho '{_DONE}'\n")
+        self._shell.stdin.write(f". {script} </dev/null\ncode=$?\necho\necho '{_DONE}' $code\n")
         self._shell.stdin.flush()
         found: list[str] = []
         for text in self._shell.stdout:
-            if text.rstrip("\n") == _DONE:
+            if text.startswith(_DONE):
+                self._code = int(text.split()[-1])
                 break
             found.append(text.rstrip("\n"))
         else:
