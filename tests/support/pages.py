@@ -17,6 +17,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -113,11 +114,11 @@ class Reader:
         self._at = at or folder
         bin_folder = folder / ".bin"
         bin_folder.mkdir()
-        for name, module in (("inkube", "inkube.apiserver.cli"), ("pytest", "pytest")):
+        programs = {"inkube": " -m inkube.apiserver.cli", "pytest": " -m pytest", "python": ""}
+        for name, arguments in programs.items():
             script = bin_folder / name
-            script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {module} "$@"\n')
+            script.write_text(f'#!/bin/sh\nexec "{sys.executable}"{arguments} "$@"\n')
             script.chmod(0o755)
-        (bin_folder / "python").symlink_to(sys.executable)
         examples = self._at / "examples"
         if not examples.exists():
             shutil.copytree(
@@ -143,6 +144,7 @@ class Reader:
     def __enter__(self) -> Self:
         self._shell = subprocess.Popen(
             ["bash", "--noprofile", "--norc"], cwd=self._at, env=self._environment, text=True,
+            start_new_session=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         return self
@@ -153,7 +155,7 @@ class Reader:
         assert self._shell.stdout is not None
         self._shell.stdin.close()
         self._shell.stdout.close()
-        self._shell.kill()
+        os.killpg(self._shell.pid, signal.SIGKILL)  # and what it left in the background
         self._shell.wait()
 
     def read(self, page: str) -> None:
