@@ -19,6 +19,8 @@ class Request(BaseRequest):
     """One request; `origins` says which web pages may read its answer."""
 
     origins: Origins = _NOBODY
+    flow: tuple[str, str] | None = None
+    """The uids of its flow schema and priority level, once somebody knows them."""
     _asked = False
 
     @property
