@@ -46,7 +46,7 @@ class Options:
     recheck_unhealthy: float = 60.0
     outside_timeout: float = 10.0
     """At most so long one question to an outside system may take."""
-    retry_seconds: float = 10.0
+    retry_seconds: float = 12.0
     """At most so long one reconcile asks a failing outside service again before it reports it."""
     allow_private_hosts: bool = False
     local_path_prefixes: Sequence[Path] = ()
