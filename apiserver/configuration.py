@@ -63,7 +63,7 @@ class Options:
     """The same for one that they found unhealthy."""
     outside_timeout: float = 10.0
     """At most so long one question to an outside system may take."""
-    retry_seconds: float = 10.0
+    retry_seconds: float = 12.0
     """At most so long one reconcile asks a failing outside service again before it reports it."""
     allow_private_hosts: bool = False
     """Whether live checks may reach addresses of private networks."""
