@@ -1,6 +1,6 @@
 """The HTTP application: one entry for every request.
 
-    path → guard (Host, load) → writes: origin, time → who asks, and may they → which kind
+    path → guard (Host, load) → writes: origin, time → who asks, and may they → faults → which kind
       → which form of answer → the verb's handler; errors become a Status → count, log
 
 aiohttp's low-level server is used without its router: one path split of our own serves kinds that
@@ -16,20 +16,24 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Protocol
 
 from aiohttp import HttpVersion11, web
 
-from inkube.apiserver import http
+from inkube.apiserver import faults, http
 from inkube.apiserver.auth.access import Access
 from inkube.apiserver.discovery.endpoints import Endpoint
+from inkube.apiserver.faults.active import Faults
+from inkube.apiserver.faults.trouble import Trouble
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
-from inkube.apiserver.http import incoming, negotiation, requests, responses
+from inkube.apiserver.http import bodies, incoming, negotiation, requests, responses
 from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.deadlines import Deadlines
 from inkube.apiserver.http.delivery import Answer
 from inkube.apiserver.http.guards import Guard
+from inkube.apiserver.http.incoming import Request
 from inkube.apiserver.http.metrics import Metrics
 from inkube.apiserver.http.options import read_timeout
 from inkube.apiserver.http.records import RequestRecord
@@ -82,6 +86,9 @@ class Parts:
     subresources: Callable[[], Mapping[tuple[str, str, str], Handler]]
     """(group, plural, subresource) → handler; group and plural may be `*`. Subresource "" answers
     for a kind that stores nothing."""
+    faults: Faults
+    sleep: Callable[[float], Awaitable[None]]
+    """Seconds of the server's clock."""
     on_request: Callable[[RequestRecord], None] | None = None
     audit: "http.audit.AuditLog | None" = None
 
@@ -226,6 +233,49 @@ class App:
         user = parts.access.admit(request, info)
         if heard is not None:
             heard.user = user
+        if parts.faults.rules is not None:
+            agent = request.headers.get("User-Agent", "")
+            labels = partial(self._labels, request, info)
+            trouble = await parts.faults.meet(info, user, agent, labels)
+            if trouble is not None:
+                return await self._serve_in_trouble(request, info, user, heard, trouble)
+        return await self._serve_admitted(request, info, user, heard, None)
+
+    async def _serve_in_trouble(
+        self,
+        request: web.BaseRequest,
+        info: RequestInfo,
+        user: User,
+        heard: "http.audit.Heard | None",
+        trouble: Trouble,
+    ) -> web.StreamResponse:
+        """Let a request meet what a Fault has for it. Raises StatusError."""
+        if isinstance(request, Request):
+            request.faults = trouble.names
+        serve = partial(self._serve_admitted, request, info, user, heard, trouble)
+        long = info.verb in _LONG or info.subresource in _STREAMED
+        return await faults.effects.endure(trouble, serve, self._parts.sleep, long=long)
+
+    async def _labels(self, request: web.BaseRequest, info: RequestInfo) -> dict[str, str] | None:
+        """The labels of the object a request is about: as stored, or as a new one is sent."""
+        resource = self._parts.resources.get(info.group, info.resource)
+        if resource is None:
+            return None
+        if info.name:
+            namespace = info.namespace if resource.namespaced else ""
+            entry = self._parts.registry.store.get(resource.key(namespace, info.name))
+            return None if entry is None else entry.value["metadata"].get("labels", {})
+        return await bodies.labels(request) if info.verb == "create" else None
+
+    async def _serve_admitted(
+        self,
+        request: web.BaseRequest,
+        info: RequestInfo,
+        user: User,
+        heard: "http.audit.Heard | None",
+        trouble: Trouble | None,
+    ) -> web.StreamResponse:
+        parts = self._parts
         if info.verb not in _LONG and "timeout" in info.query:
             read_timeout(info.query)  # whatever is asked for, an unreadable one is refused
         if not info.is_resource:
@@ -249,7 +299,7 @@ class App:
             call.warn(served.version.deprecation_warning)
         try:
             if not _misplaced(info, resource):
-                return await self._resource(request, info, call)
+                return await self._resource(request, info, call, trouble)
             return responses.unknown_path(plain=resource.voice.unknown_is_plain)
         except status.StatusError as error:
             form = negotiation.safe(request, info.query)
@@ -270,7 +320,7 @@ class App:
         return await handler(request, info, user)
 
     def _resource(
-        self, request: web.BaseRequest, info: RequestInfo, call: Call
+        self, request: web.BaseRequest, info: RequestInfo, call: Call, trouble: Trouble | None
     ) -> Awaitable[web.StreamResponse]:
         if info.name:
             _check_name(info.name)
@@ -290,7 +340,8 @@ class App:
             include = info.query.get("includeObject", "")
             tables.check_include(include)
             form = form._replace(include=include)
-        return self._verb(Exchange(request, info, call, form, self._parts.registry.worker))
+        worker = self._parts.registry.worker
+        return self._verb(Exchange(request, info, call, form, worker, trouble))
 
     def _verb(self, exchange: Exchange) -> Awaitable[web.StreamResponse]:
         call, info, voice = exchange.call, exchange.info, exchange.call.resource.voice

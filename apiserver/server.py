@@ -52,6 +52,7 @@ from inkube.apiserver.auth.keyfiles import KeyFiles, Keys
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import issuer
 from inkube.apiserver.discovery.endpoints import Endpoint, Endpoints, later
+from inkube.apiserver.faults.active import Faults
 from inkube.apiserver.handlers.rendering import Renderer
 from inkube.apiserver.handlers.verbs import Handler, Handlers
 from inkube.apiserver.http import bodies, logs
@@ -72,6 +73,7 @@ from inkube.apiserver.root import bootstrap, defaults, security
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.root.liveschemas import LiveSchemas
+from inkube.apiserver.root.troubled import TroubledClient
 from inkube.apiserver.watching.streams import Streams
 from inkube.apiserver.webhooks.plugins import MutatingWebhooks, ValidatingWebhooks
 from inkube.controllers.clock import SystemClock
@@ -141,7 +143,9 @@ class APIServer:
         self._stack.callback(self.registry.worker.close)
         self.client = InProcessClient(self.registry, self.resources)
         bootstrap.install_builtin(self.resources, self.stamps)
-        self.manager = Manager(self.client, self.clock)
+        self.faults = Faults(self.store)
+        self._stack.callback(self.faults.close)
+        self.manager = Manager(TroubledClient(self.client, self.faults, self.clock), self.clock)
         self._outside = await self._stack.enter_async_context(contextlib.AsyncExitStack())
         self._defer_kinds()
         await bootstrap.first_objects(self.client)
@@ -229,12 +233,13 @@ class APIServer:
         parts = root.declared.Parts(
             self.options,
             self.store,
-            self.client,
+            self.manager.client,
             self.manager,
             self.resources,
             self._declared,
             self.keys,
             self._outside,
+            self.faults,
         )
         return root.declared.install(parts)
 
@@ -337,6 +342,8 @@ class APIServer:
                 "/openapi/": later(self._openapi),
             },
             subresources=cache(lambda: self._subresources(handlers)),
+            faults=self.faults,
+            sleep=self.clock.sleep,
             on_request=self.options.on_request,
             audit=self._audit(),
         )

@@ -120,6 +120,10 @@ class BaseStore(ABC):
         """The revision of the newest change under a prefix, deletions in history included."""
         return self._cache.newest(prefix)
 
+    def before(self, prefix: str, changes: int) -> int:
+        """The revision before the last so many changes under a prefix, as far as history goes."""
+        return self._cache.before(prefix, changes)
+
     async def current(self) -> None:
         """Return once everything acknowledged before this call, by any process, is read here.
 

@@ -17,6 +17,8 @@ class Request(BaseRequest):
     """One request; `origins` says which web pages may read its answer."""
 
     origins: Origins = _NOBODY
+    faults: tuple[str, ...] = ()
+    """The names of those it met."""
     _asked = False
 
     @property

@@ -39,6 +39,11 @@ class InProcessClient:
         resource = self._resources.by_kind(group, kind)
         return resource is not None and resource.namespaced
 
+    def plural(self, group: str, kind: str) -> str:
+        """What a kind's resource is called; "" for unknown kinds."""
+        resource = self._resources.by_kind(group, kind)
+        return "" if resource is None else resource.plural
+
     async def get(
         self, resource: GVR | str, name: str, namespace: str = "", *, subresource: str = ""
     ) -> Object:
@@ -89,7 +94,7 @@ class InProcessClient:
             except storage_errors.SlowConsumer as error:
                 raise status.expired(SLOW) from error
             except storage_errors.Compacted as error:
-                raise too_old(watcher.start, error) from error
+                raise too_old(watcher.start, error.compacted) from error
 
     async def revision(self, resource: GVR | str) -> str:
         return str(self._registry.store.newest(self._call("list", resource, "").key))

@@ -27,6 +27,11 @@ SharedFrames = dict[Hashable, tuple[list[Change], bytes]]
 class Framer:
     """Turns what a watcher sees into lines or frames."""
 
+    ending = ""
+    """How the watch is to end now, before its time: `Cut`, `Close` or `Expired`."""
+    bookmarks = True
+    """Whether the watch says how far it is."""
+
     def __init__(
         self, watcher: Watcher, form: Form, stamps: Stamps, *, chunks: bool = False
     ) -> None:

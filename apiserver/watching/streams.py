@@ -21,6 +21,7 @@ from inkube.apiserver.registry import conversions
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.watching.bursts import Bursts
+from inkube.apiserver.watching.endings import Ending
 from inkube.apiserver.watching.frames import Framer, SharedFrames, chunked
 from inkube.apiserver.watching.watch import Watcher, too_old
 from inkube.schemas import status
@@ -64,7 +65,11 @@ class Streams:
         watcher = Watcher(self._registry, call, options)
         chunks = exchange.request.version >= HttpVersion11
         form = exchange.form._replace(pretty=False)  # lines are what the client reads
-        framer = Framer(watcher, form, self._stamps, chunks=chunks)
+        trouble = None if exchange.trouble is None else exchange.trouble.watching
+        if trouble is None:
+            framer = Framer(watcher, form, self._stamps, chunks=chunks)
+        else:
+            framer = Ending(watcher, form, self._stamps, trouble, chunks=chunks)
         media = responses.WATCH if form.protobuf else negotiation.JSON
         response = responses.stream(call.warnings, media)
         if chunks:
@@ -151,10 +156,11 @@ class _Stream:
                 await self._catch_up(subscription)
                 if not self._over:
                     await self._follow(subscription)
+                    await self._end_early()
         except storage_errors.SlowConsumer:
             transport.abort()
         except storage_errors.Compacted as error:
-            await self.fail(too_old(self._watcher.start, error))
+            await self.fail(too_old(self._watcher.start, error.compacted))
         except status.StatusError as error:  # of a conversion webhook
             await self.fail(error)
 
@@ -177,8 +183,21 @@ class _Stream:
         for piece in _pieces(self._initial):
             await self._write(piece)
         self._initial = ()
-        if self._watcher.tells_end:
+        if self._watcher.tells_end and self._framer.bookmarks:
             await self._write(self._framer.bookmark(self._watcher.start, end=True))
+        await self._end_early()
+
+    async def _end_early(self) -> None:
+        """End as a Fault wants it, once so many events are told."""
+        ending = self._framer.ending
+        if not ending or self._over:
+            return
+        if ending == "Expired":
+            start = self._watcher.start
+            await self._write(self._framer.error(too_old(start, start + 1)))
+        elif ending == "Cut":
+            self._transport.close()  # what was written arrives, the end of the answer does not
+        self.stop()
 
     async def _catch_up(self, subscription: Subscription) -> None:
         """Write what waits, as fast as the reader reads."""
@@ -192,6 +211,7 @@ class _Stream:
         call = self._watcher.call
         shown = await conversions.shown_changes(call.resource, call.served, changes)
         await self._write(self._framer.changes(shown))
+        await self._end_early()
 
     async def _hold(self, subscription: Subscription) -> None:
         """Wait for changes that have to be converted before they can be written."""
@@ -241,7 +261,7 @@ class _Stream:
             self.stop()
         elif data:
             transport.write(data)
-            if transport.get_write_buffer_size() > FULL:
+            if transport.get_write_buffer_size() > FULL or self._framer.ending:
                 self._pause()
 
     def _send(self, data: bytes) -> None:
@@ -282,7 +302,8 @@ class _Stream:
     def _tell_bookmark(self) -> None:
         subscription = self._subscription
         following = self._woken is not None and not self._woken.done()
-        if self._watcher.options.bookmarks and subscription is not None and following:
+        wanted = self._watcher.options.bookmarks and self._framer.bookmarks
+        if wanted and subscription is not None and following:
             self._send(self._framer.bookmark(subscription.revision))
 
     def _next_bookmark(self) -> float:
