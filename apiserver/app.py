@@ -89,7 +89,11 @@ class Parts:
     faults: Faults
     sleep: Callable[[float], Awaitable[None]]
     """Seconds of the server's clock."""
+    calm: Callable[[], Awaitable[None]] | None = None
+    """Awaited before each request is looked at."""
     on_request: Callable[[RequestRecord], None] | None = None
+    records_bodies: bool = False
+    """Whether `on_request` is told what was sent and answered."""
     audit: "http.audit.AuditLog | None" = None
 
 
@@ -113,6 +117,8 @@ class App:
         url = request.rel_url
         info = requests.parse(request.method, url.raw_path, url.raw_query_string)
         parts = self._parts
+        if parts.calm is not None:
+            await parts.calm()
         heard = None if parts.audit is None else _heard()
         received = datetime.now(UTC) if heard else None
         response = await self._answer(request, info, request_id, heard)
@@ -121,7 +127,10 @@ class App:
             await self._tell(request, response, info, request_id, (heard, received))
         parts.metrics.count(info, response.status, elapsed)
         if parts.on_request is not None:
-            parts.on_request(_record(request, info, response, elapsed))
+            record = _record(request, info, response, elapsed)
+            if parts.records_bodies:
+                record = _with_bodies(record, request, response)
+            parts.on_request(record)
         if logger.isEnabledFor(logging.INFO):
             logger.info(
                 "request",
@@ -233,6 +242,8 @@ class App:
         user = parts.access.admit(request, info)
         if heard is not None:
             heard.user = user
+        if isinstance(request, Request):
+            request.user = user.name
         if parts.faults.rules is not None:
             agent = request.headers.get("User-Agent", "")
             labels = partial(self._labels, request, info)
@@ -400,7 +411,20 @@ def _record(
         milliseconds=elapsed * 1000,
         user_agent=request.headers.get("User-Agent", ""),
         warnings=tuple(response.headers.getall("Warning", ())),
+        group=info.group,
+        version=info.version,
+        subresource=info.subresource,
+        user=getattr(request, "user", ""),
+        faults=getattr(request, "faults", ()),
     )
+
+
+def _with_bodies(
+    record: RequestRecord, request: web.BaseRequest, response: web.StreamResponse
+) -> RequestRecord:
+    body = getattr(response, "body", b"")
+    answered = body if isinstance(body, bytes) else b""
+    return record._replace(sent=getattr(request, "sent", b""), answered=answered)
 
 
 def _no_route(call: Call, error: status.StatusError) -> status.StatusError:

@@ -1,4 +1,5 @@
-"""The command line: `inkube serve`, `validate`, `definitions export`, `check`, `repair`."""
+"""The command line: `inkube serve`, `validate`, `definitions export`, `check`, `repair`,
+`snapshot`."""
 
 import asyncio
 import contextlib
@@ -13,13 +14,13 @@ import inkube
 from inkube.apiserver import root
 from inkube.apiserver.commands.export import definitions
 from inkube.apiserver.commands.repair import check, repair
+from inkube.apiserver.commands.snapshot import snapshot
 from inkube.apiserver.commands.validate import validate
-from inkube.apiserver.configuration import Options
+from inkube.apiserver.configuration import LOCAL, Options
 from inkube.apiserver.http import logs
 from inkube.storage.errors import StorageError
 
 logger = logging.getLogger(__name__)
-LOCAL = Path("inkube.db")
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _PATH = click.Path(path_type=Path)
 
@@ -34,6 +35,7 @@ main.add_command(validate)
 main.add_command(definitions)
 main.add_command(check)
 main.add_command(repair)
+main.add_command(snapshot)
 
 
 @main.command()
@@ -42,6 +44,7 @@ main.add_command(repair)
 @click.option("--data", type=_FILE, help=f"SQLite file that keeps everything.  [default: {LOCAL}]")
 @click.option("--database", metavar="URL", default="", help="postgresql://… shared by servers.")
 @click.option("--in-memory", is_flag=True, help="Keep nothing.")
+@click.option("--snapshot", type=_FILE, help="Begin with this state and keep nothing.")
 @click.option("--no-fsync", is_flag=True, help="Faster writes that a power cut may lose.")
 @click.option("--definitions", type=_PATH, multiple=True, help="CRDs and objects to begin with.")
 @click.option("--kubeconfig", type=_FILE, help="Where to write the kubeconfig.")
@@ -76,6 +79,7 @@ main.add_command(repair)
 )
 @click.option("--min-sync-interval", default=10, show_default=True, help="Seconds.")
 @click.option("--job-history", default=600.0, show_default=True, help="Seconds.")
+@click.option("--seed", type=int, help="The same uids, names and times in every run.")
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text")
 @click.option("-q", "--quiet", is_flag=True, help="Log warnings and errors only.")
 @click.option("-v", "--verbose", is_flag=True, help="Log what controllers do, too.")
@@ -97,7 +101,12 @@ def serve(**arguments: Any) -> None:
 def _named(arguments: dict[str, Any]) -> dict[str, Any]:
     """Command-line names as `Options` has them."""
     in_memory, data = arguments.pop("in_memory"), arguments.pop("data")
-    given = {"--in-memory": in_memory, "--data": data, "--database": arguments["database"]}
+    given = {
+        "--in-memory": in_memory,
+        "--data": data,
+        "--database": arguments["database"],
+        "--snapshot": arguments["snapshot"],
+    }
     chosen = [name for name, value in given.items() if value]
     if len(chosen) > 1:
         raise click.UsageError(f"{' and '.join(chosen)} exclude each other")

@@ -14,6 +14,7 @@ import logging
 import warnings
 from collections.abc import Callable
 from functools import cache, cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -76,7 +77,7 @@ from inkube.apiserver.root.liveschemas import LiveSchemas
 from inkube.apiserver.root.troubled import TroubledClient
 from inkube.apiserver.watching.streams import Streams
 from inkube.apiserver.webhooks.plugins import MutatingWebhooks, ValidatingWebhooks
-from inkube.controllers.clock import SystemClock
+from inkube.controllers.clock import Clock, RevisionClock, SystemClock
 from inkube.controllers.core import aggregation, crds, expiry, garbage, namespaces, policies, quotas
 from inkube.controllers.environment import Environment
 from inkube.controllers.manager import Manager
@@ -88,6 +89,8 @@ from inkube.storage.store import Store
 __all__ = ["APIServer", "Options"]
 
 MAX_HEADER = 64 * 1024  # a URL with a long selector, a token with many groups
+_CRDS = keys.prefix("customresourcedefinitions")
+CALM_SECONDS = 2.0
 STOP_SECONDS = 1.5  # how long requests under way may still take when the server stops
 
 
@@ -99,9 +102,14 @@ class APIServer:
         self._stack = contextlib.AsyncExitStack()
         self._started = False
         self._closed = False
-        self.clock = self.options.clock or SystemClock()
-        self.stamps = Stamps(now=self.clock.now)
+        self.clock = self.options.clock or self._own_clock()
+        self.stamps = Stamps(now=self.clock.now, seed=self.options.seed)
         self.resources = Resources()
+
+    def _own_clock(self) -> Clock:
+        if self.options.seed is None:
+            return SystemClock()
+        return RevisionClock(lambda: self.store.revision)
 
     async def __aenter__(self) -> Self:
         """Start; when this returns the server answers `/readyz`."""
@@ -133,6 +141,7 @@ class APIServer:
 
     async def _start(self) -> None:
         codec = JSONCodec()
+        self._begun = await self._beginning()
         self.store = await self._stack.enter_async_context(Store(self._log(), codec))
         self.keys = await self._keys()
         self.security = security.build(self.options, self.store, self.stamps, self.keys)
@@ -165,7 +174,7 @@ class APIServer:
             self._install_workloads()
         await self._serve()
         await self._stack.enter_async_context(self.manager)
-        if self.options.workloads:
+        if self.options.workloads or (self._begun is not None and self.store.count(_CRDS)):
             await self.settled()
         if self.options.definitions:
             found = root.manifests.read(self.options.definitions)
@@ -214,7 +223,7 @@ class APIServer:
         """Made when the first admission webhook is to be asked."""
         authorizer = self.security.authorizer
         return webhooks.Dispatcher(
-            self.store, self._caller, authorizer=authorizer, uid=self.stamps.uid
+            self.store, self._caller, authorizer=authorizer, uid=self.stamps.review_uid
         )
 
     @cached_property
@@ -261,16 +270,35 @@ class APIServer:
         if self.options.kinds or any(self.store.count(keys.of_group(name)) for name in groups):
             self.resources.load()
 
+    async def _beginning(self) -> "root.snapshots.Snapshot | None":
+        """What an in-memory server begins with. Raises ValueError, OSError, LogError."""
+        found, options = self.options.snapshot, self.options
+        if found is None:
+            return None
+        if options.data is not None or options.database:
+            raise ValueError("a server begins with a snapshot in memory: give no data or database")
+        if isinstance(found, str | Path):
+            return await root.snapshots.load(found)
+        if not isinstance(found, root.snapshots.Snapshot):
+            raise TypeError(f"snapshot is a Snapshot or the path of a file, not {found!r}")
+        return found
+
+    async def snapshot(self) -> "root.snapshots.Snapshot":
+        """The state as it is now, for other servers to begin with. Raises LogError."""
+        log = await self.store.snapshot()
+        return root.snapshots.Snapshot(log, self.keys.kept(), self.clock.now())
+
     async def _keys(self) -> Keys:
         if not self.options.database:
-            return KeyFiles(self.options.data)
+            begun = self._begun
+            return KeyFiles(self.options.data, None if begun is None else begun.keys)
         return await root.SharedKeys.read(self.store)
 
     def _log(self) -> Log:
         if self.options.database:
             return _postgresql(self.options.database)
         if self.options.data is None:
-            return MemoryLog()
+            return MemoryLog() if self._begun is None else MemoryLog(self._begun.log)
         options = root.SqliteOptions(synchronous="FULL" if self.options.durable else "NORMAL")
         return root.sqlite_log(self.options.data, options)
 
@@ -344,7 +372,9 @@ class APIServer:
             subresources=cache(lambda: self._subresources(handlers)),
             faults=self.faults,
             sleep=self.clock.sleep,
+            calm=None if self.options.seed is None else self._calm,
             on_request=self.options.on_request,
+            records_bodies=self.options.record_bodies,
             audit=self._audit(),
         )
 
@@ -392,11 +422,18 @@ class APIServer:
         """Who answers for containers, where workloads live."""
         return self.cluster.containers if self.options.workloads else None
 
-    def kubeconfig(self) -> str:
-        """A kubeconfig for this server, as YAML text."""
+    async def _calm(self) -> None:
+        """Let the controllers finish before the next request, so that revisions do not depend on
+        who is faster. A webhook that asks while one of them waits for it is not kept waiting."""
+        with contextlib.suppress(TimeoutError):
+            await self.settled(CALM_SECONDS)
+
+    def kubeconfig(self, namespace: str = "default") -> str:
+        """A kubeconfig for this server, as YAML text; `namespace` is that of its context."""
         guards = self.security
         authority = guards.certificate.authority if guards.certificate else b""
-        return root.kubeconfig.render(root.kubeconfig.Access(self.url, guards.token, authority))
+        access = root.kubeconfig.Access(self.url, guards.token, authority, namespace)
+        return root.kubeconfig.render(access)
 
     async def settled(self, within: float = 10.0) -> None:
         """Wait until every controller has seen the newest revision and has nothing to do."""

@@ -19,6 +19,10 @@ class Request(BaseRequest):
     origins: Origins = _NOBODY
     faults: tuple[str, ...] = ()
     """The names of those it met."""
+    user = ""
+    """Who asks, once that is known."""
+    sent = b""
+    """The body, once it is read."""
     _asked = False
 
     @property
@@ -40,7 +44,8 @@ class Request(BaseRequest):
         """The body. Raises what aiohttp raises."""
         if not self._asked and hdrs.EXPECT in self.headers:
             self._ask()
-        return await super().read()
+        self.sent = await super().read()
+        return self.sent
 
     def _ask(self) -> None:
         self._asked = True

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from aiohttp import HttpVersion11, web
 
@@ -39,6 +40,19 @@ BOOKMARK = 60.0
 BEFORE_END = 2.0  # a bookmark is sent so long before the timeout
 
 
+class OpenWatch(NamedTuple):
+    """A watch that hears of every change from now on; `name` where it is of one object."""
+
+    group: str
+    resource: str
+    namespace: str
+    name: str
+    label_selector: str
+    field_selector: str
+    user: str
+    user_agent: str
+
+
 class Streams:
     """Every open watch of a server."""
 
@@ -53,6 +67,10 @@ class Streams:
     def count(self) -> int:
         """How many are open."""
         return len(self._open)
+
+    def open(self) -> list[OpenWatch]:
+        """The watches that are open; may be called from another thread."""
+        return [_told(stream) for stream in tuple(self._open)]
 
     async def serve(self, exchange: Exchange) -> web.StreamResponse:
         """Answer a watch request; returns when the stream is over."""
@@ -75,6 +93,7 @@ class Streams:
         if chunks:
             response.enable_chunked_encoding()
         stream = _Stream(watcher, framer, response, self._bursts)
+        stream.agent = exchange.request.headers.get("User-Agent", "")
         try:
             return await self._run(stream, exchange)
         except ConnectionError:
@@ -118,8 +137,9 @@ class _Stream:
         self, watcher: Watcher, framer: Framer, response: web.StreamResponse, bursts: Bursts
     ) -> None:
         self.response = response
+        self.agent = ""
+        self.watcher = self._watcher = watcher
         self._bursts = bursts
-        self._watcher = watcher
         self._framer = framer
         self._subscription: Subscription | None = None
         self._initial: Iterable[bytes] = ()
@@ -312,6 +332,20 @@ class _Stream:
         before_end = self._until - BEFORE_END
         due = now + BOOKMARK
         return min(due, before_end) if before_end > now else due
+
+
+def _told(stream: _Stream) -> OpenWatch:
+    call, options = stream.watcher.call, stream.watcher.options
+    return OpenWatch(
+        call.resource.group,
+        call.resource.plural,
+        call.namespace,
+        call.name,
+        options.labels,
+        options.fields,
+        call.user.name,
+        stream.agent,
+    )
 
 
 def _default_timeout() -> float:
