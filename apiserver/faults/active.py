@@ -5,6 +5,7 @@ that a request has to look at.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from operator import attrgetter
 
 from inkube.apiserver import faults
 from inkube.apiserver.faults.trouble import Trouble
@@ -94,7 +95,7 @@ class Faults:
         before = () if self.rules is None else self.rules.rules
         known = {rule.version: rule for rule in before}
         found = []
-        for entry in self._store.list(_PREFIX):
+        for entry in sorted(self._store.list(_PREFIX), key=attrgetter("created")):
             version = faults.rules.version_of(entry.value)
             found.append(known.get(version) or faults.rules.Rule(entry.value))
         if [*before] != found:  # their status alone is none of their doings

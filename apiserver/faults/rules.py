@@ -162,7 +162,7 @@ class Rule:
 
 
 class Rules:
-    """All faults there are, in the order of their names."""
+    """All faults there are, in the order of their creation."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.rules = rules
