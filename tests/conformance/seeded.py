@@ -40,7 +40,7 @@ class Kept(aiohttp.ClientResponse):
         return self.whole
 
 
-class Talk(replay.Conversation):  # type: ignore[misc] # replay.py is no typed code
+class Talk(replay.Conversation):
     """A conversation that notes what it is answered."""
 
     def __init__(self, session: aiohttp.ClientSession, url: str, case: Any, slug: str) -> None:
@@ -67,7 +67,7 @@ class Talk(replay.Conversation):  # type: ignore[misc] # replay.py is no typed c
         if "collect" in step:
             events = self.watches[step["collect"]].events[1 : step["count"] + 1]
             self.notes.append(["events", json.dumps(events).replace(self._port.decode(), "<port>")])
-        return answer  # type: ignore[no-any-return]
+        return answer
 
 
 async def hold(name: str, case: Any, tokens: Path) -> list[Any]:
