@@ -33,9 +33,12 @@ class Calls:
         self._client = client
         self._home = home
 
-    async def get(self, resource: Kind, name: str, namespace: str = "") -> Object:
-        """The object as it is now."""
-        return await self._client.get(_gvr(resource), name, self._place(namespace))
+    async def get(
+        self, resource: Kind, name: str, namespace: str = "", *, subresource: str = ""
+    ) -> Object:
+        """The object as it is now; with `subresource="scale"`, its autoscaling/v1 Scale."""
+        where = self._place(namespace)
+        return await self._client.get(_gvr(resource), name, where, subresource=subresource)
 
     async def list(
         self, resource: Kind, namespace: str = "", *, labels: str = "", fields: str = ""
@@ -64,7 +67,7 @@ class Calls:
         type: PatchType = "merge",
         subresource: str = "",
     ) -> Object:
-        """Change it in place.
+        """Change it in place; with `subresource="scale"`, its autoscaling/v1 Scale.
 
         `patch` is the members to change (`type` "merge", a null removes one; "strategic"), a list
         of operations ("json"), or the whole intent ("apply").

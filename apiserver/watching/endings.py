@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from inkube.apiserver.faults.trouble import Watching
 from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.registry.stamps import Stamps
-from inkube.apiserver.watching.frames import Framer, SharedFrames
+from inkube.apiserver.watching.frames import Framer, SharedFrames, Wire
 from inkube.apiserver.watching.watch import Watcher
 from inkube.storage.entry import Change, Entry
 
@@ -14,9 +14,9 @@ class Ending(Framer):
     """A framer that tells so many events; `ending` says how to go on once it has told the last."""
 
     def __init__(
-        self, watcher: Watcher, form: Form, stamps: Stamps, trouble: Watching, *, chunks: bool
+        self, watcher: Watcher, form: Form, stamps: Stamps, trouble: Watching, *, wire: Wire
     ) -> None:
-        super().__init__(watcher, form, stamps, chunks=chunks)
+        super().__init__(watcher, form, stamps, wire=wire)
         self._left = trouble.events
         self._end = trouble.end
         self.bookmarks = not trouble.without_bookmarks
@@ -25,11 +25,11 @@ class Ending(Framer):
 
     def changes(self, changes: Iterable[Change]) -> bytes:
         """See Framer."""
-        return self._told(changes, self.change)
+        return self._until_the_end(changes, self._told)
 
     def burst(self, changes: list[Change], told: SharedFrames) -> bytes:
         """See Framer; nobody else's bytes end where these do."""
-        return self._told(changes, self._wire)
+        return self._until_the_end(changes, self._on_wire)
 
     def added(self, entries: Iterable[Entry]) -> Iterable[bytes]:
         """See Framer."""
@@ -39,7 +39,9 @@ class Ending(Framer):
             yield frame
             self._count()
 
-    def _told(self, changes: Iterable[Change], frame_of: Callable[[Change], bytes]) -> bytes:
+    def _until_the_end(
+        self, changes: Iterable[Change], frame_of: Callable[[Change], bytes]
+    ) -> bytes:
         frames = []
         for change in changes:
             if self.ending:
