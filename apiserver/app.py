@@ -26,7 +26,7 @@ from inkube.apiserver.auth.attributes import ANONYMOUS
 from inkube.apiserver.discovery.endpoints import Endpoint
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
-from inkube.apiserver.http import incoming, negotiation, requests, responses
+from inkube.apiserver.http import incoming, logs, negotiation, requests, responses
 from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.deadlines import Deadlines
 from inkube.apiserver.http.delivery import Answer
@@ -44,7 +44,7 @@ from inkube.schemas import status
 from inkube.schemas.golang.gotext import quote
 from inkube.storage import errors as storage_errors
 
-logger = logging.getLogger("inkube.access")
+logger = logging.getLogger(logs.ACCESS)
 Object = dict[str, Any]
 _LONG = frozenset({"watch", "watchone"})
 _STREAMED = frozenset({"attach", "exec", "log", "portforward", "proxy"})
@@ -122,8 +122,10 @@ class App:
                 "request",
                 extra={
                     "request_id": request_id,
+                    "method": request.method,
                     "verb": info.verb,
                     "path": url.raw_path,
+                    "query": url.raw_query_string,
                     "resource": info.resource,
                     "code": response.status,
                     "milliseconds": round(elapsed * 1000, 3),
@@ -177,10 +179,9 @@ class App:
             if self._parts.resources.delegates and not streamed:
                 streamed = self._delegate(info) is not None and hdrs.UPGRADE in request.headers
             with self._parts.guard.admit(request, long=streamed or info.verb in _LONG):
-                if streamed:
+                if streamed or (info.verb in _LONG and hdrs.UPGRADE in request.headers):
                     self._parts.origins.check(request)  # browsers open WebSockets unasked
-                    response = await self._serve(request, info, heard)
-                elif request.method in _READS:
+                if streamed or request.method in _READS:
                     response = await self._serve(request, info, heard)
                 else:
                     response = await self._serve_write(request, info, heard)

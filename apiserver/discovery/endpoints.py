@@ -1,7 +1,7 @@
 """Paths that are no resources: health, version, metrics, the root."""
 
 import platform
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from importlib import metadata
 from typing import Any
 
@@ -71,8 +71,13 @@ def version_document() -> Object:
 class Endpoints:
     """Handlers of plain paths, each `(request, info, user) → response`."""
 
-    def __init__(self, metrics: Metrics, resources: Resources, failure: Callable[[], str]) -> None:
-        self.health = health.Health(failure)
+    def __init__(
+        self,
+        metrics: Metrics,
+        resources: Resources,
+        failures: Callable[[], Mapping[str, str]],
+    ) -> None:
+        self.health = health.Health(failures)
         self._metrics = metrics
         self._resources = resources
 

@@ -123,7 +123,7 @@ class PodStreams:
         }
 
     async def log(self, exchange: Exchange) -> web.StreamResponse:
-        """GET: the log of a container as plain text."""
+        """GET: the log of a container, as plain text or over WebSocket."""
         call = exchange.call
         if exchange.request.method != "GET":
             raise _not_allowed()
@@ -142,6 +142,8 @@ class PodStreams:
             try:
                 # what refuses, refuses before anything is sent
                 first = await anext(pieces, b"")
+                if streaming.sockets.is_wanted(exchange.request):
+                    return await streaming.logs.serve(exchange.request, first, pieces)
                 await response.prepare(exchange.request)
                 await self._send(exchange.request, response, first)
                 async for piece in pieces:
