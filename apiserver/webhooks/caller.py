@@ -12,6 +12,7 @@ from typing import Any
 
 import aiohttp
 
+from inkube.apiserver.auth import tls
 from inkube.apiserver.registry import keys
 from inkube.schemas import caches
 from inkube.schemas.golang.gotext import quote
@@ -94,7 +95,9 @@ class WebhookCaller:
 def _context(bundle: str) -> ssl.SSLContext:
     """TLS that trusts a base64 bundle of PEM certificates, or the system's where it is empty."""
     authorities = base64.b64decode(bundle).decode("ascii") if bundle else None
-    return ssl.create_default_context(cadata=authorities)
+    context = ssl.create_default_context(cadata=authorities)
+    tls.verify_as_go(context)
+    return context
 
 
 def _trouble(error: Exception) -> str:
