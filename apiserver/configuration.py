@@ -32,7 +32,8 @@ class Options:
     """Which of `MODULES` are served: `all`, `none`, or names. With none there are Kubernetes' kinds
     and those of `kinds` and `definitions` only."""
     controllers: bool = True
-    """Whether the built-in controllers run."""
+    """Whether controllers run that kube-controller-manager has elsewhere: without them namespaces
+    stay terminating until somebody finalizes them, and owners' dependents stay."""
     workloads: Any = False
     """Whether workloads live: true, or a `controllers.workloads.Workloads`."""
     event_ttl: float = 3600.0
@@ -60,6 +61,20 @@ class Options:
     tls_cert_file: Path | None = None
     tls_private_key_file: Path | None = None
     authorization_mode: str = "AlwaysAllow"
+    service_account_issuer: Sequence[str] = ()
+    """Who signs the tokens of service accounts, as they say; the first in new ones."""
+    service_account_signing_key_file: Path | None = None
+    """An EC or RSA key in PEM; without it there is one beside the data."""
+    service_account_key_file: Sequence[Path] = ()
+    """What their tokens are checked with: keys and certificates in PEM; none: the signing key."""
+    api_audiences: Sequence[str] = ()
+    """Whom their tokens are for when nobody says; none is the first issuer."""
+    service_cluster_ip_range: str = "10.0.0.0/16"
+    """Where the addresses of services are from."""
+    advertise_address: str = ""
+    """Where the service `kubernetes` leads; empty is the address listened on."""
+    disable_admission_plugins: Sequence[str] = ()
+    """Admission plugins that are not asked, by Kubernetes' names."""
     audit_log: Path | None = None
     """A file that audit events are appended to, one line of JSON each."""
     audit_policy_file: Path | None = None

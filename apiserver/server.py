@@ -13,7 +13,7 @@ import contextlib
 import logging
 import warnings
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -24,6 +24,7 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 
 from inkube.apiserver import discovery, http, root, subresources, webhooks
+from inkube.apiserver.admission import names as plugin_names
 from inkube.apiserver.admission.certificates import (
     CertificateApproval,
     CertificateSigning,
@@ -140,7 +141,9 @@ class APIServer:
         self._stack.callback(self.registry.selections.close)
         self._stack.callback(self.registry.worker.close)
         self.client = InProcessClient(self.registry, self.resources)
-        bootstrap.install_builtin(self.resources, self.stamps)
+        cidr = self.options.service_cluster_ip_range
+        services = partial(bootstrap.services_of, self.store, cidr)
+        bootstrap.install_builtin(self.resources, self.stamps, {("", "services"): services})
         self.manager = Manager(self.client, self.clock)
         self._outside = await self._stack.enter_async_context(contextlib.AsyncExitStack())
         self._defer_kinds()
@@ -149,6 +152,7 @@ class APIServer:
         if self.options.authorization_mode == "RBAC":
             await self._defaults.make_set(defaults.ROLES)
         crds.add(self.manager, Installer(self.resources, self._converter))
+        expiry.add(self.manager, self.options.event_ttl)
         if self.options.controllers:
             aggregation.add(self.manager, self.client)
             catalog = LiveCatalog(self.store, self.resources)
@@ -156,7 +160,6 @@ class APIServer:
             garbage.add(self.manager, catalog)
             quotas.add(self.manager, catalog)
             policies.add(self.manager, LiveSchemas(self.resources))
-            expiry.add(self.manager, self.options.event_ttl)
         if self.options.workloads:
             self._install_workloads()
         await self._serve()
@@ -179,7 +182,15 @@ class APIServer:
             )
 
     def _plugins(self) -> list[Plugin]:
-        """Admission in its order. Quotas come last: what they let pass is counted."""
+        """Admission in its order, without what is turned off."""
+        known = self._all_plugins()
+        off = set(self.options.disable_admission_plugins)
+        for name in sorted(off - plugin_names.KNOWN):
+            raise ValueError(f'admission-control plugin "{name}" is unknown')
+        return [plugin for plugin in known if plugin.name not in off]
+
+    def _all_plugins(self) -> list[Plugin]:
+        """Quotas come last: what they let pass is counted."""
         return [
             NamespaceLifecycle(self.store),
             *self.security.rights,
@@ -201,7 +212,7 @@ class APIServer:
             ValidatingWebhooks(self.store, lambda: self._dispatcher),
             self._declared,
             *self.security.escalation,
-            ServiceAllocation(self.store),
+            ServiceAllocation(self.store, self.options.service_cluster_ip_range),
             QuotaAdmission(self.store),
         ]
 
@@ -244,7 +255,8 @@ class APIServer:
         return defaults.Defaults(
             self.store,
             self.stamps,
-            address=lambda: (self._host, self.port),
+            address=lambda: (self.options.advertise_address or self._host, self.port),
+            cidr=self.options.service_cluster_ip_range,
             authority=authority,
         )
 

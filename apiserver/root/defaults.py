@@ -39,7 +39,8 @@ _SETS: Mapping[tuple[str, str], str] = {
 
 
 class Defaults:
-    """Makes each set once. `address` tells where the server listens, as soon as it does."""
+    """Makes each set once. `address` tells where the server listens, as soon as it does;
+    `cidr` is the range that addresses of services are from."""
 
     def __init__(
         self,
@@ -47,11 +48,13 @@ class Defaults:
         stamps: Stamps,
         *,
         address: Callable[[], tuple[str, int]],
+        cidr: str,
         authority: str = "",
     ) -> None:
         self._store = store
         self._stamps = stamps
         self._address = address
+        self._cidr = cidr
         self._authority = authority
         self._missing = set(_SETS.values())
         self._lock = asyncio.Lock()
@@ -80,7 +83,7 @@ class Defaults:
         if name == "versions":
             return root.defaultobjects.registered_versions(now)
         if name == "service":
-            return root.defaultobjects.own_service(now, *self._address())
+            return root.defaultobjects.own_service(now, *self._address(), self._cidr)
         if name == "config":
             return root.defaultobjects.config_maps(now, self._authority)
         return root.defaultobjects.priority_classes()
