@@ -1,19 +1,21 @@
-"""The command line: `inkube serve`, `validate`, `definitions export`, `check`, `repair`."""
+"""The command line: `inkube serve`, and what `commands` does beside it.
+
+Each command is loaded when it is asked for: what checks files offline would cost every start of a
+server half a second.
+"""
 
 import asyncio
 import contextlib
 import logging
 import signal
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
 import inkube
-from inkube.apiserver import root
-from inkube.apiserver.commands.export import definitions
-from inkube.apiserver.commands.repair import check, repair
-from inkube.apiserver.commands.validate import validate
+from inkube.apiserver import commands, root
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.http import logs
 from inkube.storage.errors import StorageError
@@ -24,16 +26,36 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 _PATH = click.Path(path_type=Path)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    """The commands of this module, and those that `commands` loads."""
+
+    later: ClassVar[Mapping[str, str]] = {
+        "check": "check_command",
+        "definitions": "definitions_command",
+        "envtest-assets": "envtest_assets",
+        "etcd": "etcd_command",
+        "kube-apiserver": "kube_apiserver",
+        "repair": "repair_command",
+        "validate": "validate_command",
+    }
+    """Command → its name in `commands`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """See click."""
+        return sorted({*super().list_commands(ctx), *self.later})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """See click."""
+        if cmd_name not in self.later:
+            return super().get_command(ctx, cmd_name)
+        found: click.Command = getattr(commands, self.later[cmd_name])
+        return found
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="inkube")
 def main() -> None:
     """A Kubernetes-style API server that lives inside a Python process."""
-
-
-main.add_command(validate)
-main.add_command(definitions)
-main.add_command(check)
-main.add_command(repair)
 
 
 @main.command()
@@ -66,6 +88,7 @@ main.add_command(repair)
     metavar="all|none|NAME,…",
     help="Kinds beside Kubernetes' own: provisioning, world.",
 )
+@click.option("--no-controllers", is_flag=True, help="Run none of kube-controller-manager's.")
 @click.option("--offline", is_flag=True, help="Outside systems are those of the world's kinds.")
 @click.option("--recheck-healthy", default=300.0, show_default=True, help="Seconds.")
 @click.option("--recheck-unhealthy", default=60.0, show_default=True, help="Seconds.")
@@ -105,6 +128,7 @@ def _named(arguments: dict[str, Any]) -> dict[str, Any]:
     nodes, stages = arguments.pop("nodes"), arguments.pop("stages")
     if arguments["workloads"]:
         arguments["workloads"] = inkube.Workloads(nodes=nodes, stages=stages)
+    arguments["controllers"] = not arguments.pop("no_controllers")
     arguments["durable"] = not arguments.pop("no_fsync")
     arguments["allow_origins"] = arguments.pop("allow_origin")
     arguments["local_path_prefixes"] = arguments.pop("local_path_prefix")

@@ -29,8 +29,11 @@ def test_a_wheel_holds_one_package_and_its_metadata(names):
     assert {top for top in tops if not top.endswith(".dist-info")} == {"inkube"}
 
 
+RENAMED = ("_facade.py", "_facade.pyi", "_main.py", "py.typed")
+
+
 def test_a_wheel_is_typed_and_has_every_folder(names):
-    assert {"inkube/__init__.py", "inkube/py.typed"} <= set(names)
+    assert {"inkube/__init__.py", "inkube/__main__.py", "inkube/py.typed"} <= set(names)
     for folder in ("apiserver", "storage", "controllers", "schemas"):
         assert f"inkube/{folder}/__init__.py" in names
 
@@ -41,7 +44,7 @@ def test_a_wheel_has_the_data_of_the_built_in_kinds(names):
         for folder in ("apiserver", "storage", "controllers", "schemas")
         for path in (ROOT / folder).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
-    } - {"inkube/apiserver/_facade.py", "inkube/apiserver/_facade.pyi", "inkube/apiserver/py.typed"}
+    } - {f"inkube/apiserver/{name}" for name in RENAMED}
     assert here <= set(names)
 
 
