@@ -16,12 +16,12 @@ import click
 
 import inkube
 from inkube.apiserver import commands, root
+from inkube.apiserver.commands.moments import LOCAL, Moment
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.http import logs
 from inkube.storage.errors import StorageError
 
 logger = logging.getLogger(__name__)
-LOCAL = Path("inkube.db")
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _PATH = click.Path(path_type=Path)
 
@@ -32,9 +32,11 @@ class _Commands(click.Group):
     later: ClassVar[Mapping[str, str]] = {
         "check": "check_command",
         "definitions": "definitions_command",
+        "diff": "diff_command",
         "envtest-assets": "envtest_assets",
         "etcd": "etcd_command",
         "kube-apiserver": "kube_apiserver",
+        "log": "log_command",
         "repair": "repair_command",
         "validate": "validate_command",
     }
@@ -65,6 +67,8 @@ def main() -> None:
 @click.option("--database", metavar="URL", default="", help="postgresql://… shared by servers.")
 @click.option("--in-memory", is_flag=True, help="Keep nothing.")
 @click.option("--no-fsync", is_flag=True, help="Faster writes that a power cut may lose.")
+@click.option("--keep-history", is_flag=True, help="Never forget what was replaced or deleted.")
+@click.option("--at", type=Moment(), help="Show the data as it was then, and write nothing.")
 @click.option("--definitions", type=_PATH, multiple=True, help="CRDs and objects to begin with.")
 @click.option("--kubeconfig", type=_FILE, help="Where to write the kubeconfig.")
 @click.option("--token-auth-file", type=_FILE, help="CSV: token,user,uid,groups.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,12 @@ class Options:
     """postgresql://… of a database that several servers share, in place of `data`."""
     durable: bool = True
     """Whether an acknowledged write survives a power cut (`synchronous=FULL`)."""
+    keep_history: bool = False
+    """Whether every revision is kept; else what was replaced or deleted is forgotten after
+    5 minutes or 100,000 revisions."""
+    at: int | datetime | None = None
+    """A revision, or a moment (with its time zone), at which `data` or `database` is shown: what
+    was there then is served, and nothing is written."""
     definitions: Sequence[Path | str | Mapping[str, Any]] = ()
     """CRDs and objects that are there from the start: files, folders, or objects themselves."""
     kinds: Sequence[Any] = ()

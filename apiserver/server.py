@@ -81,8 +81,10 @@ from inkube.controllers.environment import Environment
 from inkube.controllers.manager import Manager
 from inkube.controllers.provisioning import options as provisioning_options
 from inkube.schemas import golang
+from inkube.storage.compaction import CompactionOptions
 from inkube.storage.log import Log, MemoryLog
-from inkube.storage.store import Store
+from inkube.storage.store import Store, StoreOptions
+from inkube.storage.writer import WriterOptions
 
 __all__ = ["APIServer", "Options"]
 
@@ -94,10 +96,11 @@ class APIServer:
     """A whole server. Make it, enter it, use it; it may be entered once."""
 
     def __init__(self, options: Options | None = None, **changes: Any) -> None:
-        self.options = options or Options(**changes)
-        self._stack = contextlib.AsyncExitStack()
         self._started = False
         self._closed = False
+        options = options or Options(**changes)
+        self.options = options if options.at is None else root.past.checked(options)
+        self._stack = contextlib.AsyncExitStack()
         self.clock = self.options.clock or SystemClock()
         self.stamps = Stamps(now=self.clock.now)
         self.resources = Resources()
@@ -132,7 +135,11 @@ class APIServer:
 
     async def _start(self) -> None:
         codec = JSONCodec()
-        self.store = await self._stack.enter_async_context(Store(self._log(), codec))
+        log = self._log()
+        if self.options.at is not None:
+            log = await root.past.at(log, self.options)
+        store = Store(log, codec, self._store_options(), now=lambda: self.stamps.now().timestamp())
+        self.store = await self._stack.enter_async_context(store)
         self.keys = await self._keys()
         self.security = security.build(self.options, self.store, self.stamps, self.keys)
         self._declared = DeclaredKinds(lambda: self.environment)
@@ -147,12 +154,14 @@ class APIServer:
         self.manager = Manager(self.client, self.clock)
         self._outside = await self._stack.enter_async_context(contextlib.AsyncExitStack())
         self._defer_kinds()
-        await bootstrap.first_objects(self.client)
+        if not self._read_only:
+            await bootstrap.first_objects(self.client)
         self._defaults = self._make_defaults()
         if self.options.authorization_mode == "RBAC":
             await self._defaults.make_set(defaults.ROLES)
         crds.add(self.manager, Installer(self.resources, self._converter))
-        expiry.add(self.manager, self.options.event_ttl)
+        if not self._read_only:
+            expiry.add(self.manager, self.options.event_ttl)
         if self.options.controllers:
             aggregation.add(self.manager, self.client)
             catalog = LiveCatalog(self.store, self.resources)
@@ -258,6 +267,7 @@ class APIServer:
             address=lambda: (self.options.advertise_address or self._host, self.port),
             cidr=self.options.service_cluster_ip_range,
             authority=authority,
+            may_make=not self._read_only,
         )
 
     def _defer_kinds(self) -> None:
@@ -272,6 +282,17 @@ class APIServer:
         if not self.options.database:
             return KeyFiles(self.options.data)
         return await root.SharedKeys.read(self.store)
+
+    @property
+    def _read_only(self) -> bool:
+        return self.options.at is not None
+
+    def _store_options(self) -> StoreOptions:
+        forgets = not (self.options.keep_history or self._read_only)
+        return StoreOptions(
+            writer=WriterOptions(read_only=self._read_only),
+            compaction=CompactionOptions() if forgets else None,
+        )
 
     def _log(self) -> Log:
         if self.options.database:

@@ -50,13 +50,14 @@ class Defaults:
         address: Callable[[], tuple[str, int]],
         cidr: str,
         authority: str = "",
+        may_make: bool = True,
     ) -> None:
         self._store = store
         self._stamps = stamps
         self._address = address
         self._cidr = cidr
         self._authority = authority
-        self._missing = set(_SETS.values())
+        self._missing = set(_SETS.values()) if may_make else set()
         self._lock = asyncio.Lock()
 
     def is_wanted(self, group: str, plural: str) -> bool:
