@@ -30,6 +30,7 @@ class _Commands(click.Group):
     """The commands of this module, and those that `commands` loads."""
 
     later: ClassVar[Mapping[str, str]] = {
+        "capture": "capture_command",
         "check": "check_command",
         "definitions": "definitions_command",
         "diff": "diff_command",
@@ -69,6 +70,8 @@ def main() -> None:
 @click.option("--no-fsync", is_flag=True, help="Faster writes that a power cut may lose.")
 @click.option("--keep-history", is_flag=True, help="Never forget what was replaced or deleted.")
 @click.option("--at", type=Moment(), help="Show the data as it was then, and write nothing.")
+@click.option("--replay", type=_FILE, help="Play a file of inkube capture --follow, in memory.")
+@click.option("--speed", default=1.0, show_default=True, help="How much faster --replay goes.")
 @click.option("--definitions", type=_PATH, multiple=True, help="CRDs and objects to begin with.")
 @click.option("--kubeconfig", type=_FILE, help="Where to write the kubeconfig.")
 @click.option("--token-auth-file", type=_FILE, help="CSV: token,user,uid,groups.")
@@ -124,7 +127,12 @@ def serve(**arguments: Any) -> None:
 def _named(arguments: dict[str, Any]) -> dict[str, Any]:
     """Command-line names as `Options` has them."""
     in_memory, data = arguments.pop("in_memory"), arguments.pop("data")
-    given = {"--in-memory": in_memory, "--data": data, "--database": arguments["database"]}
+    given = {
+        "--in-memory": in_memory,
+        "--data": data,
+        "--database": arguments["database"],
+        "--replay": arguments["replay"],
+    }
     chosen = [name for name, value in given.items() if value]
     if len(chosen) > 1:
         raise click.UsageError(f"{' and '.join(chosen)} exclude each other")

@@ -31,6 +31,10 @@ class Options:
     at: int | datetime | None = None
     """A revision, or a moment (with its time zone), at which `data` or `database` is shown: what
     was there then is served, and nothing is written."""
+    replay: Path | None = None
+    """A file of `inkube capture --follow`: what happened then happens again, in memory."""
+    speed: float = 1.0
+    """How much faster than it happened."""
     definitions: Sequence[Path | str | Mapping[str, Any]] = ()
     """CRDs and objects that are there from the start: files, folders, or objects themselves."""
     kinds: Sequence[Any] = ()

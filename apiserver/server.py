@@ -99,7 +99,11 @@ class APIServer:
         self._started = False
         self._closed = False
         options = options or Options(**changes)
-        self.options = options if options.at is None else root.past.checked(options)
+        if options.at is not None:
+            options = root.past.checked(options)
+        if options.replay is not None:
+            options = root.replay.checked(options)
+        self.options = options
         self._stack = contextlib.AsyncExitStack()
         self.clock = self.options.clock or SystemClock()
         self.stamps = Stamps(now=self.clock.now)
@@ -138,8 +142,14 @@ class APIServer:
         log = self._log()
         if self.options.at is not None:
             log = await root.past.at(log, self.options)
+        player = None
+        if self.options.replay is not None:
+            player = root.replay.Player(self.options.replay, self.options.speed)
+            log = await player.begin()
         store = Store(log, codec, self._store_options(), now=lambda: self.stamps.now().timestamp())
         self.store = await self._stack.enter_async_context(store)
+        if player is not None:
+            self._stack.push_async_exit(player)
         self.keys = await self._keys()
         self.security = security.build(self.options, self.store, self.stamps, self.keys)
         self._declared = DeclaredKinds(lambda: self.environment)
@@ -178,6 +188,8 @@ class APIServer:
         if self.options.definitions:
             found = root.manifests.read(self.options.definitions)
             await root.manifests.install(self.client, found, self.settled)
+        if player is not None:
+            player.play(self.store)
 
     def _install_workloads(self) -> None:
         config = root.workloads.wanted(self.options.workloads)
