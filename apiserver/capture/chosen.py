@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from inkube.apiserver.capture.cluster import Address
+from inkube.apiserver.registry import keys
 from inkube.schemas import builtin
 
 Object = dict[str, Any]
@@ -23,10 +24,10 @@ LEFT_OUT: Mapping[tuple[str, str], str] = {
 
 
 class Kind(NamedTuple):
-    """A kind, and where it is read from: in the version that is stored."""
+    """A kind: where it is read from, in the version that is stored, and where it is kept."""
 
     address: Address
-    builtin: bool
+    prefix: str
 
 
 def of_kubernetes(wanted: Sequence[str]) -> Iterator[Kind]:
@@ -36,7 +37,8 @@ def of_kubernetes(wanted: Sequence[str]) -> Iterator[Kind]:
         if "watch" not in definition.verbs or name == ("events.k8s.io", "events"):
             continue
         if name in FIRST or _is_wanted(wanted, *name, definition.names.kind):
-            yield Kind(Address(name[0], definition.storage_version.name, name[1]), builtin=True)
+            address = Address(name[0], definition.storage_version.name, name[1])
+            yield Kind(address, keys.prefix(address.plural))
 
 
 def of_definitions(crds: Sequence[Object], wanted: Sequence[str]) -> Iterator[Kind]:
@@ -46,7 +48,8 @@ def of_definitions(crds: Sequence[Object], wanted: Sequence[str]) -> Iterator[Ki
         names = spec["names"]
         stored = next(each["name"] for each in spec["versions"] if each["storage"])
         if _is_wanted(wanted, spec["group"], names["plural"], names["kind"]):
-            yield Kind(Address(spec["group"], stored, names["plural"]), builtin=False)
+            address = Address(spec["group"], stored, names["plural"])
+            yield Kind(address, keys.prefix(address.plural, address.group))
 
 
 def _is_wanted(wanted: Sequence[str], group: str, plural: str, kind: str) -> bool:

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from inkube.apiserver.capture.chosen import Kind
-from inkube.apiserver.registry import keys
 from inkube.storage.store import Entry, Store
 
 Object = dict[str, Any]
@@ -54,19 +53,14 @@ class Recorder:
         await self._store.create(MARK, value)
 
     def _entries(self, kind: Kind, namespace: str) -> list[Entry]:
-        prefix = _prefix(kind)
-        return self._store.list(f"{prefix}{namespace}/" if namespace else prefix)
-
-
-def _prefix(kind: Kind) -> str:
-    return keys.prefix(kind.address.plural, "" if kind.builtin else kind.address.group)
+        return self._store.list(f"{kind.prefix}{namespace}/" if namespace else kind.prefix)
 
 
 def _key(kind: Kind, obj: Object) -> str:
     meta = obj["metadata"]
     namespace = meta.get("namespace", "")
     name = f"{namespace}/{meta['name']}" if namespace else str(meta["name"])
-    return _prefix(kind) + name
+    return kind.prefix + name
 
 
 def _stored(obj: Object) -> Object:
