@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import logging
 import signal
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,8 +17,9 @@ import click
 
 import inkube
 from inkube.apiserver import commands, root
+from inkube.apiserver.commands import terminal
 from inkube.apiserver.commands.moments import LOCAL, Moment
-from inkube.apiserver.configuration import Options
+from inkube.apiserver.configuration import BadOption, Options
 from inkube.apiserver.http import logs
 from inkube.storage.errors import StorageError
 
@@ -26,12 +28,22 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 _PATH = click.Path(path_type=Path)
 
 
+_RENAMED = {
+    "allow_origins": "allow-origin",
+    "data": "data",
+    "event_ttl": "event-ttl",
+    "local_path_prefixes": "local-path-prefix",
+}
+"""Options whose name on the command line does not follow from the one in `Options`."""
+
+
 class _Commands(click.Group):
     """The commands of this module, and those that `commands` loads."""
 
     later: ClassVar[Mapping[str, str]] = {
         "capture": "capture_command",
         "check": "check_command",
+        "completion": "completion_command",
         "definitions": "definitions_command",
         "diff": "diff_command",
         "envtest-assets": "envtest_assets",
@@ -55,8 +67,17 @@ class _Commands(click.Group):
         return found
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="inkube")
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 all is well; 1 it cannot be done, or what was looked at is wrong; "
+    "2 the command line is wrong.",
+)
+@click.version_option(
+    package_name="inkube",
+    prog_name="inkube",
+    message="%(prog)s %(version)s, Python " + sys.version.split()[0],
+)
 def main() -> None:
     """A Kubernetes-style API server that lives inside a Python process."""
 
@@ -108,20 +129,37 @@ def main() -> None:
 @click.option("--job-history", default=600.0, show_default=True, help="Seconds.")
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text")
 @click.option("-q", "--quiet", is_flag=True, help="Log warnings and errors only.")
-@click.option("-v", "--verbose", is_flag=True, help="Log what controllers do, too.")
+@click.option(
+    "-v", "--verbose", count=True, help="Log requests, a line each; -vv what controllers do, too."
+)
 def serve(**arguments: Any) -> None:
     """Serve until interrupted."""
-    level = logging.DEBUG if arguments.pop("verbose") else logging.INFO
-    level = logging.WARNING if arguments.pop("quiet") else level
-    logs.configure(style=arguments.pop("log_format"), level=level)
-    target = arguments.pop("kubeconfig")
-    options = Options(**_named(arguments))
+    _configure_logs(arguments)
+    target = arguments.pop("kubeconfig") or Path("inkube.kubeconfig")
+    try:
+        options = Options(**_named(arguments))
+    except BadOption as error:
+        name = _RENAMED.get(error.name, error.name.replace("_", "-"))
+        raise click.BadParameter(error.why, param_hint=f"--{name}") from error
     for danger in root.dangers.found(options):
         logger.warning("%s", danger)
     try:
         root.eventloop.run(_serve(options, target))
     except (StorageError, OSError, ValueError) as error:
-        raise click.ClickException(str(error)) from error
+        raise commands.problems.of_start(error, options) from error
+    except KeyboardInterrupt:  # Windows has no handlers of signals: Ctrl+C ends the loop
+        click.echo("stopping")
+
+
+def _configure_logs(arguments: dict[str, Any]) -> None:
+    verbose, quiet = arguments.pop("verbose"), arguments.pop("quiet")
+    level = logging.DEBUG if verbose > 1 else logging.WARNING if quiet else logging.INFO
+    logs.configure(
+        style=arguments.pop("log_format"),
+        level=level,
+        requests=bool(verbose) and not quiet,
+        colours=terminal.has_colours(sys.stderr),
+    )
 
 
 def _named(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -147,29 +185,59 @@ def _named(arguments: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-async def _serve(options: Options, target: Path | None) -> None:
+async def _serve(options: Options, target: Path) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
             loop.add_signal_handler(number, stop.set)
-    async with inkube.APIServer(options) as server:
-        calm = root.collector.calm() or contextlib.nullcontext()
-        with calm:
-            _announce(server, target)
-            await stop.wait()
+    async with contextlib.AsyncExitStack() as stack:
+        server = inkube.APIServer(options)
+        if await _started(server, stack, stop):
+            with root.collector.calm() or contextlib.nullcontext():
+                _announce(server, target)
+                await stop.wait()
         click.echo("stopping")
 
 
-def _announce(server: "inkube.APIServer", target: Path | None) -> None:
+async def _started(
+    server: "inkube.APIServer", stack: contextlib.AsyncExitStack, stop: asyncio.Event
+) -> bool:
+    """Start and tell how far that is; false where a signal came first. Raises what a start does."""
+    starting = asyncio.create_task(stack.enter_async_context(server))
+    stopping = asyncio.create_task(stop.wait())
+    async with terminal.telling(lambda: server.stage):
+        await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if not starting.done():
+        starting.cancel()
+        await asyncio.wait({starting})
+        return False
+    await starting
+    return True
+
+
+def _announce(server: "inkube.APIServer", target: Path) -> None:
     """Write the kubeconfig and say how to go on."""
-    path = target or Path("inkube.kubeconfig")
-    root.kubeconfig.write(path, server.kubeconfig())
-    click.echo(f"inkube serves on {server.url}")
-    click.echo(f"kubeconfig: {path}")
-    click.echo("try next:")
-    click.echo(f"  kubectl --kubeconfig {path} get namespaces")
-    click.echo(f"  curl {server.url}/apis")
+    root.kubeconfig.write(target, server.kubeconfig())
+    options, authority = server.options, server.options.tls_cert_file
+    if options.tls and authority is None:
+        authority = target.with_suffix(".ca.crt")
+        certificate = server.security.certificate
+        authority.write_bytes(certificate.authority if certificate else b"")
+    if options.database:
+        kept = "data: in the database"
+    else:
+        kept = f"data: {options.data}" if options.data else "data: in memory, gone with the process"
+    lines = terminal.welcome(
+        server.url,
+        target,
+        kept=kept,
+        authority=authority,
+        has_token=bool(server.security.token),
+    )
+    for line in lines:
+        click.echo(line)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 from inkube.apiserver.commands import exporting as exporting
+from inkube.apiserver.commands import problems as problems
 from inkube.apiserver.commands.capture import capture_command as capture_command
+from inkube.apiserver.commands.completion import completion_command as completion_command
 from inkube.apiserver.commands.envtest import envtest_assets as envtest_assets
 from inkube.apiserver.commands.envtest import etcd_command as etcd_command
 from inkube.apiserver.commands.envtest import kube_apiserver as kube_apiserver
