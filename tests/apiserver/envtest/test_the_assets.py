@@ -206,7 +206,7 @@ async def test_it_is_ready_about_as_soon_as_inkube_serve(assets, tmp_path):
     shims, servers = [], []
     try:
         await envtest.start_etcd()
-        for number in range(3):
+        for number in range(2):
             await envtest.start_api()
             shims.append(cpu_seconds(envtest.processes["kube-apiserver"]))
             await envtest.end("kube-apiserver")
