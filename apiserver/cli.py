@@ -18,8 +18,8 @@ import click
 import inkube
 from inkube.apiserver import commands, root
 from inkube.apiserver.commands import terminal
-from inkube.apiserver.commands.moments import LOCAL, Moment
-from inkube.apiserver.configuration import BadOption, Options
+from inkube.apiserver.commands.moments import Moment
+from inkube.apiserver.configuration import LOCAL, BadOption, Options
 from inkube.apiserver.http import logs
 from inkube.storage.errors import StorageError
 
@@ -51,6 +51,7 @@ class _Commands(click.Group):
         "kube-apiserver": "kube_apiserver",
         "log": "log_command",
         "repair": "repair_command",
+        "snapshot": "snapshot_command",
         "validate": "validate_command",
     }
     """Command → its name in `commands`."""
@@ -88,6 +89,7 @@ def main() -> None:
 @click.option("--data", type=_FILE, help=f"SQLite file that keeps everything.  [default: {LOCAL}]")
 @click.option("--database", metavar="URL", default="", help="postgresql://… shared by servers.")
 @click.option("--in-memory", is_flag=True, help="Keep nothing.")
+@click.option("--snapshot", type=_FILE, help="Begin with this state and keep nothing.")
 @click.option("--no-fsync", is_flag=True, help="Faster writes that a power cut may lose.")
 @click.option("--keep-history", is_flag=True, help="Never forget what was replaced or deleted.")
 @click.option("--at", type=Moment(), help="Show the data as it was then, and write nothing.")
@@ -125,8 +127,10 @@ def main() -> None:
 @click.option(
     "--max-repositories", default=10, show_default=True, help="Per namespace; 0 is no limit."
 )
+@click.option("--max-resources-per-repository", default=0, show_default=True, help="0 is no limit.")
 @click.option("--min-sync-interval", default=10, show_default=True, help="Seconds.")
 @click.option("--job-history", default=600.0, show_default=True, help="Seconds.")
+@click.option("--seed", type=int, help="The same uids, names and times in every run.")
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text")
 @click.option("-q", "--quiet", is_flag=True, help="Log warnings and errors only.")
 @click.option(
@@ -170,6 +174,7 @@ def _named(arguments: dict[str, Any]) -> dict[str, Any]:
         "--data": data,
         "--database": arguments["database"],
         "--replay": arguments["replay"],
+        "--snapshot": arguments["snapshot"],
     }
     chosen = [name for name, value in given.items() if value]
     if len(chosen) > 1:

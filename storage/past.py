@@ -4,7 +4,7 @@ Used to look at the past without touching it (`inkube serve --at`), and by what 
 """
 
 from inkube.storage.errors import Compacted, FutureRevision
-from inkube.storage.log import Horizon, Log, MemoryLog, Record
+from inkube.storage.log import Log, MemoryLog, Record, Snapshot
 
 ROWS = 10_000  # read at once
 
@@ -32,4 +32,4 @@ async def copied(log: Log, *, revision: int = 0, moment: float = 0.0) -> MemoryL
     compacted = (await log.horizon()).compacted
     if revision < compacted:
         raise Compacted(revision, compacted)
-    return MemoryLog(records, Horizon(compacted, revision))
+    return MemoryLog(Snapshot(records, compacted))

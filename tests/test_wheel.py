@@ -9,6 +9,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+ELSEWHERE = {
+    "_facade.py": "__init__.py",
+    "_facade.pyi": "__init__.pyi",
+    "_main.py": "__main__.py",
+    "_testing.py": "testing.py",
+    "py.typed": "py.typed",
+}
+"""Files of apiserver that have another place in the package."""
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +37,6 @@ def test_a_wheel_holds_one_package_and_its_metadata(names):
     assert {top for top in tops if not top.endswith(".dist-info")} == {"inkube"}
 
 
-RENAMED = ("_facade.py", "_facade.pyi", "_main.py", "py.typed")
-
-
 def test_a_wheel_is_typed_and_has_every_folder(names):
     assert {"inkube/__init__.py", "inkube/__main__.py", "inkube/py.typed"} <= set(names)
     for folder in ("apiserver", "storage", "controllers", "schemas"):
@@ -44,8 +49,9 @@ def test_a_wheel_has_the_data_of_the_built_in_kinds(names):
         for folder in ("apiserver", "storage", "controllers", "schemas")
         for path in (ROOT / folder).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
-    } - {f"inkube/apiserver/{name}" for name in RENAMED}
+    } - {f"inkube/apiserver/{name}" for name in ELSEWHERE}
     assert here <= set(names)
+    assert {f"inkube/{place}" for place in ELSEWHERE.values()} <= set(names)
 
 
 def test_a_wheel_has_no_leftovers(names):

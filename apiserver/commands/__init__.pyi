@@ -10,5 +10,6 @@ from inkube.apiserver.commands.history import diff_command as diff_command
 from inkube.apiserver.commands.history import log_command as log_command
 from inkube.apiserver.commands.repair import check_command as check_command
 from inkube.apiserver.commands.repair import repair_command as repair_command
+from inkube.apiserver.commands.snapshot import snapshot_command as snapshot_command
 from inkube.apiserver.commands.validate import validate_command as validate_command
 from inkube.apiserver.envtest import kubeapi as kubeapi

@@ -18,6 +18,7 @@ import orjson
 import yaml
 
 from inkube.apiserver.commands import moments
+from inkube.apiserver.configuration import LOCAL
 from inkube.apiserver.registry import keys
 from inkube.storage.errors import Compacted, StorageError
 from inkube.storage.log import Log, Range, Record
@@ -98,7 +99,7 @@ def _source(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("-n", "--namespace", default="", help="Of this namespace alone."),
         click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text"),
         click.option("--database", metavar="URL", default="", help="postgresql://…"),
-        click.option("--data", type=file, help=f"A server's file.  [default: {moments.LOCAL}]"),
+        click.option("--data", type=file, help=f"A server's file.  [default: {LOCAL}]"),
     ):
         command = option(command)
     return command

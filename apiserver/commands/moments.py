@@ -7,9 +7,8 @@ from typing import Any
 import click
 
 from inkube.apiserver import root
+from inkube.apiserver.configuration import LOCAL
 from inkube.storage.log import Log
-
-LOCAL = Path("inkube.db")
 
 
 class Moment(click.ParamType):  # type: ignore[type-arg] # no generic before click 8.4

@@ -29,7 +29,7 @@ PAGE = 500
 
 def checked(options: Options) -> Options:
     """The options of a replay. Raises ValueError for what goes not with it."""
-    for name in ("data", "database", "at", "workloads"):
+    for name in ("data", "database", "at", "snapshot", "workloads"):
         if getattr(options, name):
             raise ValueError(f"a replay is kept in memory and goes without {name}")
     if options.replay is None or not options.replay.exists():

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -29,7 +30,14 @@ async def output_of(*command):
 async def test_it_may_be_run_again():
     async with APIServer(offline=True, retry_seconds=0.0) as server:
         first = await output_of(NODE, EXAMPLE / "lib" / "main.js", server.url)
-        assert await output_of(NODE, EXAMPLE / "lib" / "main.js", server.url) == first
+        again = await output_of(NODE, EXAMPLE / "lib" / "main.js", server.url)
+    assert checked(again) == checked(first)
+
+
+def checked(told):
+    """What the steps show, without the jobs: those of earlier runs are remembered."""
+    steps = [json.loads(line) for line in told.splitlines()]
+    return [each for each in steps if each["step"] not in ("pulled", "resources", "jobs")]
 
 
 @pytest.mark.skipif(NODE is None, reason="node is not installed")
@@ -42,6 +50,11 @@ async def test_a_form_is_validated_saved_and_kept_current():
     assert shown["second try"] == {"fields": {"branch": wrong("mian")}, "form": []}
     assert [shown[step] for step in ("third try", "created", "polled")] == [CLEAN] * 3
     assert shown["branch gone"] == {"fields": {"branch": "branch not found"}, "form": []}
+    assert shown["pulled"]["state"] == "success"
+    assert [each["kind"] for each in shown["pulled"]["summary"]] == ["Dashboard", "Folder"]
+    names = [name.rpartition("-")[0] or name for name in shown["resources"]]
+    assert names == ["folders/dashboards", "folders/team", "dashboards/boats"]
+    assert shown["jobs"] == ["success", "success"]
     badges = [each["value"] for each in steps if each["step"] == "badges"]
     assert badges == [
         [{"name": "dashboards", "text": "healthy"}],
@@ -51,6 +64,19 @@ async def test_a_form_is_validated_saved_and_kept_current():
 
 def wrong(branch):
     return f'Invalid value: "{branch}": branch not found'
+
+
+def test_the_page_is_labelled_and_has_all_that_its_script_looks_for():
+    page = (EXAMPLE / "index.html").read_text()
+    script = (EXAMPLE / "src" / "page.ts").read_text()
+    found = set(re.findall(r'id="([\w-]+)"', page))
+    wanted = set(re.findall(r'find(?:<\w+>)?\("#([\w-]+)[ "]', script))
+    fields = ("name", "title", "url", "branch")
+    wanted |= {*fields, *(f"{field}-error" for field in fields)}
+    assert wanted <= found
+    for field in fields:
+        assert f'<label for="{field}">' in page
+        assert f'aria-describedby="{field}-error"' in page
 
 
 @pytest.mark.skipif(not TSC.exists(), reason="npm install was not run in examples/frontend")

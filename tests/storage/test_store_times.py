@@ -73,27 +73,27 @@ async def test_a_history_has_a_beginning_a_length_and_a_prefix(timed: Store, clo
 
 async def test_a_moment_is_the_last_revision_before_it(timed: Store, clock: Clock):
     revisions = await lived(timed, clock)
-    assert await timed.before(NOON - 1) == FIRST_REVISION
-    assert await timed.before(NOON) == revisions[0]
-    assert await timed.before(NOON + 9.999) == revisions[0]
-    assert await timed.before(NOON + 35) == revisions[3]
-    assert await timed.before(NOON + 1_000) == revisions[4]
+    assert await timed.revision_at(NOON - 1) == FIRST_REVISION
+    assert await timed.revision_at(NOON) == revisions[0]
+    assert await timed.revision_at(NOON + 9.999) == revisions[0]
+    assert await timed.revision_at(NOON + 35) == revisions[3]
+    assert await timed.revision_at(NOON + 1_000) == revisions[4]
 
 
 async def test_a_moment_that_was_compacted_cannot_be_read(timed: Store, clock: Clock):
     revisions = await lived(timed, clock)
     await timed.compact(revisions[3])
     with pytest.raises(errors.Compacted):
-        await timed.before(NOON + 5)
-    assert await timed.before(NOON + 35) == revisions[3]
-    assert await timed.before(NOON + 1_000) == revisions[4]
+        await timed.revision_at(NOON + 5)
+    assert await timed.revision_at(NOON + 35) == revisions[3]
+    assert await timed.revision_at(NOON + 1_000) == revisions[4]
 
 
 async def test_times_outlive_the_store(backend: Any, codec: Any, clock: Clock):
     async with Store(backend.make_log(), codec, now=clock) as store:
         revisions = await lived(store, clock)
     async with Store(backend.make_log(), codec) as store:
-        assert await store.before(NOON + 15) == revisions[1]
+        assert await store.revision_at(NOON + 15) == revisions[1]
         assert [time - NOON for _, time in await store.history("/r/", FIRST_REVISION, 2)] == [0, 10]
 
 
@@ -131,7 +131,7 @@ async def test_an_old_log_is_opened_and_has_times_from_then_on(old: Any, codec: 
         await store.update("/r/a", {"v": 2}, entry.revision)
         found = await store.history("/r/", FIRST_REVISION, ALL)
         assert [time for _, time in found] == [0, NOON]
-        assert await store.before(NOON - 1) == entry.revision
+        assert await store.revision_at(NOON - 1) == entry.revision
     async with Store(old.make_log(), codec) as again:
         assert [entry.value["v"] for entry in again.list("/r/")] == [2]
 
