@@ -1,7 +1,7 @@
 """The HTTP application: one entry for every request.
 
     path → guard (Host, load) → writes: origin, time → who asks, and may they → which kind
-      → which form of answer → the verb's handler; errors become a Status → count, log
+      → which form of answer → the verb's handler; errors become a Status → count, tell, log
 
 aiohttp's low-level server is used without its router: one path split of our own serves kinds that
 come and go. Unhandled errors answer 500 and are logged with the request id; never with a trace
@@ -14,14 +14,15 @@ import itertools
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from aiohttp import HttpVersion11, web
 
-from inkube.apiserver import http
+from inkube.apiserver import console, http
 from inkube.apiserver.auth.access import Access
+from inkube.apiserver.auth.attributes import ANONYMOUS
 from inkube.apiserver.discovery.endpoints import Endpoint
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
@@ -82,8 +83,11 @@ class Parts:
     subresources: Callable[[], Mapping[tuple[str, str, str], Handler]]
     """(group, plural, subresource) → handler; group and plural may be `*`. Subresource "" answers
     for a kind that stores nothing."""
+    pages: Endpoint
+    """What is below `console.ROOT`: files that anybody may read, whoever they are."""
     on_request: Callable[[RequestRecord], None] | None = None
-    audit: "http.audit.AuditLog | None" = None
+    listeners: "list[http.audit.Listener]" = field(default_factory=list)
+    """Who is told of finished requests with their bodies; they come and go."""
 
 
 class App:
@@ -106,7 +110,7 @@ class App:
         url = request.rel_url
         info = requests.parse(request.method, url.raw_path, url.raw_query_string)
         parts = self._parts
-        heard = None if parts.audit is None else _heard()
+        heard = _heard() if parts.listeners else None
         received = datetime.now(UTC) if heard else None
         response = await self._answer(request, info, request_id, heard)
         elapsed = time.perf_counter() - started
@@ -137,10 +141,9 @@ class App:
         request_id: str,
         begun: "tuple[http.audit.Heard, datetime]",
     ) -> None:
-        """Hand a finished request to the audit log."""
-        assert self._parts.audit is not None, "asked by the caller"
+        """Hand a finished request to who listens; of one that was refused what was read of it."""
         heard, received = begun
-        sent = b""
+        sent = request.taken if isinstance(request, incoming.Request) else b""
         if heard.call is not None and request.method not in _READS and response.status < 400:
             sent = await request.read()
         if heard.user is None:
@@ -158,7 +161,8 @@ class App:
             request=sent,
             response=body if isinstance(body, bytes) else b"",
         )
-        self._parts.audit.write(finished, heard)
+        for listener in tuple(self._parts.listeners):
+            listener(finished, heard)
 
     async def _answer(
         self,
@@ -223,6 +227,8 @@ class App:
         self, request: web.BaseRequest, info: RequestInfo, heard: "http.audit.Heard | None"
     ) -> web.StreamResponse:
         parts = self._parts
+        if not info.is_resource and f"{info.path}/".startswith(console.ROOT):
+            return await parts.pages(request, info, ANONYMOUS)
         user = parts.access.admit(request, info)
         if heard is not None:
             heard.user = user

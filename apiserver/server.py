@@ -23,7 +23,7 @@ from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 
-from inkube.apiserver import discovery, http, root, subresources, webhooks
+from inkube.apiserver import console, discovery, http, root, subresources, webhooks
 from inkube.apiserver.admission.certificates import (
     CertificateApproval,
     CertificateSigning,
@@ -100,6 +100,7 @@ class APIServer:
         self.clock = self.options.clock or SystemClock()
         self.stamps = Stamps(now=self.clock.now)
         self.resources = Resources()
+        self._listeners: list[http.audit.Listener] = []
 
     async def __aenter__(self) -> Self:
         """Start; when this returns the server answers `/readyz`."""
@@ -271,6 +272,7 @@ class APIServer:
 
     async def _serve(self) -> None:
         self.streams = Streams(self.registry, self.stamps)
+        self._start_audit()
         app = App(self._parts())
         self._stack.callback(app.close)
         server = web.Server(
@@ -332,26 +334,41 @@ class APIServer:
                 "/metrics": endpoints.metrics,
                 "/metrics/slis": endpoints.levels,
                 "/debug/": later(self._debugging),
+                "/debug/requests": later(self._request_log),
                 "/api/": discovery,
                 "/apis/": discovery,
                 "/openapi/": later(self._openapi),
             },
             subresources=cache(lambda: self._subresources(handlers)),
             on_request=self.options.on_request,
-            audit=self._audit(),
+            pages=later(self._pages),
+            listeners=self._listeners,
         )
 
-    def _audit(self) -> "http.audit.AuditLog | None":
-        """The audit log, where one is asked for. Raises OSError, ValueError."""
+    def _start_audit(self) -> None:
+        """Keep the audit log, where one is asked for. Raises OSError, ValueError."""
         if self.options.audit_log is None:
-            return None
+            return
         path = self.options.audit_policy_file
         policy = None if path is None else golang.goyaml.loads(path.read_bytes()).value
         if policy is not None and not isinstance(policy, dict):
             raise ValueError(f"{path} holds no audit policy")
         log = http.audit.AuditLog(self.options.audit_log, policy)
         self._stack.callback(log.close)
+        self._listeners.append(log.write)
+
+    def _pages(self) -> Endpoint:
+        return console.Pages()
+
+    def _request_log(self) -> Endpoint:
+        log = console.RequestLog(self._listen)
+        self._streaming.callback(log.close)
         return log
+
+    def _listen(self, listener: "http.audit.Listener") -> Callable[[], None]:
+        """Tell somebody of finished requests, until what is returned is called."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
 
     def _discovery(self) -> Endpoint:
         return discovery.Discovery(self.resources)

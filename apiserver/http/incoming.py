@@ -17,6 +17,8 @@ class Request(BaseRequest):
     """One request; `origins` says which web pages may read its answer."""
 
     origins: Origins = _NOBODY
+    taken: bytes = b""
+    """The body, once somebody has read it."""
     _asked = False
 
     @property
@@ -38,7 +40,8 @@ class Request(BaseRequest):
         """The body. Raises what aiohttp raises."""
         if not self._asked and hdrs.EXPECT in self.headers:
             self._ask()
-        return await super().read()
+        self.taken = await super().read()
+        return self.taken
 
     def _ask(self) -> None:
         self._asked = True
