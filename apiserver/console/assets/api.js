@@ -82,7 +82,7 @@ export async function readLines(path, onLine, options = {}) {
     if (done) break;
     const lines = (rest + value).split("\n");
     rest = lines.pop();
-    for (const line of lines) if (line) onLine(line);
+    for (const line of lines) onLine(line);
   }
   if (rest) onLine(rest);
 }

@@ -1,5 +1,5 @@
 // The kinds by their groups, and the pages that are none.
-import { html, useState } from "./html.js";
+import { html, useEffect, useRef, useState } from "./html.js";
 import { kinds } from "./kinds.js";
 import { kindHref } from "./router.js";
 import { kept, useStore } from "./store.js";
@@ -11,11 +11,15 @@ export function Sidebar({ open, current, page }) {
   const [text, setText] = useState("");
   const found = (useStore(kinds) || []).filter((kind) => kind.verbs.includes("list"));
   const wanted = text.toLowerCase();
+  const nav = useRef();
+  useEffect(() => {
+    nav.current.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  }, [current]);
   const fits = (kind) =>
     `${kind.kind} ${kind.plural} ${kind.group} ${kind.shortNames.join(" ")}`.toLowerCase().includes(wanted);
   const groups = Map.groupBy(found.filter(fits), (kind) => kind.group);
   return html`
-    <nav id="side" class="side ${open ? "open" : ""}" aria-label="Kinds and pages">
+    <nav id="side" ref=${nav} class="side ${open ? "open" : ""}" aria-label="Kinds and pages">
       <ul class="pages">${PAGES.map(([name, title]) => html`
         <li key=${name}><a href="#/${name}" aria-current=${page === name ? "page" : undefined}>${title}</a></li>`)}
       </ul>

@@ -76,6 +76,7 @@ export function follow(path, sink, { accept, parameters = {}, pageSize = 0, list
     await readLines(path + query(asked), onLine, { accept, signal, onOpen });
 
     function onLine(line) {
+      if (!line) return;
       const { type, object } = JSON.parse(line);
       if (type === "ERROR") throw new ApiError(object.code || 500, object);
       seen(versionOf(object));

@@ -1,0 +1,68 @@
+// Taking parts out of an object of the world, and putting them back.
+//
+// What was taken out is kept in an annotation of the object, so that anybody can mend it, later and
+// from another browser, and kubectl shows it. A place is `tokens`, `installations` or `branches/PATH`;
+// a part is told by its `id`: the token, the number of the installation, the name of the branch.
+const BROKEN = "console.inkube.dev/broken";
+
+function readBroken(object) {
+  try {
+    return JSON.parse(object.metadata.annotations?.[BROKEN] || "[]");
+  } catch {
+    return []; // somebody else wrote it
+  }
+}
+
+/** What was taken out of a place, `[{id, label}]`. */
+export const brokenParts = (object, place) =>
+  readBroken(object).filter((each) => each.place === place).map(({ id, label }) => ({ id, label }));
+
+/** The merge patch that takes a part out. */
+export function breakPart(object, place, { id, label }) {
+  const { spec, taken } = take(object.spec, place, id);
+  return patch([...readBroken(object), { place, id, label, ...taken }], spec);
+}
+
+/** The merge patch that puts a part back. */
+export function mendPart(object, place, { id }) {
+  const broken = readBroken(object);
+  const found = broken.find((each) => each.place === place && each.id === id);
+  return patch(broken.filter((each) => each !== found), put(object.spec, place, found));
+}
+
+const patch = (broken, spec) => ({
+  metadata: { annotations: { [BROKEN]: broken.length ? JSON.stringify(broken) : null } },
+  spec,
+});
+
+function take(spec, place, id) {
+  if (place.startsWith("branches/")) {
+    const path = place.slice("branches/".length);
+    const repository = spec.repositories.find((each) => each.path === path);
+    const taken = { at: (repository.branches || []).indexOf(id), isDefault: repository.defaultBranch === id };
+    const changed = { ...repository, branches: (repository.branches || []).filter((each) => each !== id) };
+    if (taken.isDefault) changed.defaultBranch = "";
+    return { spec: { repositories: replaced(spec.repositories, repository, changed) }, taken };
+  }
+  const name = place === "tokens" ? "value" : "id";
+  const at = spec[place].findIndex((each) => each[name] === id);
+  return {
+    spec: { [place]: spec[place].filter((_, index) => index !== at) },
+    taken: { at, value: spec[place][at] },
+  };
+}
+
+function put(spec, place, { id, at, value, isDefault }) {
+  if (place.startsWith("branches/")) {
+    const path = place.slice("branches/".length);
+    const repository = spec.repositories.find((each) => each.path === path);
+    const changed = { ...repository };
+    if (at >= 0) changed.branches = inserted(repository.branches || [], at, id);
+    if (isDefault) changed.defaultBranch = id;
+    return { repositories: replaced(spec.repositories, repository, changed) };
+  }
+  return { [place]: inserted(spec[place] || [], at, value) };
+}
+
+const replaced = (list, before, after) => list.map((each) => (each === before ? after : each));
+const inserted = (list, at, item) => [...list.slice(0, at), item, ...list.slice(at)];
