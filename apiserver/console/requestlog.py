@@ -116,6 +116,8 @@ class RequestLog:
         if not self._listeners and self._stop is not None:
             self._stop()
             self._stop = None
+            self._events.clear()  # what comes later would not follow on these
+            self._bytes = 0
 
     async def _tell(self, response: web.StreamResponse) -> None:
         """Write events as they come; one who is too slow for what is kept misses the oldest."""

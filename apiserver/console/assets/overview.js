@@ -58,12 +58,16 @@ export default function Overview() {
     document.title = "Overview · inkube";
     ask("/version").then(setVersion, () => {}); // it is only told
   }, []);
+  const about = [
+    version && `answers as Kubernetes ${version.gitVersion.split("+")[0]}`,
+    plural(all.length, "kind"),
+    username + (groups.length ? ` (${groups.join(", ")})` : ""),
+  ];
   const own = all.filter((kind) => kind.custom && kind.verbs.includes("list"));
   return html`
     <div class="page">
       <div class="head"><h1>Overview</h1>
-        <span class="quiet small">${version && `answers as Kubernetes ${version.gitVersion.split("+")[0]}`} · ${plural(all.length, "kind")}
-          · ${username}${groups.length ? ` (${groups.join(", ")})` : ""}</span></div>
+        <span class="quiet small">${about.filter(Boolean).join(" · ")}</span></div>
       <section class="editor"><h2>What is wrong</h2>
         ${troubled === null && html`<p class="quiet">Looking…</p>`}
         ${troubled?.length === 0 && html`<p class="quiet">No check has found anything.</p>`}

@@ -8,7 +8,7 @@ import { findKind, objectPath } from "./kinds.js";
 import { useList } from "./lists.js";
 import { tell } from "./notices.js";
 import { kindHref, newHref, objectHref } from "./router.js";
-import { breakPart, brokenParts, mendPart } from "./worldparts.js";
+import { allParts, breakPart, mendPart } from "./worldparts.js";
 
 const WORLD = "world.inkube.dev";
 const CHECKED = [["provisioning.grafana.app", "repositories"], ["provisioning.grafana.app", "connections"]];
@@ -70,8 +70,7 @@ function Switch({ on, label, flip, hint }) {
 }
 
 function Parts({ title, object, kind, place, parts }) {
-  const broken = brokenParts(object, place);
-  const all = [...parts.map((part) => [part, true]), ...broken.map((part) => [part, false])];
+  const all = allParts(object, place, parts);
   if (!all.length) return null;
   const flip = (part, on) => write(kind, object, (on ? breakPart : mendPart)(object, place, part));
   return html`

@@ -13,9 +13,13 @@ function readBroken(object) {
   }
 }
 
-/** What was taken out of a place, `[{id, label}]`. */
-export const brokenParts = (object, place) =>
-  readBroken(object).filter((each) => each.place === place).map(({ id, label }) => ({ id, label }));
+/** The parts of a place as `[part, whether it is there]`, those taken out where they were. */
+export function allParts(object, place, parts) {
+  const all = parts.map((part) => [part, true]);
+  const broken = readBroken(object).filter((each) => each.place === place);
+  for (const { id, label, at } of broken.reverse()) all.splice(Math.max(at, 0), 0, [{ id, label }, false]);
+  return all;
+}
 
 /** The merge patch that takes a part out. */
 export function breakPart(object, place, { id, label }) {

@@ -1,0 +1,117 @@
+"""A real browser before a real server. It is Debian's Chromium, or what INKUBE_CHROMIUM names."""
+
+import os
+import shutil
+from contextlib import ExitStack
+
+import pytest
+
+from inkube.apiserver.configuration import Options
+from inkube.apiserver.testing.kube import Plan, running
+
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+PATIENCE = 20_000
+"""Milliseconds that a browser on a busy machine may take for what takes it some ten."""
+BOAT = {
+    "apiVersion": "example.com/v1",
+    "kind": "Boat",
+    "metadata": {"name": "argo", "namespace": "default"},
+    "spec": {"replicas": 3, "name": "argo", "crew": [{"name": "jason", "port": 1}]},
+}
+
+
+def find_chromium():
+    """The browser's path; skips the test where there is none."""
+    named = os.environ.get("INKUBE_CHROMIUM")
+    path = named or shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip("no chromium is installed")
+    return path
+
+
+@pytest.fixture(scope="package")
+def browser():
+    """One browser for all tests of the console; it ends before others start a loop of their own."""
+    path = find_chromium()
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def start(server_thread):
+    """`start(offline=True)`: a server with those options, until the test is over."""
+    with ExitStack() as stack:
+
+        def make(**options):
+            wanted = {"offline": True, "retry_seconds": 0.0, **options}
+            return stack.enter_context(running(server_thread, Plan(Options(**wanted))))
+
+        yield make
+
+
+@pytest.fixture
+def kube(start):
+    return start()
+
+
+@pytest.fixture
+def boats(kube, boat_crd):
+    """The kind Boat, and one of it."""
+    kube.install(boat_crd)
+    kube.client.create(BOAT)
+    return "example.com/v1/boats"
+
+
+class Reader:
+    """Somebody at the browser. `errors` are what went wrong in the page without being shown."""
+
+    def __init__(self, page, url):
+        self.page = page
+        self.url = url
+        self.errors = []
+        page.set_default_timeout(PATIENCE)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", self._hear)
+
+    def _hear(self, message):
+        # the browser tells refusals (4xx) as errors; the page shows those
+        if message.type == "error" and "status of 4" not in message.text:
+            self.errors.append(message.text)
+
+    def go(self, place=""):
+        """Open a page of the console: `kind/core/v1/pods`."""
+        self.page.goto(f"{self.url}/console/#/{place}")
+        self.page.locator("main h1").first.wait_for()
+        return self.page
+
+
+@pytest.fixture
+def read(browser, request):
+    """`read(kube)`: a new reader, who has met no error when the test is over."""
+    readers = []
+
+    def make(kube, **options):
+        context = browser.new_context(viewport={"width": 1280, "height": 800}, **options)
+        request.addfinalizer(context.close)
+        reader = Reader(context.new_page(), kube.url)
+        readers.append(reader)
+        return reader
+
+    yield make
+    for reader in readers:
+        assert reader.errors == []
+
+
+@pytest.fixture
+def expect(browser):
+    """Playwright's assertions, which wait."""
+    from playwright.sync_api import expect as found
+
+    found.set_options(timeout=PATIENCE)
+    return found
