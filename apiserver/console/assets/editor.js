@@ -180,7 +180,7 @@ function Paper({ text, setText, verdict, schema }) {
             ${marks.has(at) && html`<span class="error-text">✗ ${marks.get(at).join(" · ")}</span>`}
           </div>`)}
         </div>
-        <textarea id="draft" aria-label="YAML" spellcheck=${false} autocomplete="off" autocapitalize="off" value=${text}
+        <textarea id="draft" aria-label="Draft" spellcheck=${false} autocomplete="off" autocapitalize="off" value=${text}
           aria-invalid=${marks.size ? "true" : "false"} onInput=${(event) => setText(event.target.value)}
           onKeyUp=${onCaret} onClick=${onCaret} onFocus=${onCaret}></textarea>
       </div>

@@ -6,7 +6,7 @@ import { keyOf } from "./paths.js";
 import { byField, ofStatus } from "./problems.js";
 import { useSchema } from "./schema.js";
 
-const OPEN_DEPTH = 3;
+const OPEN_DEPTH = 4;
 
 export function Fields({ object, kind }) {
   const schema = useSchema(kind);

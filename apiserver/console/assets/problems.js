@@ -3,10 +3,13 @@
 import { html } from "./html.js";
 import { format, keyOf, parsePath, resolve } from "./paths.js";
 
+/** A field that is none, as `<nil>` of rules that were not checked. */
+const pathOf = (field) => (field.startsWith("<") ? [] : parsePath(field));
+
 /** What live checks found. */
 export function ofStatus(object) {
   return (object.status?.fieldErrors || []).map(({ field = "", detail = "", type }) => ({
-    path: parsePath(field), field, detail, type,
+    path: pathOf(field), field, detail, type,
   }));
 }
 
@@ -14,7 +17,7 @@ export function ofStatus(object) {
 export function ofRefusal(error) {
   if (!error.causes.length) return [{ path: [], field: "", detail: error.message, type: error.reason }];
   return error.causes.map(({ field = "", message = "", reason }) => ({
-    path: parsePath(field), field: field.replace(/^\./, ""), detail: message, type: reason,
+    path: pathOf(field), field: field.replace(/^\./, ""), detail: message, type: reason,
   }));
 }
 

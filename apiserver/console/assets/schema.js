@@ -43,7 +43,7 @@ export class Schema {
   /** `string`, `[]object`, `map[string]` …, with what else bounds it. */
   get type() {
     const { node } = this;
-    if (node["x-kubernetes-int-or-string"]) return "int or string";
+    if (node["x-kubernetes-int-or-string"] || node.format === "int-or-string") return "int or string";
     if (node.type === "array") return `[]${this.item?.type || "any"}`;
     if (node.additionalProperties && !node.properties) return `map of ${this.below("*")?.type || "any"}`;
     return node.format ? `${node.type} (${node.format})` : node.type || "object";

@@ -66,6 +66,10 @@ function KindTable({ kind, query }) {
 
   const sort = (column) =>
     setQuery({ sort: query.sort === column.name ? `-${column.name}` : column.name });
+  const onSearchKey = (event) => {
+    if (event.key === "Enter" || event.key === "Escape") event.target.blur();
+    if (event.key === "Enter" && rows.length) setCursor(rows[0].key);
+  };
   const hasMore = table.columns.some((each) => each.priority > 0);
   return html`
     <div class="page table-page">
@@ -76,7 +80,7 @@ function KindTable({ kind, query }) {
         <input ref=${search} type="search" class="search" aria-label="Search ${kind.plural}" placeholder="Search  /"
           value=${query.q || ""} spellcheck=${false}
           onInput=${(event) => setQuery({ q: event.target.value })}
-          onKeyDown=${(event) => event.key === "Escape" && event.target.blur()} />
+          onKeyDown=${onSearchKey} />
         <span class="count" aria-live="polite" data-total=${table.rows.size}>${count(rows.length, table.rows.size, kind)}</span>
         ${hasMore && html`<button aria-pressed=${String(all)} onClick=${() => wide.set(!all)}>All columns</button>`}
         ${canCreate && html`<a class="button" href=${newHref(kind)}>Create</a>`}

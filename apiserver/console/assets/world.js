@@ -8,7 +8,7 @@ import { findKind, objectPath } from "./kinds.js";
 import { useList } from "./lists.js";
 import { tell } from "./notices.js";
 import { kindHref, newHref, objectHref } from "./router.js";
-import { allParts, breakPart, mendPart } from "./worldparts.js";
+import { allParts, breakPart, isNobodys, mendPart } from "./worldparts.js";
 
 const WORLD = "world.inkube.dev";
 const CHECKED = [["provisioning.grafana.app", "repositories"], ["provisioning.grafana.app", "connections"]];
@@ -84,7 +84,7 @@ const masked = (token) => `${token.value.slice(0, 3)}…${token.write ? " (may w
 
 function Host({ host, kind }) {
   const { metadata, spec } = host;
-  const tokens = (spec.tokens || []).map((token) => ({ id: token.value, label: masked(token) }));
+  const tokens = (spec.tokens || []).filter((each) => !isNobodys(each)).map((token) => ({ id: token.value, label: masked(token) }));
   const outage = spec.outage ? JSON.stringify(spec.outage) : "";
   const known = OUTAGES.some(([value]) => value === outage);
   const setOutage = (event) =>

@@ -4,6 +4,11 @@
 // from another browser, and kubectl shows it. A place is `tokens`, `installations` or `branches/PATH`;
 // a part is told by its `id`: the token, the number of the installation, the name of the branch.
 const BROKEN = "console.inkube.dev/broken";
+// a host without any token lets everybody in, so one that nobody has stays where the last was revoked
+const NOBODYS = "nobody-has-this-token";
+
+/** Whether a token only says that all others were revoked. */
+export const isNobodys = ({ value }) => value === NOBODYS;
 
 function readBroken(object) {
   try {
@@ -50,10 +55,9 @@ function take(spec, place, id) {
   }
   const name = place === "tokens" ? "value" : "id";
   const at = spec[place].findIndex((each) => each[name] === id);
-  return {
-    spec: { [place]: spec[place].filter((_, index) => index !== at) },
-    taken: { at, value: spec[place][at] },
-  };
+  const left = spec[place].filter((_, index) => index !== at);
+  if (place === "tokens" && !left.length) left.push({ value: NOBODYS });
+  return { spec: { [place]: left }, taken: { at, value: spec[place][at] } };
 }
 
 function put(spec, place, { id, at, value, isDefault }) {
@@ -65,7 +69,8 @@ function put(spec, place, { id, at, value, isDefault }) {
     if (isDefault) changed.defaultBranch = id;
     return { repositories: replaced(spec.repositories, repository, changed) };
   }
-  return { [place]: inserted(spec[place] || [], at, value) };
+  const kept = (spec[place] || []).filter((each) => !isNobodys(each));
+  return { [place]: inserted(kept, at, value) };
 }
 
 const replaced = (list, before, after) => list.map((each) => (each === before ? after : each));

@@ -31,7 +31,7 @@ export function YamlView({ object, target }) {
   }, [aim]);
   return html`
     <${Legend} managers=${managers} />
-    <div class="yaml" ref=${box} role="region" tabindex="0" aria-label="YAML">${lines.map((line, at) => html`
+    <div class="yaml" ref=${box} role="region" tabindex="0" aria-label="The object as YAML">${lines.map((line, at) => html`
       <${Line} key=${at} line=${line} at=${at} owner=${owner[at] || 0} problems=${problems.get(at)}
         target=${at === aim} manager=${managers[owner[at] - 1]?.name} />`)}
     </div>`;

@@ -8,6 +8,8 @@ import pytest
 
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.testing.kube import Plan, running
+from inkube.apiserver.testing.scripted import ScriptedWorld
+from inkube.apiserver.testing.thread import LoopThread
 
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -41,6 +43,12 @@ def browser():
         found = driver.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield found
         found.close()
+
+
+@pytest.fixture(scope="package")
+def server_thread():
+    with LoopThread() as thread:
+        yield thread
 
 
 @pytest.fixture
@@ -87,7 +95,7 @@ class Reader:
     def go(self, place=""):
         """Open a page of the console: `kind/core/v1/pods`."""
         self.page.goto(f"{self.url}/console/#/{place}")
-        self.page.locator("main h1").first.wait_for()
+        self.page.locator("main:not(.loading) h1").first.wait_for()
         return self.page
 
 
@@ -115,3 +123,31 @@ def expect(browser):
 
     found.set_options(timeout=PATIENCE)
     return found
+
+
+@pytest.fixture
+def world_of():
+    """`world_of(kube)`: a git host, and a Repository that it keeps healthy."""
+
+    def make(kube):
+        world = ScriptedWorld(kube)
+        world.git_host(
+            "git.example.com", {"team/dashboards": ["main", "develop"]}, tokens={"s3cret": True}
+        )
+        kube.client.create({
+            "apiVersion": "provisioning.grafana.app/v0alpha1",
+            "kind": "Repository",
+            "metadata": {"name": "dashboards", "namespace": "default"},
+            "spec": {
+                "title": "Dashboards",
+                "type": "git",
+                "workflows": ["write"],
+                "sync": {"enabled": False, "target": "folder", "intervalSeconds": 60},
+                "git": {"url": "https://git.example.com/team/dashboards", "branch": "main"},
+            },
+            "secure": {"token": {"create": "s3cret"}},
+        })  # fmt: skip
+        kube.settled()
+        return world
+
+    return make
