@@ -34,7 +34,11 @@ def main() -> None:
                 tar.extractall(folder, filter="data")
             source = Path(folder) / "package"
             for inside, name in files.items():
-                text = (source / inside).read_text("utf-8").replace('from"preact"', 'from"./preact.js"')
+                text = (
+                    (source / inside)
+                    .read_text("utf-8")
+                    .replace('from"preact"', 'from"./preact.js"')
+                )
                 lines = [line for line in text.split("\n") if not line.startswith("//# source")]
                 (VENDOR / name).write_text("\n".join(lines).rstrip("\n") + "\n", "utf-8")
             names = ", ".join(files.values())

@@ -32,6 +32,8 @@ OUTSIDE = (
 LATER = (
     "inkube.controllers.workloads",
     "inkube.apiserver.auth.rbac",
+    "inkube.apiserver.console.pages",
+    "inkube.apiserver.console.requestlog",
     "inkube.apiserver.root.workloads",
     "inkube.apiserver.streaming",
     "inkube.apiserver.subresources.containers",

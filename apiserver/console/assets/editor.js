@@ -5,7 +5,7 @@ import { inMode, newText, readRefusal, removeField, sendDraft, textToEdit } from
 import { html, useEffect, useMemo, useRef, useState } from "./html.js";
 import { useKeys } from "./keys.js";
 import { tell } from "./notices.js";
-import { withoutManagers } from "./objects.js";
+import { withoutVersion } from "./objects.js";
 import { format, resolve } from "./paths.js";
 import { Problems } from "./problems.js";
 import { useSchema } from "./schema.js";
@@ -107,11 +107,7 @@ export function Editor({ kind, object, rights = {}, namespace, done }) {
       <${Diff} before=${comparable(object)} after=${comparable(verdict.after)} label="What would change" />`}`;
 }
 
-function comparable(object) {
-  const { metadata, ...rest } = withoutManagers(object);
-  const { resourceVersion: _, ...others } = metadata;
-  return dump({ ...rest, metadata: others }).trimEnd();
-}
+const comparable = (object) => dump(withoutVersion(object)).trimEnd();
 
 function Verdict({ verdict }) {
   const count = verdict.problems?.length;

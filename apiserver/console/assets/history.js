@@ -4,7 +4,7 @@ import { clockTime } from "./format.js";
 import { html, useEffect, useState } from "./html.js";
 import { followKept } from "./kept.js";
 import { useKeys } from "./keys.js";
-import { withoutManagers } from "./objects.js";
+import { withoutVersion } from "./objects.js";
 import { dump } from "./yaml.js";
 
 const NAMES = { KEPT: "the oldest that is kept", ADDED: "created", MODIFIED: "changed", DELETED: "deleted" };
@@ -40,7 +40,7 @@ export function History({ kind, namespace, name }) {
 
 const describe = ({ revision, type }) => `revision ${revision}, ${NAMES[type] || type}`;
 
-const textOf = (state) => (!state || state.type === "DELETED" ? "" : dump(withoutManagers(state.object)).trimEnd());
+const textOf = (state) => (!state || state.type === "DELETED" ? "" : dump(withoutVersion(state.object)).trimEnd());
 
 /** Who wrote it and when, as far as managedFields know. */
 function written({ object, type }) {

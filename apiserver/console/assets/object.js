@@ -18,7 +18,10 @@ import { Related } from "./related.js";
 import { go, kindHref, objectHref, setQuery } from "./router.js";
 import { may } from "./session.js";
 import { State } from "./table.js";
+import { useTick } from "./ticks.js";
 import { YamlView } from "./yamlview.js";
+
+const AGES = 10; // seconds after which ages are told anew
 
 export default function ObjectPage({ parts, query }) {
   const [group, version, plural, place, name] = parts;
@@ -54,6 +57,7 @@ function OneObject({ kind, namespace, name, query }) {
   const rights = useRights(kind, namespace, name);
   const [deleting, setDeleting] = useState(false);
   const [target, setTarget] = useState(null);
+  useTick(AGES);
   const tab = query.tab || "yaml";
   const tabs = object ? tabsOf(kind, object) : [];
   const show = (next) => setQuery({ tab: next });

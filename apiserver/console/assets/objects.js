@@ -40,6 +40,12 @@ function defined(object) {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
 }
 
+/** The object without what changes with every write: for comparing. */
+export function withoutVersion(object) {
+  const { managedFields: _, resourceVersion: __, ...metadata } = object.metadata;
+  return inOrder({ ...object, metadata });
+}
+
 /** The object without what only says who wrote what. */
 export function withoutManagers(object) {
   const { managedFields: _, ...metadata } = object.metadata;

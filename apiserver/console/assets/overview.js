@@ -9,7 +9,9 @@ import { typed } from "./objects.js";
 import { kindHref, namespace, objectHref } from "./router.js";
 import { user } from "./session.js";
 import { useStore } from "./store.js";
+import { useTick } from "./ticks.js";
 
+const AGES = 10; // seconds after which ages are told anew
 const MOST = 500; // objects of one kind that are looked at
 const SHOWN = 25;
 
@@ -50,6 +52,7 @@ export default function Overview() {
   const space = useStore(namespace);
   const { username, groups = [] } = useStore(user) || {};
   const [version, setVersion] = useState(null);
+  useTick(AGES);
   const troubled = useTroubled(all, space);
   const { items, error } = useList(findKind("", "v1", "events"), space);
   const events = useMemo(

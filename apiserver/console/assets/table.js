@@ -7,8 +7,10 @@ import { findKind } from "./kinds.js";
 import { go, namespace, newHref, objectHref, setQuery } from "./router.js";
 import { followTable, select } from "./rows.js";
 import { kept, useStore } from "./store.js";
+import { useTick } from "./ticks.js";
 
 const ROW = 32; // pixels, as in style.css
+const AGES = 10; // seconds after which ages are told anew
 const AROUND = 8; // rows above and below what is seen
 const wide = kept("wide", false);
 
@@ -24,6 +26,7 @@ function KindTable({ kind, query }) {
   const [cursor, setCursor] = useState("");
   const search = useRef();
   const all = useStore(wide);
+  useTick(AGES);
 
   useEffect(() => {
     let turn = 0;

@@ -11,6 +11,7 @@ from inkube.apiserver.console import requestlog
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 MAPS = "/api/v1/namespaces/default/configmaps"
+RBAC = "rbac.authorization.k8s.io"
 SECRETS = "/api/v1/namespaces/default/secrets"
 
 
@@ -121,11 +122,10 @@ async def test_too_many_listeners_are_refused(server, monkeypatch):
 
 
 async def test_the_stream_ends_with_the_server():
-    async with APIServer() as server:
-        async with listening(server) as answer:
-            assert answer.status == 200
-            await server.stop()
-            assert await Listener(answer).next() is None
+    async with APIServer() as server, listening(server) as answer:
+        assert answer.status == 200
+        await server.stop()
+        assert await Listener(answer).next() is None
 
 
 async def test_it_takes_the_right_to_read_that_path(tmp_path):
@@ -140,8 +140,8 @@ async def test_it_takes_the_right_to_read_that_path(tmp_path):
         await server.client.create({
             "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
             "metadata": {"name": "requests"},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "requests"},
-            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "ann"}],
+            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "requests"},
+            "subjects": [{"apiGroup": RBAC, "kind": "User", "name": "ann"}],
         })  # fmt: skip
         async with listening(server, Authorization="Bearer a") as answer:
             assert answer.status == 200

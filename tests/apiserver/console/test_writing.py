@@ -52,7 +52,9 @@ def test_an_unknown_field_and_broken_yaml_are_told_at_their_line(kube, boats, re
 
 def test_what_live_checks_find_is_told_before_it_is_stored(kube, read, expect, world_of):
     world_of(kube)
-    page = read(kube).go("object/provisioning.grafana.app/v0alpha1/repositories/default/dashboards?tab=edit")
+    page = read(kube).go(
+        "object/provisioning.grafana.app/v0alpha1/repositories/default/dashboards?tab=edit"
+    )
     edit(page, "branch: main", "branch: missing")
     expect(line_of(page, "branch: missing")).to_contain_text("branch not found")
     edit(page, "branch: missing", "branch: develop")
@@ -60,8 +62,12 @@ def test_what_live_checks_find_is_told_before_it_is_stored(kube, read, expect, w
 
 
 def test_a_conflict_of_an_apply_is_settled_field_by_field(kube, boats, read, expect):
-    owned = {"apiVersion": "example.com/v1", "kind": "Boat",
-             "metadata": {"name": "argo", "namespace": "default"}, "spec": {"replicas": 4, "size": 9}}  # fmt: skip
+    owned = {
+        "apiVersion": "example.com/v1",
+        "kind": "Boat",
+        "metadata": {"name": "argo", "namespace": "default"},
+        "spec": {"replicas": 4, "size": 9},
+    }
     page = read(kube).go()
     page.context.request.patch(
         f"{kube.url}/apis/example.com/v1/namespaces/default/boats/argo?fieldManager=harbour&force=true",
@@ -73,14 +79,18 @@ def test_a_conflict_of_an_apply_is_settled_field_by_field(kube, boats, read, exp
     edit(page, "size: 9", "size: 10")
     expect(line_of(page, "replicas: 5")).to_contain_text('conflict with "harbour"')
     expect(line_of(page, "size: 10")).to_contain_text('conflict with "harbour"')
-    page.get_by_role("listitem").filter(has_text="spec.size").get_by_role("button", name="Leave it to harbour").click()
+    page.get_by_role("listitem").filter(has_text="spec.size").get_by_role(
+        "button", name="Leave it to harbour"
+    ).click()
     expect(line_of(page, "size: 10")).to_have_count(0)
     expect(page.locator(".paper .line.marked")).to_have_count(1)
     page.get_by_role("button", name="Take these fields over").click()
     expect(page.get_by_label("The object as YAML")).to_contain_text("replicas: 5")
     boat = kube.client.get(boats, "argo", "default")
     assert (boat["spec"]["replicas"], boat["spec"]["size"]) == (5, 9)
-    managers = {each["manager"]: each["fieldsV1"]["f:spec"] for each in boat["metadata"]["managedFields"]}
+    managers = {
+        each["manager"]: each["fieldsV1"]["f:spec"] for each in boat["metadata"]["managedFields"]
+    }
     assert "f:replicas" in managers["inkube-console"]
     assert "f:replicas" not in managers["harbour"]
 
@@ -130,7 +140,8 @@ def viewer(tmp_path):
 def test_who_may_only_look_cannot_store(start, viewer, read, expect, boat_crd):
     kube = start(token_auth_file=viewer, authorization_mode="RBAC")
     kube.client.create({
-        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "seen", "namespace": "default"},
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "seen", "namespace": "default"},
     })  # fmt: skip
     kube.client.create({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
