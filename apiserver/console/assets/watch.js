@@ -1,5 +1,6 @@
 // Lists and watches: what is there, then every change, for as long as somebody looks.
 import { ApiError, ask, query, readLines } from "./api.js";
+import { watchHidden, whenShown } from "./visibility.js";
 
 const LONGEST_DELAY = 5000;
 const pause = (ms, signal) =>
@@ -25,17 +26,20 @@ export function follow(path, sink, { accept, parameters = {}, pageSize = 0, list
     let version = parameters.resourceVersion || "";
     let delay = 200;
     while (!signal.aborted) {
+      await whenShown(signal);
+      const hidden = watchHidden();
       try {
         if (!version) version = await listAll();
         await watchFrom(version, (seen) => {
           version = seen;
           delay = 200;
-        });
+        }, AbortSignal.any([signal, hidden.signal]));
         if (signal.aborted) return;
         sink.state("lost");
         await pause(100, signal);
       } catch (error) {
         if (signal.aborted) return;
+        if (hidden.signal.aborted) continue;
         if (error instanceof ApiError && error.code === 410) {
           if (!list) throw error;
           version = "";
@@ -45,6 +49,8 @@ export function follow(path, sink, { accept, parameters = {}, pageSize = 0, list
         sink.state("lost");
         await pause(delay, signal);
         delay = Math.min(delay * 2, LONGEST_DELAY);
+      } finally {
+        hidden.stop();
       }
     }
   }
@@ -69,11 +75,11 @@ export function follow(path, sink, { accept, parameters = {}, pageSize = 0, list
     }
   }
 
-  async function watchFrom(version, seen) {
+  async function watchFrom(version, seen, until) {
     const asked = { ...parameters, watch: "true", allowWatchBookmarks: "true" };
     asked.resourceVersion = version;
     const onOpen = () => sink.state("live");
-    await readLines(path + query(asked), onLine, { accept, signal, onOpen });
+    await readLines(path + query(asked), onLine, { accept, signal: until, onOpen });
 
     function onLine(line) {
       if (!line) return;

@@ -34,9 +34,10 @@ def find_chromium():
     return path
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser():
-    """One browser for all tests of the console; it ends before others start a loop of their own."""
+    """One browser for the tests of a module, none of which may be a coroutine: the driver's loop
+    counts as running in this thread until it ends."""
     path = find_chromium()
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with playwright.sync_playwright() as driver:
@@ -45,7 +46,7 @@ def browser():
         found.close()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def server_thread():
     with LoopThread() as thread:
         yield thread

@@ -175,6 +175,27 @@ def test_keys_are_listed_and_can_be_turned_off(kube, read, expect):
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
+HIDE = """hidden => {
+  Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
+  document.dispatchEvent(new Event('visibilitychange'));
+}"""
+
+
+def test_a_tab_that_nobody_sees_lets_go_of_its_watches(kube, read, expect):
+    kube.client.create(config_map("watched", colour="red"))
+    reader = read(kube)
+    reader.page.clock.install()
+    page = reader.go("object/core/v1/configmaps/default/watched")
+    expect(page.locator(".state")).to_have_text("live")
+    assert kube.server.streams.count > 0
+    page.evaluate(HIDE, True)
+    page.clock.run_for(6_000)
+    kube.wait_for(lambda: kube.server.streams.count == 0)
+    kube.client.patch(CONFIG_MAPS, "watched", patch={"data": {"colour": "blue"}})
+    page.evaluate(HIDE, False)
+    expect(page.get_by_label("The object as YAML")).to_contain_text("colour: blue")
+
+
 def test_a_lost_connection_is_told_and_taken_up_again(kube, read, expect):
     kube.client.create(config_map("a"))
     reader = read(kube)
