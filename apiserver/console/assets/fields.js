@@ -58,15 +58,15 @@ function Field({ row, owner, manager, problems, turn }) {
   const { key, name, depth, openable, open, schema, required } = row;
   const label = typeof name === "number" ? `[${name}]` : name;
   return html`
-    <div class="field ${colourOf(owner)} ${problems ? "marked" : ""}" style=${{ paddingLeft: `${12 + depth * 18}px` }}>
-      <div>
+    <div class="field ${colourOf(owner)} ${problems ? "marked" : ""}">
+      <div style=${{ paddingLeft: `${depth * 16}px` }}>
+        ${owner > 0 && html`<span class="who" title="owned by ${manager}">${owner}</span>`}
         <div class="name">
           ${openable
             ? html`<button class="plain" aria-expanded=${String(open)} onClick=${() => turn(key, !open)}>
                 <span aria-hidden="true">${open ? "▾" : "▸"}</span> <span class="key">${label}</span></button>`
             : html`<code class="key">${label}</code>`}
           <span class="value">${textOf(row)}</span>
-          ${owner > 0 && html`<span class="quiet small" title="owned by ${manager}">${owner}</span>`}
         </div>
         ${problems?.map((each) => html`<p class="bad" key=${each.detail}>✗ ${each.detail}</p>`)}
       </div>
