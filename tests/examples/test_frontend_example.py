@@ -26,6 +26,13 @@ async def output_of(*command):
 
 
 @pytest.mark.skipif(NODE is None, reason="node is not installed")
+async def test_it_may_be_run_again():
+    async with APIServer(offline=True, retry_seconds=0.0) as server:
+        first = await output_of(NODE, EXAMPLE / "lib" / "main.js", server.url)
+        assert await output_of(NODE, EXAMPLE / "lib" / "main.js", server.url) == first
+
+
+@pytest.mark.skipif(NODE is None, reason="node is not installed")
 async def test_a_form_is_validated_saved_and_kept_current():
     async with APIServer(offline=True, retry_seconds=0.0) as server:
         told = await output_of(NODE, EXAMPLE / "lib" / "main.js", server.url)

@@ -38,6 +38,16 @@ export class Client {
             throw error;
         }
     }
+    /** Delete an object, if it is there. */
+    async remove(name) {
+        try {
+            await this.ask("DELETE", `/${name}`);
+        }
+        catch (error) {
+            if (!(error instanceof StatusError && error.code === 404))
+                throw error;
+        }
+    }
     /** Merge a change into an object. */
     patch(name, change) {
         return this.ask("PATCH", `/${name}`, change, "application/merge-patch+json");

@@ -74,6 +74,15 @@ export class Client<T extends Resource<unknown, unknown>> {
     }
   }
 
+  /** Delete an object, if it is there. */
+  async remove(name: string): Promise<void> {
+    try {
+      await this.ask("DELETE", `/${name}`);
+    } catch (error) {
+      if (!(error instanceof StatusError && error.code === 404)) throw error;
+    }
+  }
+
   /** Merge a change into an object. */
   patch(name: string, change: object): Promise<T> {
     return this.ask("PATCH", `/${name}`, change, "application/merge-patch+json");

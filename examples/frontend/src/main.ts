@@ -22,8 +22,14 @@ type GitHost = Resource<{ repositories: { path: string; branches: string[] }[] }
 const server = process.argv[2] ?? "http://127.0.0.1:8001";
 const show = (step: string, value: unknown) => console.log(JSON.stringify({ step, value }));
 
-// The world outside, scripted: a git host with one repository and one branch.
+const client = repositories(server, "default");
 const hosts = new Client<GitHost>(server, "/apis/world.inkube.dev/v1/githosts");
+
+// What an earlier run left behind goes first, so that this one may be the second.
+await client.remove("dashboards");
+await hosts.remove("git.example");
+
+// The world outside, scripted: a git host with one repository and one branch.
 await hosts.create({
   apiVersion: "world.inkube.dev/v1",
   kind: "GitHost",
@@ -31,7 +37,6 @@ await hosts.create({
   spec: { repositories: [{ path: "team/dashboards", branches: ["main"] }] },
 });
 
-const client = repositories(server, "default");
 const form = { name: "dashboards", title: "", url: "https://git.example/team/dashboards", branch: "mian" };
 
 // While the user types: everything is checked, nothing is stored.
