@@ -175,6 +175,27 @@ def test_keys_are_listed_and_can_be_turned_off(kube, read, expect):
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
+def test_many_tabs_do_not_wait_for_each_other(start, read, expect, tokens):
+    kube = start(token_auth_file=tokens)
+    kube.client.create(config_map("watched", colour="red"))
+    reader = read(kube)
+    page = reader.go()
+    page.get_by_label("Token").fill("letmein")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    token = page.evaluate("sessionStorage.getItem('inkube.token')")
+    tabs = [page.context.new_page() for _ in range(5)]
+    for tab in tabs:  # a browser has six connections, and each tab has two watches
+        tab.add_init_script(f"sessionStorage.setItem('inkube.token', '{token}')")
+        tab.goto(f"{kube.url}/console/#/object/core/v1/configmaps/default/watched")
+        expect(tab.get_by_label("The object as YAML")).to_contain_text("colour: red")
+        expect(tab.locator(".state")).to_have_text("live")
+    assert kube.server.streams.count >= 10
+    kube.client.patch(CONFIG_MAPS, "watched", patch={"data": {"colour": "blue"}})
+    for tab in tabs:
+        expect(tab.get_by_label("The object as YAML")).to_contain_text("colour: blue")
+
+
 HIDE = """hidden => {
   Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
   document.dispatchEvent(new Event('visibilitychange'));
