@@ -23,6 +23,7 @@ from aiohttp import HttpVersion11, hdrs, web
 from inkube.apiserver import console, http
 from inkube.apiserver.auth.access import Access
 from inkube.apiserver.auth.attributes import ANONYMOUS
+from inkube.apiserver.auth.flows import Flows
 from inkube.apiserver.discovery.endpoints import Endpoint
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
@@ -76,6 +77,7 @@ class Parts:
     handlers: Handlers
     streams: Streams
     access: Access
+    flows: Flows
     guard: Guard
     origins: Origins
     metrics: Metrics
@@ -204,6 +206,8 @@ class App:
             response = responses.error(failure, negotiation.PLAIN)
         if isinstance(response, (Answer, web.Response)) and not response.prepared:
             response.headers["Audit-Id"] = request_id
+            if isinstance(request, incoming.Request) and request.flow is not None:
+                _name_flow(response, *request.flow)
         if isinstance(response, Answer):
             encoding = request.headers.get("Accept-Encoding")
             if encoding is not None and request.version >= HttpVersion11:
@@ -233,7 +237,10 @@ class App:
         parts = self._parts
         if not info.is_resource and f"{info.path}/".startswith(console.ROOT):
             return await parts.pages(request, info, ANONYMOUS)
-        user = parts.access.admit(request, info)
+        user = self._admit(request, info)
+        flow = parts.flows.of(info, user)
+        if flow is not None and isinstance(request, incoming.Request):
+            request.flow = flow
         if heard is not None:
             heard.user = user
         if info.verb not in _LONG and "timeout" in info.query:
@@ -270,6 +277,17 @@ class App:
             form = negotiation.safe(request, info.query)
             return responses.error(resource.voice.refusal(error), form, call.warnings)
 
+    def _admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
+        """Who is asking. Raises StatusError, unless what is asked for is open to all."""
+        try:
+            return self._parts.access.admit(request, info)
+        except status.StatusError:
+            resource = info.subresource and self._parts.resources.get(info.group, info.resource)
+            subresource = resource and resource.subresources.get(info.subresource)
+            if subresource and subresource.is_open and self._delegate(info) is None:
+                return ANONYMOUS
+            raise
+
     def _delegate(self, info: RequestInfo) -> Delegate | None:
         """The aggregated API server that a path belongs to, `/apis/GROUP/VERSION` and below."""
         group, version = info.group, info.version
@@ -286,7 +304,7 @@ class App:
     ) -> web.StreamResponse:
         endpoints = self._parts.endpoints
         if "//" in info.path:
-            return responses.plain_not_found()
+            return responses.unknown_path(plain=not self._is_below_version(info.path))
         handler = endpoints.get(info.path.rstrip("/") or "/")
         if handler is None:
             root = info.path.split("/", 2)[1] if info.path.startswith("/") else ""
@@ -294,6 +312,17 @@ class App:
         if handler is None:
             return responses.plain_not_found()
         return await handler(request, info, user)
+
+    def _is_below_version(self, path: str) -> bool:
+        """Whether a path begins with a version of a group that the generic server routes."""
+        parts = path.split("/")
+        group, version = ("", parts[2:3]) if parts[1] == "api" else (parts[2], parts[3:4])
+        if parts[1] not in ("api", "apis") or not version or not version[0]:
+            return False
+        resources = self._parts.resources
+        return resources.voice(group).is_routed and any(
+            version[0] in found.versions for found in resources.group(group)
+        )
 
     def _resource(
         self, request: web.BaseRequest, info: RequestInfo, call: Call
@@ -305,6 +334,9 @@ class App:
                 Exchange(request, info, call, negotiation.PLAIN, self._parts.registry.worker)
             )
         voice = call.resource.voice
+        if voice.is_routed:
+            lists = call.verb in ("list", "watch")
+            negotiation.route(request.headers.get("Accept"), lists=lists)
         form = negotiation.asked(
             request,
             info.query,
@@ -355,6 +387,12 @@ class App:
         if handler is None:
             raise call.resource.voice.no_subresource(call.served.gvr, call.name)
         return handler(exchange)
+
+
+def _name_flow(response: "Answer | web.Response", schema: str, level: str) -> None:
+    """Tell which flow schema and priority level a request fell under."""
+    response.headers["X-Kubernetes-PF-FlowSchema-UID"] = schema
+    response.headers["X-Kubernetes-PF-PriorityLevel-UID"] = level
 
 
 def _heard() -> "http.audit.Heard":

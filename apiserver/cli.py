@@ -95,6 +95,7 @@ main.add_command(repair)
 @click.option(
     "--max-repositories", default=10, show_default=True, help="Per namespace; 0 is no limit."
 )
+@click.option("--max-resources-per-repository", default=0, show_default=True, help="0 is no limit.")
 @click.option("--min-sync-interval", default=10, show_default=True, help="Seconds.")
 @click.option("--job-history", default=600.0, show_default=True, help="Seconds.")
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text")

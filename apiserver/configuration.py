@@ -71,12 +71,16 @@ class Options:
     """Directories in which local paths of objects may lie."""
     max_repositories: int = 10
     """So many Repositories a namespace may have; 0 means no limit."""
+    max_resources_per_repository: int = 0
+    """So many resources the files of a Repository may declare; 0 means no limit."""
     min_sync_interval: int = 10
     """Seconds; shorter intervals of a sync are raised to it."""
     job_history: float = 600.0
     """Seconds that finished jobs of provisioning are kept."""
     github_api_url: str = "https://api.github.com"
     """Where GitHub is asked."""
+    bitbucket_api_url: str = "https://api.bitbucket.org/2.0"
+    """Where Bitbucket is asked."""
     token_auth_file: Path | None = None
     """CSV of users with bearer tokens: token,user,uid,"group1,group2"."""
     client_ca_file: Path | None = None

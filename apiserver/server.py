@@ -58,6 +58,7 @@ from inkube.apiserver.admission.podsecurity import PodSecurity
 from inkube.apiserver.admission.quotas import QuotaAdmission
 from inkube.apiserver.admission.services import ServiceAllocation
 from inkube.apiserver.app import App, Parts
+from inkube.apiserver.auth.flows import Flows
 from inkube.apiserver.auth.keyfiles import KeyFiles, Keys
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import issuer
@@ -178,6 +179,8 @@ class APIServer:
         self._defaults = self._make_defaults()
         if self.options.authorization_mode == "RBAC":
             await self._defaults.make_set(defaults.ROLES)
+            if "provisioning" in self.options.module_names:
+                await self._defaults.make_set(defaults.PROVISIONING_ROLES)
         crds.add(self.manager, Installer(self.resources, self._converter))
         await self._aggregate()
         self._notice("flowschemas", notices.says_nothing, self._add_flow_control)
@@ -418,6 +421,7 @@ class APIServer:
             handlers=handlers,
             streams=self.streams,
             access=self.security.access,
+            flows=Flows(self.store),
             origins=self.origins,
             guard=Guard(loopback_only=self.security.is_open),
             metrics=metrics,

@@ -18,6 +18,7 @@ MODULES = (
     "start",
     "requests",
     "reads",
+    "protobuf",
     "writes",
     "costs",
     "replicas",

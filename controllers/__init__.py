@@ -11,5 +11,7 @@ manager             runs controllers: a key in, a `Result` out, failures tried a
 events              what happened, told as Events
 environment         all of these in one hand, for checks and reconcilers
 kinds, secure       a kind declared in Python with its behaviour; its secret values
+endpoints           what such a kind answers beside its objects
+finalizers, work    what is done before an object goes; what is done with one that is a job
 core, checks, provisioning    the families; each `__init__` says what it does
 """

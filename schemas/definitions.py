@@ -90,6 +90,9 @@ def selectable(paths: Iterable[str], *, namespaced: bool) -> tuple[SelectableFie
     return (NAME_FIELD, *((NAMESPACE_FIELD,) if namespaced else ()), *own)
 
 
+UNKNOWN_FIELD = "field label not supported: {label}"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Version:
     """One version of a kind. `schema` is its openAPIV3Schema as plain JSON; {} accepts anything."""
@@ -102,7 +105,7 @@ class Version:
     scale: Scale | None = None
     columns: tuple[Column, ...] = ()
     selectable_fields: tuple[SelectableField, ...] = (NAME_FIELD, NAMESPACE_FIELD)
-    unknown_field: str = "field label not supported: {label}"
+    unknown_field: str = UNKNOWN_FIELD
     """What a field selector by something else is told."""
     deprecated: bool = False
     deprecation_warning: str = ""

@@ -18,6 +18,7 @@ from pydantic.alias_generators import to_camel
 from inkube.schemas import modelschema
 from inkube.schemas.definitions import (
     CUSTOM_VERBS,
+    UNKNOWN_FIELD,
     Column,
     Definition,
     Names,
@@ -120,8 +121,9 @@ class Resource(Model):
     looked, as a Go struct shows its zero values. Its members are defaults of the schema, so that a
     write to /status which leaves one out has it too; a null stands at the beginning only.
 
-    `status_subresource`: whether status is written apart (default) or with the object. `verbs`:
-    what clients may do; controllers may do everything.
+    `unknown_field`: what a field selector by another field than `selectable_fields` is told, with
+    `{label}` for the field. `status_subresource`: whether status is written apart (default) or with
+    the object. `verbs`: what clients may do; controllers may do everything.
     """
 
     api_version: str = ""
@@ -247,6 +249,7 @@ def _definition(
     zero_status: Mapping[str, Any] | None = None,
     status_subresource: bool = True,
     verbs: Iterable[str] = CUSTOM_VERBS,
+    unknown_field: str = UNKNOWN_FIELD,
 ) -> Definition:
     kind = kind or model.__name__
     schema = modelschema.structural(model)
@@ -275,6 +278,7 @@ def _definition(
                 scale=scale,
                 columns=tuple(columns),
                 selectable_fields=selectable(selectable_fields, namespaced=namespaced),
+                unknown_field=unknown_field,
             )
             for name in (version, *also_served)
         ),

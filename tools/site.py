@@ -25,12 +25,14 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     for name, text in reference.pages().items():
         files.append(File.generated(config, name, content=text))
     listed = set(_listed(config.nav))
-    for file in files.documentation_pages():
-        if file.src_uri not in listed and not file.src_uri.startswith("fields/"):
-            raise PluginError(
-                f"docs/{file.src_uri} has no place on the site: list it under `nav` in mkdocs.yml, "
-                "where a reader would look for it"
-            )
+    found = [file.src_uri for file in files.documentation_pages()]
+    stray = [name for name in found if name not in listed and not name.startswith("fields/")]
+    if stray:
+        names = ", ".join(f"docs/{name}" for name in stray)
+        raise PluginError(
+            f"{names} has no place on the site: list it under `nav` in mkdocs.yml, "
+            "where a reader would look for it"
+        )
     return files
 
 

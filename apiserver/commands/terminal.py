@@ -69,7 +69,7 @@ async def _lines(stage: Callable[[], Stage | None]) -> None:
     await asyncio.sleep(PATIENCE)
     while True:
         now = stage()
-        if now is not None:
+        if now is not None and now.fraction is not None:
             logger.info("%s", now)
         await asyncio.sleep(SELDOM)
 

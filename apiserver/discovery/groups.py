@@ -56,6 +56,8 @@ class Discovery:
             return responses.plain_not_found()  # registered as served here, which it is not
         if version and not voice.allows(info.method, info.verb, "", ("get",)):
             raise voice.method_not_allowed(GVR(group, version, ""), info.verb)
+        if version and voice.is_routed:
+            negotiation.route(request.headers.get("Accept"))
         form = negotiation.asked(request, info.query, transforms=())
         if version:
             return responses.render(self.resource_list(group, version), form)
@@ -110,11 +112,18 @@ class Discovery:
     def _served_groups(self) -> dict[str, list[str]]:
         """Served versions by group, best first; groups of custom resources come last, by name."""
         found: dict[str, dict[str, None]] = {}
+        sorts: set[str] = set()
         for resource in sorted(self._resources, key=_place):
             versions = found.setdefault(resource.group, {})
+            if resource.voice.sorts_versions:
+                sorts.add(resource.group)
             for version in resource.definition.served():
                 versions[version.name] = None
-        served = {g: sorted(v, key=preference) for g, v in found.items() if v}
+        served = {
+            group: sorted(versions, key=preference) if group in sorts else list(versions)
+            for group, versions in found.items()
+            if versions
+        }
         return self._with_delegates(served) if self._resources.delegates else served
 
     def _with_delegates(self, served: dict[str, list[str]]) -> dict[str, list[str]]:
@@ -224,7 +233,7 @@ def _api_resources(resource: Resource, version: str) -> Any:
         item["shortNames"] = list(names.short_names)
     if names.categories:
         item["categories"] = list(names.categories)
-    if "list" in resource.definition.verbs:
+    if "list" in resource.definition.verbs and resource.plural != "componentstatuses":
         item["storageVersionHash"] = storage_hash(resource)
     yield item
     yield from subresources(resource, version)

@@ -149,7 +149,10 @@ class Handlers:
             meta = outcome.entry.value["metadata"]
             body = status.success(call.resource.group, call.resource.plural, call.name, meta["uid"])
             return responses.render(body, exchange.form.without_transform(), warnings=call.warnings)
-        return await self._shown(call, outcome.entry, exchange.form.without_transform())
+        form = exchange.form  # an object that is still there may be told by its metadata
+        if form.kind != "PartialObjectMetadata":
+            form = form.without_transform()
+        return await self._shown(call, outcome.entry, form)
 
     async def delete_collection(self, exchange: Exchange) -> web.StreamResponse:
         """DELETE of all that the selectors match; answers them as they were listed."""

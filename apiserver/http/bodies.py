@@ -70,8 +70,12 @@ def read_object(call: Call, body: bytes, media: str) -> Object:
     )
     obj: Object = decoded.value
     call.resource.voice.check_type(call.served, obj)
+    obj.setdefault("apiVersion", "")
     strict = call.options.validation == "Strict"
-    return intake.admit(call, obj, decoded.strict_texts() if strict else decoded.duplicates)
+    duplicates = decoded.strict_texts() if strict else decoded.duplicates
+    obj = intake.admit(call, obj, duplicates)
+    call.resource.voice.check_version(call.served, obj)
+    return obj
 
 
 def patch_kind(request: web.BaseRequest, voice: Voice) -> str:

@@ -21,6 +21,8 @@ class Request(BaseRequest):
     origins: Origins = _NOBODY
     taken: bytes = b""
     """The body, once somebody has read it."""
+    flow: tuple[str, str] | None = None
+    """The uids of its flow schema and priority level, once somebody knows them."""
     _asked = False
 
     @property

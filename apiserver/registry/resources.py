@@ -32,6 +32,8 @@ class Subresource(NamedTuple):
     handler: Callable[[Any], Awaitable[Any]]
     kind: str
     verbs: tuple[str, ...]
+    is_open: bool = False
+    """Whether it is answered whoever asks; the handler then finds out itself whom to believe."""
 
 
 Endpoint = Callable[[Any, Any, Any], Awaitable[Any]]

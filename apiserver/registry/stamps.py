@@ -21,14 +21,30 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def _random_uids() -> Iterator[str]:
-    """UUIDs of version 4, their bits asked of the system for many at a time."""
-    while True:
-        digits = os.urandom(16 * _AT_ONCE).hex()
-        for start in range(0, len(digits), 32):
-            one = digits[start : start + 32]
-            variant = _VARIANTS[int(one[16], 16) % 4]
-            yield f"{one[:8]}-{one[8:12]}-4{one[13:16]}-{variant}{one[17:20]}-{one[20:]}"
+class _RandomUids:
+    """UUIDs of version 4, their bits asked of the system for many at a time.
+
+    Any thread may ask: a list gives each of its items once, where a generator that runs in one
+    thread refuses the others.
+    """
+
+    def __init__(self) -> None:
+        self._ready: list[str] = []
+
+    def __call__(self) -> str:
+        """A uid nobody had."""
+        while True:
+            try:
+                return self._ready.pop()
+            except IndexError:
+                self._ready.extend(_uids(os.urandom(16 * _AT_ONCE).hex()))
+
+
+def _uids(digits: str) -> Iterator[str]:
+    for start in range(0, len(digits), 32):
+        one = digits[start : start + 32]
+        variant = _VARIANTS[int(one[16], 16) % 4]
+        yield f"{one[:8]}-{one[8:12]}-4{one[13:16]}-{variant}{one[17:20]}-{one[20:]}"
 
 
 class Stamps:
@@ -41,7 +57,7 @@ class Stamps:
         chooser: random.Random | None = None,
     ) -> None:
         self.now = now
-        self.uid = uid or _random_uids().__next__
+        self.uid = uid or _RandomUids()
         self._chooser = chooser or random.Random()  # noqa: S311 # names need no secrecy
         self._second, self._text = math.nan, ""  # the last timestamp: many writes share one
 

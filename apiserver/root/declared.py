@@ -62,9 +62,11 @@ def _provisioning(parts: Parts) -> Provisioning:
             allow_private_hosts=options.allow_private_hosts,
             local_path_prefixes=tuple(str(path) for path in options.local_path_prefixes),
             github_api_url=options.github_api_url,
+            bitbucket_api_url=options.bitbucket_api_url,
             timeout=options.outside_timeout,
             minimum_sync_interval=options.min_sync_interval,
             max_repositories=options.max_repositories,
+            max_resources_per_repository=options.max_resources_per_repository,
             job_history=options.job_history,
         ),
         client=parts.client,
@@ -88,13 +90,18 @@ def _environment(parts: Parts, provisioning: Provisioning) -> Environment:
 
 def _install(parts: Parts, module: KindModule[Any], environment: Environment) -> None:
     definition = module.definition
-    traits = Traits(module.create_on_update, module.unconditional_update, module.make_name)
+    finalizers = frozenset() if module.finalizers is None else module.finalizers.names
+    traits = Traits(
+        module.create_on_update, module.unconditional_update, module.make_name, finalizers
+    )
     resource = Resource(
         definition,
         partial(Custom, module.validate, traits),
         since=parts.store.revision,
         subresources={
-            each.name: Subresource(SubresourceHandler(each, environment), each.kind, each.verbs)
+            each.name: Subresource(
+                SubresourceHandler(each, environment), each.kind, each.verbs, each.is_open
+            )
             for each in module.subresources
         },
     )

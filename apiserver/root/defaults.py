@@ -18,6 +18,8 @@ from inkube.storage.store import Store
 Object = dict[str, Any]
 Objects = Iterable[tuple[str, Object]]
 ROLES = "roles"
+PROVISIONING_ROLES = "roles of provisioning"
+"""Beside those that every server has, and only where it authorises."""
 TRUST = "extension-apiserver-authentication"
 """A ConfigMap of kube-system."""
 _RBAC, _FLOW = "rbac.authorization.k8s.io", "flowcontrol.apiserver.k8s.io"
@@ -58,7 +60,7 @@ class Defaults:
         self._authority = authority
         self._proxies = proxies
         self._trusts_proxies = False
-        self._missing = set(_SETS.values())
+        self._missing = {*_SETS.values(), PROVISIONING_ROLES}
         self._lock = asyncio.Lock()
 
     def is_wanted(self, group: str, plural: str, name: str) -> bool:
@@ -105,6 +107,8 @@ class Defaults:
         now = self._stamps.timestamp()
         if name == ROLES:
             return root.defaultroles.objects()
+        if name == PROVISIONING_ROLES:
+            return root.defaultroles.of_provisioning()
         if name == "flow":
             return root.defaultobjects.flow_control(now)
         if name == "versions":

@@ -27,7 +27,7 @@ from typing import NamedTuple, Self
 import yaml
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 60
+SECONDS = 100
 SHOWN = frozenset({"css", "html", "ini", "mermaid", "powershell", "text", "toml", ""})
 _FENCE = re.compile(
     r"^(?P<indent> *)```(?P<info>[^`\n]*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
