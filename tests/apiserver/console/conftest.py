@@ -1,9 +1,8 @@
-"""A real browser before a real server. It is Debian's Chromium, or what INKUBE_CHROMIUM names."""
+"""A real browser before a real server."""
 
-import os
-import shutil
 from contextlib import ExitStack
 
+import browsers
 import pytest
 
 from inkube.apiserver.configuration import Options
@@ -11,12 +10,6 @@ from inkube.apiserver.testing.kube import Plan, running
 from inkube.apiserver.testing.scripted import ScriptedWorld
 from inkube.apiserver.testing.thread import LoopThread
 
-ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-PATIENCE = 20_000
-"""Milliseconds that a browser on a busy machine may take for what takes it some ten."""
 BOAT = {
     "apiVersion": "example.com/v1",
     "kind": "Boat",
@@ -25,25 +18,10 @@ BOAT = {
 }
 
 
-def find_chromium():
-    """The browser's path; skips the test where there is none."""
-    named = os.environ.get("INKUBE_CHROMIUM")
-    path = named or shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip("no chromium is installed")
-    return path
-
-
 @pytest.fixture(scope="module")
 def browser():
-    """One browser for the tests of a module, none of which may be a coroutine: the driver's loop
-    counts as running in this thread until it ends."""
-    path = find_chromium()
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=path, args=ARGUMENTS)
+    with browsers.launched() as found:
         yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +62,7 @@ class Reader:
         self.page = page
         self.url = url
         self.errors = []
-        page.set_default_timeout(PATIENCE)
+        page.set_default_timeout(browsers.PATIENCE)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", self._hear)
 
@@ -122,7 +100,6 @@ def expect(browser):
     """Playwright's assertions, which wait."""
     from playwright.sync_api import expect as found
 
-    found.set_options(timeout=PATIENCE)
     return found
 
 

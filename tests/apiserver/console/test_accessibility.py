@@ -39,9 +39,8 @@ def trouble(kube, boats, world_of):
     return kube
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES)
-def test_axe_finds_nothing_to_complain_of(trouble, read, scheme, size):
+@pytest.mark.parametrize(("size", "scheme"), [("wide", "light"), ("narrow", "dark")])
+def test_axe_finds_nothing_to_complain_of(trouble, read, size, scheme):
     reader = read(trouble, color_scheme=scheme)
     reader.page.set_viewport_size(SIZES[size])
     found = []
