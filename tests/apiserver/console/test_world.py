@@ -57,3 +57,26 @@ def test_a_host_is_out_of_order(kube, read, expect, world_of):
 def test_a_server_without_the_world_says_so(start, read, expect):
     page = read(start(modules="none")).go("world")
     expect(page.get_by_text("This server has no kinds of the")).to_be_visible()
+
+
+def test_requests_fail_on_purpose_and_no_longer(kube, read, expect):
+    page = read(kube).go("world")
+    fault = page.get_by_role("button", name="Writes answer 500")
+    fault.click()
+    expect(fault).to_have_attribute("aria-pressed", "true")
+    assert (
+        kube.client.get("world.inkube.dev/v1/faults", "writes-fail")["spec"]["answer"]["code"]
+        == 500
+    )
+    made = page.context.request.post(
+        f"{kube.url}/api/v1/namespaces/default/configmaps", data={"metadata": {"name": "a"}}
+    )
+    assert made.status == 500
+    row = page.get_by_role("row").filter(has_text="writes-fail")
+    expect(row.get_by_role("cell").nth(2)).to_have_text("1")
+    page.get_by_role("button", name="Remove writes-fail").click()
+    expect(fault).to_have_attribute("aria-pressed", "false")
+    made = page.context.request.post(
+        f"{kube.url}/api/v1/namespaces/default/configmaps", data={"metadata": {"name": "a"}}
+    )
+    assert made.status == 201
