@@ -1,4 +1,5 @@
-"""The command line: `inkube serve`, `validate`, `definitions`, `check`, `repair`, `completion`."""
+"""The command line: `inkube serve`, `validate`, `definitions`, `check`, `repair`, `snapshot`,
+`completion`."""
 
 import asyncio
 import contextlib
@@ -16,13 +17,13 @@ from inkube.apiserver.commands import terminal
 from inkube.apiserver.commands.completion import completion
 from inkube.apiserver.commands.export import definitions
 from inkube.apiserver.commands.repair import check, repair
+from inkube.apiserver.commands.snapshot import snapshot
 from inkube.apiserver.commands.validate import validate
-from inkube.apiserver.configuration import BadOption, Options
+from inkube.apiserver.configuration import LOCAL, BadOption, Options
 from inkube.apiserver.http import logs
 from inkube.storage.errors import StorageError
 
 logger = logging.getLogger(__name__)
-LOCAL = Path("inkube.db")
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _PATH = click.Path(path_type=Path)
 
@@ -55,6 +56,7 @@ main.add_command(validate)
 main.add_command(definitions)
 main.add_command(check)
 main.add_command(repair)
+main.add_command(snapshot)
 
 
 @main.command()
@@ -63,6 +65,7 @@ main.add_command(repair)
 @click.option("--data", type=_FILE, help=f"SQLite file that keeps everything.  [default: {LOCAL}]")
 @click.option("--database", metavar="URL", default="", help="postgresql://… shared by servers.")
 @click.option("--in-memory", is_flag=True, help="Keep nothing.")
+@click.option("--snapshot", type=_FILE, help="Begin with this state and keep nothing.")
 @click.option("--no-fsync", is_flag=True, help="Faster writes that a power cut may lose.")
 @click.option("--definitions", type=_PATH, multiple=True, help="CRDs and objects to begin with.")
 @click.option("--kubeconfig", type=_FILE, help="Where to write the kubeconfig.")
@@ -98,6 +101,7 @@ main.add_command(repair)
 @click.option("--max-resources-per-repository", default=0, show_default=True, help="0 is no limit.")
 @click.option("--min-sync-interval", default=10, show_default=True, help="Seconds.")
 @click.option("--job-history", default=600.0, show_default=True, help="Seconds.")
+@click.option("--seed", type=int, help="The same uids, names and times in every run.")
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text")
 @click.option("-q", "--quiet", is_flag=True, help="Log warnings and errors only.")
 @click.option(
@@ -136,7 +140,12 @@ def _configure_logs(arguments: dict[str, Any]) -> None:
 def _named(arguments: dict[str, Any]) -> dict[str, Any]:
     """Command-line names as `Options` has them."""
     in_memory, data = arguments.pop("in_memory"), arguments.pop("data")
-    given = {"--in-memory": in_memory, "--data": data, "--database": arguments["database"]}
+    given = {
+        "--in-memory": in_memory,
+        "--data": data,
+        "--database": arguments["database"],
+        "--snapshot": arguments["snapshot"],
+    }
     chosen = [name for name, value in given.items() if value]
     if len(chosen) > 1:
         raise click.UsageError(f"{' and '.join(chosen)} exclude each other")

@@ -11,6 +11,8 @@ from inkube.apiserver.http.records import RequestRecord
 
 MODULES = ("provisioning", "world")
 """Kinds that come with inkube and are none of Kubernetes'."""
+LOCAL = Path("inkube.db")
+"""Where the command line keeps everything unless it is told otherwise."""
 _POSITIVE = ("event_ttl", "recheck_healthy", "recheck_unhealthy", "outside_timeout")
 _NOT_NEGATIVE = ("retry_seconds", "max_repositories", "min_sync_interval", "job_history")
 _ORIGIN = re.compile(r"https?://[^/?#@\s]+", re.IGNORECASE)
@@ -37,6 +39,8 @@ class Options:
     """The SQLite file; None keeps everything in memory."""
     database: str = ""
     """postgresql://… of a database that several servers share, in place of `data`."""
+    snapshot: Any = None
+    """What an in-memory server begins with: a `root.snapshots.Snapshot`, or the path of a file."""
     durable: bool = True
     """Whether an acknowledged write survives a power cut (`synchronous=FULL`)."""
     definitions: Sequence[Path | str | Mapping[str, Any]] = ()
@@ -101,10 +105,15 @@ class Options:
     """Origins of web pages that may ask (CORS), such as http://localhost:3000; `*` is every one."""
     clock: Any = None
     """A `schemas.clock.Clock`; None is real time."""
+    seed: int | None = None
+    """Makes uids, generated names, times and revisions the same in every run that sends the same
+    requests one after the other: each waits until the controllers have done what they had to."""
     services: dict[str, Any] = field(default_factory=dict)
     """Outside services for checks, by parameter name."""
     on_request: Callable[[RequestRecord], None] | None = None
     """Called with every finished request, for a fixture's log."""
+    record_bodies: bool = False
+    """Whether `on_request` is told what was sent and answered, too."""
 
     def __post_init__(self) -> None:
         """Refuse what can mean nothing."""

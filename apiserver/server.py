@@ -15,6 +15,7 @@ import ssl
 import warnings
 from collections.abc import Callable
 from functools import cache, cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -49,11 +50,13 @@ from inkube.apiserver.admission.podsecurity import PodSecurity
 from inkube.apiserver.admission.quotas import QuotaAdmission
 from inkube.apiserver.admission.services import ServiceAllocation
 from inkube.apiserver.app import App, Parts
+from inkube.apiserver.auth.flows import Flows
 from inkube.apiserver.auth.keyfiles import KeyFiles, Keys
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import issuer
 from inkube.apiserver.discovery.endpoints import Endpoint, Endpoints, later
 from inkube.apiserver.discovery.starting import IMPORTING, LOADING, Stage, Starting
+from inkube.apiserver.faults.active import Faults
 from inkube.apiserver.handlers.rendering import Renderer
 from inkube.apiserver.handlers.verbs import Handler, Handlers
 from inkube.apiserver.http import bodies, logs
@@ -74,9 +77,10 @@ from inkube.apiserver.root import bootstrap, defaults, notices, security
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.root.liveschemas import LiveSchemas
+from inkube.apiserver.root.troubled import TroubledClient
 from inkube.apiserver.watching.streams import Streams
 from inkube.apiserver.webhooks.plugins import MutatingWebhooks, ValidatingWebhooks
-from inkube.controllers.clock import SystemClock
+from inkube.controllers.clock import Clock, RevisionClock, SystemClock
 from inkube.controllers.core import aggregation as roles
 from inkube.controllers.core import crds, expiry, garbage, namespaces, policies, quotas
 from inkube.controllers.environment import Environment
@@ -90,6 +94,8 @@ from inkube.storage.store import Store
 __all__ = ["APIServer", "Options"]
 
 MAX_HEADER = 64 * 1024  # a URL with a long selector, a token with many groups
+_CRDS = keys.prefix("customresourcedefinitions")
+CALM_SECONDS = 2.0
 STOP_SECONDS = 1.5  # how long requests under way may still take when the server stops
 
 
@@ -101,11 +107,16 @@ class APIServer:
         self._stack = contextlib.AsyncExitStack()
         self._started = False
         self._closed = False
-        self.clock = self.options.clock or SystemClock()
-        self.stamps = Stamps(now=self.clock.now)
+        self.clock = self.options.clock or self._own_clock()
+        self.stamps = Stamps(now=self.clock.now, seed=self.options.seed)
         self.resources = Resources()
         self._stage: Stage | None = Stage(LOADING, "starting")
         self._loading: Store | None = None
+
+    def _own_clock(self) -> Clock:
+        if self.options.seed is None:
+            return SystemClock()
+        return RevisionClock(lambda: self.store.revision)
 
     async def __aenter__(self) -> Self:
         """Start; when this returns the server answers `/readyz`."""
@@ -147,6 +158,7 @@ class APIServer:
         security.check(self.options)
         certificate = security.certificate(self.options)
         await self._listen(security.context(self.options, certificate))
+        self._begun = await self._beginning()
         self.store = self._loading = Store(self._log(), JSONCodec())
         await self._stack.enter_async_context(self.store)
         self._loading = None
@@ -161,7 +173,9 @@ class APIServer:
         self._stack.callback(self.registry.worker.close)
         self.client = InProcessClient(self.registry, self.resources)
         bootstrap.install_builtin(self.resources, self.stamps)
-        self.manager = Manager(self.client, self.clock)
+        self.faults = Faults(self.store)
+        self._stack.callback(self.faults.close)
+        self.manager = Manager(TroubledClient(self.client, self.faults, self.clock), self.clock)
         self._outside = await self._stack.enter_async_context(contextlib.AsyncExitStack())
         self._defer_kinds()
         await bootstrap.first_objects(self.client)
@@ -174,7 +188,7 @@ class APIServer:
         await self._aggregate()
         self._notice("flowschemas", notices.says_nothing, self._add_flow_control)
         if self.options.controllers:
-            roles.add(self.manager, self.client)
+            roles.add(self.manager, self.manager.client)
             catalog = LiveCatalog(self.store, self.resources)
             namespaces.add(self.manager, catalog)
             garbage.add(self.manager, catalog)
@@ -185,7 +199,7 @@ class APIServer:
             self._install_workloads()
         await self._serve()
         await self._stack.enter_async_context(self.manager)
-        if self.options.workloads:
+        if self.options.workloads or (self._begun is not None and self.store.count(_CRDS)):
             await self.settled()
         if self.options.aggregated:
             await root.aggregation.register(self.client, self.options.aggregated)
@@ -293,7 +307,7 @@ class APIServer:
         """Made when the first admission webhook is to be asked."""
         authorizer = self.security.authorizer
         return webhooks.Dispatcher(
-            self.store, self._caller, authorizer=authorizer, uid=self.stamps.uid
+            self.store, self._caller, authorizer=authorizer, uid=self.stamps.review_uid
         )
 
     @cached_property
@@ -312,12 +326,13 @@ class APIServer:
         parts = root.declared.Parts(
             self.options,
             self.store,
-            self.client,
+            self.manager.client,
             self.manager,
             self.resources,
             self._declared,
             self.keys,
             self._outside,
+            self.faults,
         )
         return root.declared.install(parts)
 
@@ -340,16 +355,35 @@ class APIServer:
         if self.options.kinds or any(self.store.count(keys.of_group(name)) for name in groups):
             self.resources.load()
 
+    async def _beginning(self) -> "root.snapshots.Snapshot | None":
+        """What an in-memory server begins with. Raises ValueError, OSError, LogError."""
+        found, options = self.options.snapshot, self.options
+        if found is None:
+            return None
+        if options.data is not None or options.database:
+            raise ValueError("a server begins with a snapshot in memory: give no data or database")
+        if isinstance(found, str | Path):
+            return await root.snapshots.load(found)
+        if not isinstance(found, root.snapshots.Snapshot):
+            raise TypeError(f"snapshot is a Snapshot or the path of a file, not {found!r}")
+        return found
+
+    async def snapshot(self) -> "root.snapshots.Snapshot":
+        """The state as it is now, for other servers to begin with. Raises LogError."""
+        log = await self.store.snapshot()
+        return root.snapshots.Snapshot(log, self.keys.kept(), self.clock.now())
+
     async def _keys(self) -> Keys:
         if not self.options.database:
-            return KeyFiles(self.options.data)
+            begun = self._begun
+            return KeyFiles(self.options.data, None if begun is None else begun.keys)
         return await root.SharedKeys.read(self.store)
 
     def _log(self) -> Log:
         if self.options.database:
             return _postgresql(self.options.database)
         if self.options.data is None:
-            return MemoryLog()
+            return MemoryLog() if self._begun is None else MemoryLog(self._begun.log)
         options = root.SqliteOptions(synchronous="FULL" if self.options.durable else "NORMAL")
         return root.sqlite_log(self.options.data, options)
 
@@ -409,6 +443,7 @@ class APIServer:
             handlers=handlers,
             streams=self.streams,
             access=self.security.access,
+            flows=Flows(self.store),
             origins=self.origins,
             guard=Guard(loopback_only=self.security.is_open),
             metrics=metrics,
@@ -431,7 +466,11 @@ class APIServer:
                 "/openapi/": later(self._openapi),
             },
             subresources=cache(lambda: self._subresources(handlers)),
+            faults=self.faults,
+            sleep=self.clock.sleep,
+            calm=None if self.options.seed is None else self._calm,
             on_request=self.options.on_request,
+            records_bodies=self.options.record_bodies,
             audit=self._audit(),
         )
 
@@ -479,11 +518,18 @@ class APIServer:
         """Who answers for containers, where workloads live."""
         return self.cluster.containers if self.options.workloads else None
 
-    def kubeconfig(self) -> str:
-        """A kubeconfig for this server, as YAML text."""
+    async def _calm(self) -> None:
+        """Let the controllers finish before the next request, so that revisions do not depend on
+        who is faster. A webhook that asks while one of them waits for it is not kept waiting."""
+        with contextlib.suppress(TimeoutError):
+            await self.settled(CALM_SECONDS)
+
+    def kubeconfig(self, namespace: str = "default") -> str:
+        """A kubeconfig for this server, as YAML text; `namespace` is that of its context."""
         guards = self.security
         authority = guards.certificate.authority if guards.certificate else b""
-        return root.kubeconfig.render(root.kubeconfig.Access(self.url, guards.token, authority))
+        access = root.kubeconfig.Access(self.url, guards.token, authority, namespace)
+        return root.kubeconfig.render(access)
 
     async def settled(self, within: float = 10.0) -> None:
         """Wait until every controller has seen the newest revision and has nothing to do."""

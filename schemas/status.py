@@ -99,11 +99,13 @@ def not_found(group: str, resource: str, name: str) -> StatusError:
     )
 
 
-def resource_not_found() -> StatusError:
-    """404: no such path in a group that is served by the generic server."""
-    return StatusError(
-        404, Reason.NOT_FOUND, "the server could not find the requested resource", details={}
-    )
+def resource_not_found(hint: str = "") -> StatusError:
+    """404: no such path in a group that is served by the generic server.
+
+    `hint` says what to write instead, to those who ask in Python.
+    """
+    message = "the server could not find the requested resource"
+    return StatusError(404, Reason.NOT_FOUND, f"{message}: {hint}" if hint else message, details={})
 
 
 def already_exists(

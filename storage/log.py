@@ -47,6 +47,19 @@ class Missed(NamedTuple):
     compacted: int
 
 
+class Snapshot(NamedTuple):
+    """All that a log holds at one moment, records in the order of revisions; shared, for nothing
+    in it ever changes."""
+
+    records: Sequence[Record]
+    compacted: int
+
+    @property
+    def newest(self) -> int:
+        """The revision it was taken at."""
+        return max(self.compacted, self.records[-1].revision if self.records else 0)
+
+
 class Range(NamedTuple):
     """Part of the keys under `prefix`: those after `after`, at most `limit` (0: all)."""
 
@@ -179,10 +192,14 @@ def bounds(prefix: str) -> tuple[str, str]:
 
 
 _revision = attrgetter("revision")
+EMPTY = Snapshot((), FIRST_REVISION)
 
 
 class MemoryLog:
-    """A log for one process, gone with it. It may be closed and opened again by a next store."""
+    """A log for one process, gone with it. It may be closed and opened again by a next store.
+
+    It may begin with a snapshot of any log: the records are shared, what changes is its own.
+    """
 
     immediate = True
     shared = False
@@ -190,10 +207,13 @@ class MemoryLog:
     poll = 0.0
     failure = ""
 
-    def __init__(self) -> None:
-        self._records: list[Record] = []
+    def __init__(self, snapshot: Snapshot = EMPTY) -> None:
+        records, self._compacted = snapshot.records, snapshot.compacted
+        self._newest = snapshot.newest
+        self._records = [each for each in records if each.revision > self._compacted]
         self._versions: dict[str, list[Record]] = {}
-        self._compacted = self._newest = FIRST_REVISION
+        for record in records:
+            self._versions.setdefault(record.key, []).append(record)
 
     async def open(self) -> None:
         """See Log."""

@@ -10,11 +10,14 @@ A prefix that ends in "/" means all keys below it, any other means that one key.
 
 import asyncio
 import logging
+import sys
 import time
 import warnings
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import attrgetter
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -25,7 +28,7 @@ from inkube.storage.entry import Change, Changes, ChangeType, Codec, Coder, Entr
 from inkube.storage.errors import Closed, Compacted, FutureRevision
 from inkube.storage.failures import Failures
 from inkube.storage.freshness import Freshness
-from inkube.storage.log import Log, MemoryLog, Range, Record
+from inkube.storage.log import Log, MemoryLog, Range, Record, Snapshot
 from inkube.storage.subscription import Deliver, Subscription
 from inkube.storage.writer import Progress, Writer, WriterOptions
 
@@ -41,10 +44,12 @@ __all__ = [
     "Entry",
     "MemoryLog",
     "Page",
+    "Snapshot",
     "Store",
     "StoreOptions",
     "Subscription",
     "Value",
+    "read",
 ]
 
 logger = logging.getLogger(__name__)
@@ -52,8 +57,9 @@ logger = logging.getLogger(__name__)
 # Seconds between two attempts to follow a log that fails, at most.
 LONGEST_DELAY = 5.0
 
-# Rows of the log read at once for a subscriber who comes from before history.
+# Rows of the log read at once: for a subscriber who comes from before history, for a snapshot.
 BACKLOG_PAGE = 500
+SNAPSHOT_PAGE = 10_000
 
 
 class StoreOptions(NamedTuple):
@@ -119,6 +125,10 @@ class BaseStore(ABC):
     def newest(self, prefix: str) -> int:
         """The revision of the newest change under a prefix, deletions in history included."""
         return self._cache.newest(prefix)
+
+    def before(self, prefix: str, changes: int) -> int:
+        """The revision before the last so many changes under a prefix, as far as history goes."""
+        return self._cache.before(prefix, changes)
 
     async def current(self) -> None:
         """Return once everything acknowledged before this call, by any process, is read here.
@@ -299,6 +309,11 @@ class Store(BaseStore):
             raise FutureRevision(revision, self.revision)
         await self._writer.compact(revision)
 
+    async def snapshot(self) -> Snapshot:
+        """Everything the log holds now, the past included. Raises LogError."""
+        await self.current()
+        return await read(self._log)
+
     def dry_run(self) -> "DryRunStore":
         """A store that checks what this one checks, and writes nothing."""
         return DryRunStore(self._log, self._cache, self._coder, self._writer)
@@ -328,6 +343,30 @@ class Store(BaseStore):
             if row.revision <= until
         ]
         return changes, len(changes) < BACKLOG_PAGE
+
+
+async def read(log: Log) -> Snapshot:
+    """Everything an open log holds, up to the newest revision. Raises LogError."""
+    while True:
+        found = await _read(log, (await log.horizon()).newest)
+        if found is not None:
+            return found
+
+
+async def _read(log: Log, until: int) -> Snapshot | None:
+    """Everything up to a revision; None when the log was compacted on the way."""
+    records: list[Record] = []
+    size = SNAPSHOT_PAGE if log.shared else sys.maxsize
+    begun = None
+    while True:
+        found = await log.missed(records[-1].revision if records else 0, size)
+        if begun is not None and found.compacted != begun:
+            return None
+        begun = found.compacted
+        records += found.records
+        if len(found.records) < size or records[-1].revision >= until:
+            last = bisect_right(records, max(until, begun), key=attrgetter("revision"))
+            return Snapshot(tuple(records[:last]), begun)
 
 
 class DryRunStore(BaseStore):

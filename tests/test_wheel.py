@@ -9,6 +9,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+ELSEWHERE = {
+    "_facade.py": "__init__.py",
+    "_facade.pyi": "__init__.pyi",
+    "_testing.py": "testing.py",
+    "py.typed": "py.typed",
+}
+"""Files of apiserver that have another place in the package."""
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +48,9 @@ def test_a_wheel_has_the_data_of_the_built_in_kinds(names):
         for folder in ("apiserver", "storage", "controllers", "schemas")
         for path in (ROOT / folder).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
-    } - {"inkube/apiserver/_facade.py", "inkube/apiserver/_facade.pyi", "inkube/apiserver/py.typed"}
+    } - {f"inkube/apiserver/{name}" for name in ELSEWHERE}
     assert here <= set(names)
+    assert {f"inkube/{place}" for place in ELSEWHERE.values()} <= set(names)
 
 
 def test_a_wheel_has_no_leftovers(names):

@@ -16,7 +16,7 @@ from inkube.schemas.golang.gotext import quote
 from inkube.storage.store import BaseStore
 
 Object = dict[str, Any]
-ISSUER = "https://kubernetes.default.svc.cluster.local"
+ISSUER = "https://kubernetes.default.svc"
 AUDIENCES = (ISSUER,)
 PREFIX = "system:serviceaccount:"
 _GROUP = "system:serviceaccounts"

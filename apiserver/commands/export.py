@@ -6,7 +6,11 @@ import click
 
 from inkube.apiserver import commands
 
-HOMES = ("inkube.controllers.provisioning.types", "inkube.controllers.provisioning.world")
+HOMES = (
+    "inkube.controllers.faults",
+    "inkube.controllers.provisioning.types",
+    "inkube.controllers.provisioning.world",
+)
 """Where the kinds that come with inkube are declared."""
 
 

@@ -19,6 +19,14 @@ class Request(BaseRequest):
     """One request; `origins` says which web pages may read its answer."""
 
     origins: Origins = _NOBODY
+    flow: tuple[str, str] | None = None
+    """The uids of its flow schema and priority level, once somebody knows them."""
+    faults: tuple[str, ...] = ()
+    """The names of those it met."""
+    user = ""
+    """Who asks, once that is known."""
+    sent = b""
+    """The body, once it is read."""
     _asked = False
 
     @property
@@ -40,7 +48,8 @@ class Request(BaseRequest):
         """The body. Raises what aiohttp raises."""
         if not self._asked and hdrs.EXPECT in self.headers:
             self._ask()
-        return await super().read()
+        self.sent = await super().read()
+        return self.sent
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body piece by piece, as it comes: whoever passes it on keeps none of it."""

@@ -108,6 +108,15 @@ async def find(registry: Registry, call: Call, options: ListOptions) -> Page:
     return Page(await _selected(call, entries, matches), revision)
 
 
+async def past(registry: Registry, call: Call, changes: int) -> Entry:
+    """The object as it was so many of its changes ago. Raises StatusError 404."""
+    store = registry.store
+    found = await store.page(call.key, revision=store.before(call.key, changes))
+    if not found.entries:
+        raise status.not_found(call.resource.group, call.resource.plural, call.name)
+    return found.entries[0]
+
+
 async def _page(
     registry: Registry, call: Call, options: ListOptions, matches: Matcher | None
 ) -> Page:

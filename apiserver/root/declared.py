@@ -13,11 +13,13 @@ from typing import Any
 from inkube.apiserver.admission.declaredkinds import DeclaredKinds
 from inkube.apiserver.auth.keyfiles import Keys
 from inkube.apiserver.configuration import Options
+from inkube.apiserver.faults.active import Faults
 from inkube.apiserver.registry.behaviours import Custom, Traits
 from inkube.apiserver.registry.resources import Resource, Resources, Subresource
-from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.root.endpoints import SubresourceHandler, endpoint
 from inkube.apiserver.root.secrets import StoredSecrets
+from inkube.controllers import faults
+from inkube.controllers.client import Client
 from inkube.controllers.environment import Environment, Recheck
 from inkube.controllers.events import Recorder
 from inkube.controllers.kinds import KindModule
@@ -33,13 +35,14 @@ class Parts:
 
     options: Options
     store: Store
-    client: InProcessClient
+    client: Client
     manager: Manager
     resources: Resources
     admission: DeclaredKinds
     keys: Keys
     closing: contextlib.AsyncExitStack
     """Takes what must be closed after the controllers have stopped."""
+    faults: Faults
 
 
 def install(parts: Parts) -> Environment:
@@ -48,7 +51,8 @@ def install(parts: Parts) -> Environment:
     parts.closing.push_async_exit(provisioning)
     environment = _environment(parts, provisioning)
     groups = [provisioning_options.GROUPS[name] for name in parts.options.module_names]
-    served = [module for module in provisioning.modules if module.definition.group in groups]
+    modules = (*provisioning.modules, faults.module(parts.faults))
+    served = [module for module in modules if module.definition.group in groups]
     for module in (*served, *parts.options.kinds):
         _install(parts, module, environment)
     return environment
