@@ -54,7 +54,11 @@ async def test_a_form_is_validated_saved_and_kept_current():
     assert [each["kind"] for each in shown["pulled"]["summary"]] == ["Dashboard", "Folder"]
     names = [name.rpartition("-")[0] or name for name in shown["resources"]]
     assert names == ["folders/dashboards", "folders/team", "dashboards/boats"]
-    assert shown["jobs"] == ["success", "success"]
+    assert shown["newest job"] == {
+        "action": "pull",
+        "repository": "dashboards",
+        "pull": {"incremental": False},
+    }
     badges = [each["value"] for each in steps if each["step"] == "badges"]
     assert badges == [
         [{"name": "dashboards", "text": "healthy"}],
