@@ -5,7 +5,7 @@ STAMP := $(VENV)/.installed
 SERVING := $(VENV)/.serving
 JOBS ?= auto
 
-.PHONY: serve test lint types exams conformance bench docs dist
+.PHONY: serve test lint types exams conformance bench docs dist binary
 
 serve: $(SERVING)  ## http://127.0.0.1:8001, data in ./inkube.db
 	$(BIN)/inkube serve $(ARGS)
@@ -41,6 +41,9 @@ docs: $(STAMP)  ## docs/ as a site, in site/; field-path maps and definitions fi
 
 dist: $(STAMP)
 	$(BIN)/python -m pip wheel --quiet --no-deps -w dist .
+
+binary:  ## dist/inkube: one file that runs where no Python is
+	$(PYTHON) tools/binary.py
 
 $(SERVING): pyproject.toml hatch_build.py
 	$(PYTHON) tools/environment.py $(VENV) speed

@@ -13,7 +13,7 @@ from pathlib import Path
 OLDEST = (3, 11)
 
 
-def main(place: Path, *extras: str) -> None:
+def main(place: Path, *extras: str, editable: bool = True) -> None:
     if sys.version_info < OLDEST:
         this = sys.version.split()[0]
         sys.exit(f"inkube takes Python 3.11 or newer, this is {this}: make PYTHON=python3.12 …")
@@ -21,7 +21,9 @@ def main(place: Path, *extras: str) -> None:
     python = str(bin_folder / "python")
     if not (place / "pyvenv.cfg").exists():
         venv.create(place, symlinks=sys.platform != "win32", with_pip=False)
-    wanted = ["-e", f".[{','.join(extras)}]" if extras else "."]
+    wanted = [f".[{','.join(extras)}]" if extras else "."]
+    if editable:
+        wanted.insert(0, "-e")
     uv = shutil.which("uv") or shutil.which("uv", path=bin_folder) or bootstrap(python, bin_folder)
     if uv and run(uv, "pip", "install", "--quiet", "--python", python, *wanted):
         return

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -31,17 +32,27 @@ class Answer(NamedTuple):
 class Served:
     """One server process; `with Served(...)` starts it and ends it."""
 
-    def __init__(self, folder: Path, *arguments: str, port: int = 0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *arguments: str,
+        port: int = 0,
+        program: Sequence[str] = (sys.executable, "-m", "inkube.apiserver.cli"),
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self._command = [
-            sys.executable, "-m", "inkube.apiserver.cli", "serve", "--port", str(port), "-q",
+            *program, "serve", "--port", str(port), "-q",
             "--kubeconfig", str(folder / "kubeconfig"), *arguments,
         ]  # fmt: skip
+        self._environment = environment
         self._log = folder / "serve.log"
         self.port = port
 
     def __enter__(self) -> Self:
         with self._log.open("ab") as log:
-            self.process = subprocess.Popen(self._command, stdout=subprocess.PIPE, stderr=log)
+            self.process = subprocess.Popen(
+                self._command, stdout=subprocess.PIPE, stderr=log, env=self._environment
+            )
         assert self.process.stdout is not None
         first = self.process.stdout.readline().decode()
         if "serves on" not in first:
