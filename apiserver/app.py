@@ -211,6 +211,8 @@ class App:
             response = responses.error(error, form)
         except (ConnectionError, asyncio.CancelledError):
             raise
+        except storage_errors.ReadOnly as error:
+            response = responses.error(status.read_only(str(error)), negotiation.PLAIN)
         except storage_errors.Damaged as error:
             response = responses.error(status.internal(str(error)), negotiation.PLAIN)
         except storage_errors.StorageError as error:

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,16 @@ class Options:
     """What an in-memory server begins with: a `root.snapshots.Snapshot`, or the path of a file."""
     durable: bool = True
     """Whether an acknowledged write survives a power cut (`synchronous=FULL`)."""
+    keep_history: bool = False
+    """Whether every revision is kept; else what was replaced or deleted is forgotten after
+    5 minutes or 100,000 revisions."""
+    at: int | datetime | None = None
+    """A revision, or a moment (with its time zone), at which `data` or `database` is shown: what
+    was there then is served, and nothing is written."""
+    replay: Path | None = None
+    """A file of `inkube capture --follow`: what happened then happens again, in memory."""
+    speed: float = 1.0
+    """How much faster than it happened."""
     definitions: Sequence[Path | str | Mapping[str, Any]] = ()
     """CRDs and objects that are there from the start: files, folders, or objects themselves."""
     kinds: Sequence[Any] = ()
@@ -54,7 +65,8 @@ class Options:
     """Aggregated API servers of this process: the name of an APIService, `v1.example.com`, and an
     `aiohttp.web.Application` or a coroutine function of aiohttp's requests."""
     controllers: bool = True
-    """Whether the built-in controllers run."""
+    """Whether controllers run that kube-controller-manager has elsewhere: without them namespaces
+    stay terminating until somebody finalizes them, and owners' dependents stay."""
     workloads: Any = False
     """Whether workloads live: true, or a `controllers.workloads.Workloads`."""
     event_ttl: float = 3600.0
@@ -97,6 +109,20 @@ class Options:
     """Its private key."""
     authorization_mode: str = "AlwaysAllow"
     """`AlwaysAllow` or `RBAC`."""
+    service_account_issuer: Sequence[str] = ()
+    """Who signs the tokens of service accounts, as they say; the first in new ones."""
+    service_account_signing_key_file: Path | None = None
+    """An EC or RSA key in PEM; without it there is one beside the data."""
+    service_account_key_file: Sequence[Path] = ()
+    """What their tokens are checked with: keys and certificates in PEM; none: the signing key."""
+    api_audiences: Sequence[str] = ()
+    """Whom their tokens are for when nobody says; none is the first issuer."""
+    service_cluster_ip_range: str = "10.0.0.0/16"
+    """Where the addresses of services are from."""
+    advertise_address: str = ""
+    """Where the service `kubernetes` leads; empty is the address listened on."""
+    disable_admission_plugins: Sequence[str] = ()
+    """Admission plugins that are not asked, by Kubernetes' names."""
     audit_log: Path | None = None
     """A file that audit events are appended to, one line of JSON each."""
     audit_policy_file: Path | None = None

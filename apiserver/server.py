@@ -14,7 +14,7 @@ import logging
 import ssl
 import warnings
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -35,6 +35,7 @@ from inkube.apiserver import (
     subresources,
     webhooks,
 )
+from inkube.apiserver.admission import names as plugin_names
 from inkube.apiserver.admission.certificates import (
     CertificateApproval,
     CertificateSigning,
@@ -96,9 +97,11 @@ from inkube.controllers.environment import Environment
 from inkube.controllers.manager import Manager
 from inkube.controllers.provisioning import options as provisioning_options
 from inkube.schemas import golang
+from inkube.storage.compaction import CompactionOptions
 from inkube.storage.entry import Entry
 from inkube.storage.log import Log, MemoryLog
-from inkube.storage.store import Store
+from inkube.storage.store import Store, StoreOptions
+from inkube.storage.writer import WriterOptions
 
 __all__ = ["APIServer", "Options"]
 
@@ -112,10 +115,15 @@ class APIServer:
     """A whole server. Make it, enter it, use it; it may be entered once."""
 
     def __init__(self, options: Options | None = None, **changes: Any) -> None:
-        self.options = options or Options(**changes)
-        self._stack = contextlib.AsyncExitStack()
         self._started = False
         self._closed = False
+        options = options or Options(**changes)
+        if options.at is not None:
+            options = root.past.checked(options)
+        if options.replay is not None:
+            options = root.replay.checked(options)
+        self.options = options
+        self._stack = contextlib.AsyncExitStack()
         self.clock = self.options.clock or self._own_clock()
         self.stamps = Stamps(now=self.clock.now, seed=self.options.seed)
         self.resources = Resources()
@@ -169,9 +177,18 @@ class APIServer:
         certificate = security.certificate(self.options)
         await self._listen(security.context(self.options, certificate))
         self._begun = await self._beginning()
-        self.store = self._loading = Store(self._log(), JSONCodec())
+        player = self._player()
+        log = await self._source() if player is None else await player.begin()
+        self.store = self._loading = Store(
+            log,
+            JSONCodec(),
+            self._store_options(),
+            now=lambda: self.stamps.now().timestamp(),
+        )
         await self._stack.enter_async_context(self.store)
         self._loading = None
+        if player is not None:
+            self._stack.push_async_exit(player)
         self.keys = await self._keys()
         self.security = security.build(
             self.options, self.store, self.stamps, self.keys, certificate
@@ -182,21 +199,26 @@ class APIServer:
         self._stack.callback(self.registry.selections.close)
         self._stack.callback(self.registry.worker.close)
         self.client = InProcessClient(self.registry, self.resources)
-        bootstrap.install_builtin(self.resources, self.stamps)
+        cidr = self.options.service_cluster_ip_range
+        services = partial(bootstrap.services_of, self.store, cidr)
+        bootstrap.install_builtin(self.resources, self.stamps, {("", "services"): services})
         self.faults = Faults(self.store)
         self._stack.callback(self.faults.close)
         self.manager = Manager(TroubledClient(self.client, self.faults, self.clock), self.clock)
         self._outside = await self._stack.enter_async_context(contextlib.AsyncExitStack())
         self._defer_kinds()
-        await bootstrap.first_objects(self.client)
+        if not self._read_only:
+            await bootstrap.first_objects(self.client)
         self._defaults = self._make_defaults()
         if self.options.authorization_mode == "RBAC":
             await self._defaults.make_set(defaults.ROLES)
             if "provisioning" in self.options.module_names:
                 await self._defaults.make_set(defaults.PROVISIONING_ROLES)
         crds.add(self.manager, Installer(self.resources, self._converter))
-        await self._aggregate()
-        self._notice("flowschemas", notices.says_nothing, self._add_flow_control)
+        if not self._read_only:
+            await self._aggregate()
+            self._notice("flowschemas", notices.says_nothing, self._add_flow_control)
+            expiry.add(self.manager, self.options.event_ttl)
         if self.options.controllers:
             roles.add(self.manager, self.manager.client)
             catalog = LiveCatalog(self.store, self.resources)
@@ -204,7 +226,6 @@ class APIServer:
             garbage.add(self.manager, catalog)
             quotas.add(self.manager, catalog)
             policies.add(self.manager, LiveSchemas(self.resources))
-            expiry.add(self.manager, self.options.event_ttl)
         if self.options.workloads:
             self._install_workloads()
         await self._serve()
@@ -217,6 +238,8 @@ class APIServer:
         if self.options.definitions:
             found = root.manifests.read(self.options.definitions)
             await root.manifests.install(self.client, found, self.settled, tell=self._importing)
+        if player is not None:
+            player.play(self.store)
         self._stage = None
 
     def _importing(self, done: int, total: int) -> None:
@@ -286,7 +309,15 @@ class APIServer:
             )
 
     def _plugins(self) -> list[Plugin]:
-        """Admission in its order. Quotas come last: what they let pass is counted."""
+        """Admission in its order, without what is turned off."""
+        known = self._all_plugins()
+        off = set(self.options.disable_admission_plugins)
+        for name in sorted(off - plugin_names.KNOWN):
+            raise ValueError(f'admission-control plugin "{name}" is unknown')
+        return [plugin for plugin in known if plugin.name not in off]
+
+    def _all_plugins(self) -> list[Plugin]:
+        """Quotas come last: what they let pass is counted."""
         return [
             NamespaceLifecycle(self.store),
             *self.security.rights,
@@ -308,7 +339,7 @@ class APIServer:
             ValidatingWebhooks(self.store, lambda: self._dispatcher),
             self._declared,
             *self.security.escalation,
-            ServiceAllocation(self.store),
+            ServiceAllocation(self.store, self.options.service_cluster_ip_range),
             QuotaAdmission(self.store),
         ]
 
@@ -352,8 +383,10 @@ class APIServer:
         return defaults.Defaults(
             self.store,
             self.stamps,
-            address=lambda: (self._host, self.port),
+            address=lambda: (self.options.advertise_address or self._host, self.port),
+            cidr=self.options.service_cluster_ip_range,
             authority=authority,
+            may_make=not self._read_only,
             proxies=lambda: auth.frontproxy.trust(self._front_proxy),
         )
 
@@ -388,6 +421,27 @@ class APIServer:
             begun = self._begun
             return KeyFiles(self.options.data, None if begun is None else begun.keys)
         return await root.SharedKeys.read(self.store)
+
+    @property
+    def _read_only(self) -> bool:
+        return self.options.at is not None
+
+    def _store_options(self) -> StoreOptions:
+        forgets = not (self.options.keep_history or self._read_only)
+        return StoreOptions(
+            writer=WriterOptions(read_only=self._read_only),
+            compaction=CompactionOptions() if forgets else None,
+        )
+
+    def _player(self) -> "root.replay.Player | None":
+        if self.options.replay is None:
+            return None
+        return root.replay.Player(self.options.replay, self.options.speed)
+
+    async def _source(self) -> Log:
+        """What the store stands on: a log, or a moment of one. Raises StorageError."""
+        log = self._log()
+        return log if self.options.at is None else await root.past.at(log, self.options)
 
     def _log(self) -> Log:
         if self.options.database:

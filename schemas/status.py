@@ -199,6 +199,11 @@ def method_not_allowed() -> StatusError:
     return StatusError(405, Reason.METHOD_NOT_ALLOWED, message, details={})
 
 
+def read_only(message: str) -> StatusError:
+    """405: there are no writes at all."""
+    return StatusError(405, Reason.METHOD_NOT_ALLOWED, message, details={})
+
+
 def method_not_allowed_on(group: str, resource: str, verb: str) -> StatusError:
     """405 in the words of custom resources."""
     details: Object = {"group": group, "kind": resource}

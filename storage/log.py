@@ -22,7 +22,8 @@ FIRST_REVISION = 100
 class Record(NamedTuple):
     """One row: the state of `key` from `revision` on, or, when `deleted`, its last state.
 
-    `previous` is the revision of the state before, 0 when the key did not live.
+    `previous` is the revision of the state before, 0 when the key did not live. `time` is when it
+    was written, in microseconds since 1970 by the writer's clock; 0 where nobody noted it.
     """
 
     revision: int
@@ -31,6 +32,7 @@ class Record(NamedTuple):
     created: int
     deleted: bool
     data: bytes
+    time: int
 
 
 class Horizon(NamedTuple):
@@ -171,6 +173,10 @@ class Log(Protocol):
         not count. Raises Compacted."""
         ...
 
+    async def before(self, time: int) -> int:
+        """The last revision before the first that was written after `time` (as in Record)."""
+        ...
+
     async def compact(self, revision: int) -> int:
         """Forget what cannot be seen at `revision` or later; how far was compacted.
 
@@ -291,6 +297,12 @@ class MemoryLog:
             for record in self._after(after)
             if record.revision <= until and low <= record.key < high
         )
+
+    async def before(self, time: int) -> int:
+        """See Log."""
+        kept = (record for versions in self._versions.values() for record in versions)
+        later = (record.revision for record in kept if record.time > time)
+        return min(later, default=self._newest + 1) - 1
 
     async def compact(self, revision: int) -> int:
         """See Log."""

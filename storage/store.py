@@ -64,11 +64,12 @@ SNAPSHOT_PAGE = 10_000
 
 class StoreOptions(NamedTuple):
     """Everything that can be set; `poll` is after how many seconds at most the writes of other
-    processes are looked for (None: as the log advises), `decoded` see `Coder`."""
+    processes are looked for (None: as the log advises), `decoded` see `Coder`. Without `compaction`
+    nothing is ever forgotten."""
 
     cache: CacheOptions = CacheOptions()
     writer: WriterOptions = WriterOptions()
-    compaction: CompactionOptions = CompactionOptions()
+    compaction: CompactionOptions | None = CompactionOptions()
     poll: float | None = None
     decoded: int = 4 * 2**20
 
@@ -159,6 +160,23 @@ class BaseStore(ABC):
         total -= await self._log.grown(keys, revision, now)
         return Page(entries, total - len(entries), revision)
 
+    async def revision_at(self, moment: float) -> int:
+        """The revision that was the newest at a moment, in seconds since 1970. Raises Compacted."""
+        revision = await self._log.before(int(moment * 1_000_000))
+        await self._check_revision(revision)
+        return revision
+
+    async def history(self, prefix: str, after: int, limit: int) -> Sequence[tuple[Change, float]]:
+        """The first `limit` changes under a prefix after a revision, and when each was written, in
+        seconds since 1970 (0: nobody noted it). Raises Compacted."""
+        return [
+            (
+                writes.change(row, writes.entry(old, self._coder) if old else None, self._coder),
+                row.time / 1_000_000,
+            )
+            for row, old in await self._log.changes(prefix, after, limit)
+        ]
+
     @abstractmethod
     async def create(self, key: str, value: Value) -> Entry:
         """Bring a key to life. Raises AlreadyExists."""
@@ -196,11 +214,12 @@ class Store(BaseStore):
         options: StoreOptions | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._options = options or StoreOptions()
         cache = Cache(self._options.cache)
         coder = Coder(codec, self._options.decoded)
-        super().__init__(log, cache, coder, Writer(log, cache, coder, self._options.writer))
+        super().__init__(log, cache, coder, Writer(log, cache, coder, self._options.writer, now))
         self._clock = clock
         self._lost = ""
         """Why others cannot be followed; empty while they can."""
@@ -214,8 +233,10 @@ class Store(BaseStore):
             await self._log.close()
             raise
         self._open = True
-        compactor = Compactor(self, self._options.compaction, self._clock)
-        self._tasks.append(asyncio.create_task(compactor.run(), name="inkube-storage-compactor"))
+        if self._options.compaction is not None:
+            compactor = Compactor(self, self._options.compaction, self._clock)
+            task = asyncio.create_task(compactor.run(), name="inkube-storage-compactor")
+            self._tasks.append(task)
         if self._log.shared:
             self._tasks.append(asyncio.create_task(self._follow(), name="inkube-storage-follower"))
         return self

@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1]
 ELSEWHERE = {
     "_facade.py": "__init__.py",
     "_facade.pyi": "__init__.pyi",
+    "_main.py": "__main__.py",
     "_testing.py": "testing.py",
     "py.typed": "py.typed",
 }
@@ -37,7 +38,7 @@ def test_a_wheel_holds_one_package_and_its_metadata(names):
 
 
 def test_a_wheel_is_typed_and_has_every_folder(names):
-    assert {"inkube/__init__.py", "inkube/py.typed"} <= set(names)
+    assert {"inkube/__init__.py", "inkube/__main__.py", "inkube/py.typed"} <= set(names)
     for folder in ("apiserver", "storage", "controllers", "schemas"):
         assert f"inkube/{folder}/__init__.py" in names
 

@@ -27,7 +27,8 @@ def pages() -> dict[str, str]:
         "reference/options.md": "\n".join(options()),
         "reference/fixtures.md": "\n".join(fixtures()),
         "reference/kinds.md": "\n".join(kinds()),
-        "reference/changelog.md": (ROOT / "CHANGELOG.md").read_text(),
+        # it lies beside docs/ and is read from within
+        "reference/changelog.md": (ROOT / "CHANGELOG.md").read_text().replace("](docs/", "](../"),
     }
 
 
@@ -47,7 +48,10 @@ def command_line() -> Iterator[str]:
 
 
 def _commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
-    for name, command in sorted(group.commands.items()):
+    context = click.Context(group)
+    for name in group.list_commands(context):  # those that are loaded late, too
+        command = group.get_command(context, name)
+        assert command is not None, "it is listed"
         if isinstance(command, click.Group):
             yield from _commands(command, f"{path} {name}")
         else:

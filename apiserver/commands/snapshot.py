@@ -12,12 +12,12 @@ from inkube.storage.errors import StorageError
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.group()
-def snapshot() -> None:
+@click.group("snapshot")
+def snapshot_command() -> None:
     """Keep the state of a server in a file, and begin with it again."""
 
 
-@snapshot.command()
+@snapshot_command.command()
 @click.argument("file", type=_FILE)
 @click.option("--data", type=_FILE, default=LOCAL, show_default=True, help="The server's data.")
 def save(file: Path, data: Path) -> None:
@@ -33,7 +33,7 @@ def save(file: Path, data: Path) -> None:
     click.echo(f"{file} holds revision {found.revision}; inkube serve --snapshot {file}")
 
 
-@snapshot.command()
+@snapshot_command.command()
 @click.argument("file", type=_FILE)
 @click.option("--data", type=_FILE, default=LOCAL, show_default=True, help="A file to be made.")
 def restore(file: Path, data: Path) -> None:

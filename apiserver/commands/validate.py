@@ -17,13 +17,13 @@ from inkube.schemas.documents import Document
 from inkube.schemas.offline import Finding
 
 
-@click.command()
+@click.command("validate")
 @click.argument("files", nargs=-1, required=True, metavar="FILE…")
 @click.option("-d", "--definitions", multiple=True, metavar="DIR", help="Files or folders of CRDs.")
 @click.option("--old", multiple=True, metavar="FILE", help="The objects as they are stored now.")
 @click.option("--strict", is_flag=True, help="Unknown and repeated fields are errors.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
-def validate(
+def validate_command(
     files: tuple[str, ...],
     definitions: tuple[str, ...],
     old: tuple[str, ...],

@@ -90,6 +90,9 @@ class Handlers:
     async def get(self, exchange: Exchange) -> web.StreamResponse:
         """One object; its stored bytes where they fit the form asked for."""
         version = exchange.query.get("resourceVersion", "")
+        if version not in ("", "0") and exchange.query.get("resourceVersionMatch") == "Exact":
+            entry = await listing.exactly(self._registry, exchange.call, version)
+            return await self._shown(exchange.call, entry, exchange.form)
         await listing.settle(self._registry.store, version, listing.known_version)
         if exchange.trouble is not None and exchange.trouble.stale:
             entry = await listing.past(self._registry, exchange.call, exchange.trouble.stale)

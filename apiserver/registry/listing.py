@@ -232,6 +232,19 @@ def check_known(wanted: int, newest: int) -> None:
         raise too_large(wanted, newest)
 
 
+async def exactly(registry: Registry, call: Call, version: str) -> Entry:
+    """One object as it was at a version. Raises StatusError 400, 404, 410, 504.
+
+    The reference has this for lists alone; a list of one name is what it would answer from.
+    """
+    await settle(registry.store, version, _version)
+    options = ListOptions(resource_version=version, match="Exact")
+    page = await _read(registry.store, call.key, options, Place("", _version(version), 1))
+    if not page.entries:
+        raise status.not_found(call.resource.group, call.resource.plural, call.name)
+    return page.entries[0]
+
+
 async def settle(store: Store, version: str, parse: Callable[[str], int]) -> None:
     """Let the store come to what a read asks for: "" the newest there is, "0" whatever is here, a
     version at least that one. Raises StatusError 504, what `parse` raises, LogError."""

@@ -151,9 +151,9 @@ class Registry:
         meta["creationTimestamp"] = self.stamps.timestamp()
         call.name = meta.get("name") or ""
         served = call.served
-        behaviour.prepare_create(served, obj)
         if behaviour.named_by_uid and not call.name:
-            obj["metadata"]["name"] = call.name = self.stamps.uid()
+            meta["name"] = call.name = self.stamps.uid()
+        behaviour.prepare_create(served, obj)
         if behaviour.stamps:
             behaviour.stamp(obj, None, "", self._stamp(call))
         found = behaviour.validate(served, obj, call.warn)

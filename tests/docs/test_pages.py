@@ -9,6 +9,7 @@ import pytest
 DOCS = pages.ROOT / "docs"
 ELSEWHERE = {
     "aggregation.md": "tests/apiserver/aggregation/test_the_page.py",
+    "kinds.md": "tests/controllers/test_page_of_own_kinds.py",
     "pytest.md": "tests/apiserver/testing/test_fixture_docs.py",
     "workloads/hub.md": "tests/workloads/test_pages_of_integrations.py",
     "workloads/operators.md": "tests/workloads/test_pages_of_integrations.py",

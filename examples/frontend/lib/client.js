@@ -38,15 +38,31 @@ export class Client {
             throw error;
         }
     }
-    /** Delete an object, if it is there. */
+    /** Delete an object, if it is there; one with finalizers goes a little later. */
     async remove(name) {
         try {
             await this.ask("DELETE", `/${name}`);
         }
         catch (error) {
-            if (!(error instanceof StatusError && error.code === 404))
+            if (!isNotFound(error))
                 throw error;
         }
+    }
+    /** Delete an object and wait until it is gone. */
+    async removed(name, { interval = 100, attempts = 300 } = {}) {
+        await this.remove(name);
+        for (let attempt = 0; attempt < attempts; attempt++) {
+            try {
+                await this.get(name);
+            }
+            catch (error) {
+                if (isNotFound(error))
+                    return;
+                throw error;
+            }
+            await new Promise((resolve) => setTimeout(resolve, interval));
+        }
+        throw new Error(`${name} was not removed in time`);
     }
     /** Merge a change into an object. */
     patch(name, change) {
@@ -96,6 +112,7 @@ export class Client {
         return (await answer.json());
     }
 }
+const isNotFound = (error) => error instanceof StatusError && error.code === 404;
 async function refusal(answer) {
     return new StatusError(answer.status, await answer.json().catch(() => ({})));
 }

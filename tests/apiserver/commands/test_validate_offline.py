@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from inkube.apiserver.commands.validate import validate
+from inkube.apiserver.commands.validate import validate_command
 
 CRD = """\
 apiVersion: apiextensions.k8s.io/v1
@@ -49,7 +49,7 @@ def run(tmp_path):
             argument if argument.startswith("-") else str(tmp_path / argument)
             for argument in arguments
         ]
-        result = CliRunner().invoke(validate, paths, input=stdin)
+        result = CliRunner().invoke(validate_command, paths, input=stdin)
         assert result.exception is None or isinstance(result.exception, SystemExit)
         return result.exit_code, result.stdout.replace(f"{tmp_path}/", "").splitlines()
 

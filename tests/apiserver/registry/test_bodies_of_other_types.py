@@ -1,5 +1,7 @@
 """Bodies of another kind or version than the address, and other requests that are a little odd."""
 
+from collections.abc import Sequence
+
 import aiohttp
 import pytest
 
@@ -50,7 +52,7 @@ class Answer(dict):
     """A body with its status and warnings."""
 
     status = 0
-    warnings = ()
+    warnings: Sequence[str] = ()
 
     @property
     def fields(self):
@@ -65,7 +67,7 @@ async def ask():
             async with session.request(method, path, json=body, headers=headers) as answer:
                 found = Answer(await answer.json())
                 found.status = answer.status
-                found.warnings = answer.headers.getall("Warning", [])
+                found.warnings = answer.headers.getall("Warning", ())
                 return found
 
         made = await send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", CRD)

@@ -228,7 +228,7 @@ async def test_an_unreachable_service_is_asked_again_and_then_reported(running, 
             return (await stored(cluster)).get("status")
 
         await until(reported)
-        assert clock.monotonic() < 10.5
+        assert clock.monotonic() < 15
         assert len(shop.asked) > 3
         errors = (await stored(cluster))["status"]["fieldErrors"]
         assert errors[0]["detail"] == "unreachable: connection refused"
