@@ -279,6 +279,8 @@ class App:
                 Exchange(request, info, call, negotiation.PLAIN, self._parts.registry.worker)
             )
         voice = call.resource.voice
+        if call.resource.max_body:
+            incoming.allow(request, call.resource.max_body)
         form = negotiation.asked(
             request,
             info.query,
@@ -320,8 +322,12 @@ class App:
     def _subresource(self, exchange: Exchange) -> Awaitable[web.StreamResponse]:
         call = exchange.call
         own = call.resource.subresources.get(call.subresource)
-        if own is not None:
+        if own is not None and own.handler is not None:
             return own.handler(exchange)
+        if own is not None:
+            if call.verb not in own.verbs or exchange.info.rest:
+                raise call.resource.voice.method_not_allowed(call.served.gvr, call.verb)
+            return self._parts.handlers.by_verb[call.verb](exchange)
         table = self._parts.subresources()
         handler = table.get((call.resource.group, call.resource.plural, call.subresource))
         if handler is None:

@@ -229,6 +229,7 @@ class APIServer:
         parts = root.declared.Parts(
             self.options,
             self.store,
+            self.stamps,
             self.client,
             self.manager,
             self.resources,

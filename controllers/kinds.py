@@ -3,8 +3,9 @@
     KindModule(Probe, checks=[answers])
 
 The way of a write through a module, in the registry's order:
-`mutate` → schema validation → `validate` → (dry run: `check`) → (real write: `persist`) → store;
-of a create also `check_create`, of a deletion `check_delete`. `controllers` are run by the manager.
+`mutate` → schema validation → `validate` → (dry run: `check`) → (real write: `persist`) →
+`transaction` → store; of a create also `check_create`, of a deletion `check_delete`. `controllers`
+are run by the manager.
 """
 
 from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
@@ -22,6 +23,7 @@ from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Key
 from inkube.controllers.manager import Controller, Result, Watch
 from inkube.controllers.secure import SecureValues
+from inkube.controllers.transactions import Part, Transaction, View
 from inkube.schemas import models
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
@@ -59,6 +61,22 @@ class KindModule(Generic[R]):
     """What the server's name begins with for an object without name and generateName."""
     subresources: Sequence[Subresource] = ()
     """What answers under an object's name and is no object."""
+    compute_name: Callable[[Object], str] | None = None
+    """The name of an object, where it follows from the rest of it."""
+    parts: Sequence[Part] = ()
+    """Further addresses of updates, and under the name "" rules for the object's own."""
+    transaction: Transaction | None = None
+    """What happens around each write, from a look at the world to the commit."""
+    view: View | None = None
+    """Whose objects these are, where the kind has none of its own."""
+    max_body: int = 0
+    """Bytes that a body may have; 0: as many as any."""
+    versionless: Callable[[str], StatusError] | None = None
+    """How a PUT without resourceVersion is refused, by name."""
+    stale: Callable[[str], StatusError] | None = None
+    """How a write of an older version is refused, by name."""
+    returns_deleted: bool = False
+    """Whether DELETE answers the object instead of a Status."""
     endpoints: Sequence[Endpoint] = ()
     """What the kind's group answers about a namespace, beside its resources."""
 

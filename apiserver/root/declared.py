@@ -15,8 +15,10 @@ from inkube.apiserver.auth.keyfiles import Keys
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.registry.behaviours import Custom, Traits
 from inkube.apiserver.registry.resources import Resource, Resources, Subresource
+from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.root.endpoints import SubresourceHandler, endpoint
+from inkube.apiserver.root.records import Shown, StoredRecords, transactor
 from inkube.apiserver.root.secrets import StoredSecrets
 from inkube.controllers.environment import Environment, Recheck
 from inkube.controllers.events import Recorder
@@ -33,6 +35,7 @@ class Parts:
 
     options: Options
     store: Store
+    stamps: Stamps
     client: InProcessClient
     manager: Manager
     resources: Resources
@@ -83,20 +86,52 @@ def _environment(parts: Parts, provisioning: Provisioning) -> Environment:
         services={**provisioning.services, **options.services},
         recheck=Recheck(options.recheck_healthy, options.recheck_unhealthy),
         retry_seconds=options.retry_seconds,
+        records=_records(parts),
+    )
+
+
+def _records(parts: Parts) -> StoredRecords:
+    return StoredRecords(parts.store, parts.resources, parts.stamps)
+
+
+def _traits(parts: Parts, module: KindModule[Any], environment: Environment) -> Traits:
+    own = module.transaction
+    return Traits(
+        create_on_update=module.create_on_update,
+        unconditional_update=module.unconditional_update,
+        make_name=module.make_name,
+        compute_name=module.compute_name,
+        parts={part.name: part for part in module.parts},
+        transactor=None
+        if own is None
+        else transactor(own, lambda: environment, _records(parts), parts.store),
+        versionless=module.versionless,
+        stale=module.stale,
+        returns_deleted=module.returns_deleted,
     )
 
 
 def _install(parts: Parts, module: KindModule[Any], environment: Environment) -> None:
     definition = module.definition
-    traits = Traits(module.create_on_update, module.unconditional_update, module.make_name)
+    view = module.view
+    source = None if view is None else parts.resources.get(view.of.group, view.of.resource)
+    kind = definition.names.kind
+    subresources = {
+        each.name: Subresource(SubresourceHandler(each, environment), each.kind, each.verbs)
+        for each in module.subresources
+    }
+    subresources |= {
+        each.name: Subresource(None, kind, each.verbs) for each in module.parts if each.name
+    }
     resource = Resource(
         definition,
-        partial(Custom, module.validate, traits),
-        since=parts.store.revision,
-        subresources={
-            each.name: Subresource(SubresourceHandler(each, environment), each.kind, each.verbs)
-            for each in module.subresources
-        },
+        partial(Custom, module.validate, _traits(parts, module, environment)),
+        converter=None if view is None else Shown(view, kind, lambda: environment),
+        stored_as=source,
+        since=0 if view is not None else parts.store.revision,
+        is_view=view is not None,
+        max_body=module.max_body,
+        subresources=subresources,
     )
     parts.resources.install(resource)
     for version in definition.versions:
