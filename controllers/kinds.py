@@ -51,6 +51,8 @@ class KindModule(Generic[R]):
     reconciler: Reconciler | None = None
     secure: SecureValues | None = None
     report: Report = field(default_factory=Report)
+    reports_checks: bool = True
+    """Whether a controller tells in the status what the checks find; else the kind does itself."""
     watches: Callable[[Environment], Sequence[Watch]] = lambda env: ()
     extra_controllers: Callable[[Environment], Sequence[Controller]] = lambda env: ()
     create_on_update: bool = False
@@ -168,7 +170,7 @@ class KindModule(Generic[R]):
     def controllers(self, env: Environment) -> list[Controller]:
         """What the manager runs for this kind."""
         found: list[Controller] = []
-        if self.checks:
+        if self.checks and self.reports_checks:
             reconciler = CheckReconciler(self.check_set, self.validate, env, report=self.report)
             found.append(reconciler.controller(self.watches(env)))
         if self.reconciler is not None:

@@ -6,6 +6,7 @@ what a start costs, and most servers never need them.
 """
 
 import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,6 +21,7 @@ from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.root.endpoints import SubresourceHandler, endpoint
 from inkube.apiserver.root.records import Shown, StoredRecords, transactor
 from inkube.apiserver.root.secrets import StoredSecrets
+from inkube.controllers import porch
 from inkube.controllers.environment import Environment, Recheck
 from inkube.controllers.events import Recorder
 from inkube.controllers.kinds import KindModule
@@ -49,9 +51,15 @@ def install(parts: Parts) -> Environment:
     """Serve every kind that is wanted; what their checks work with."""
     provisioning = _provisioning(parts)
     parts.closing.push_async_exit(provisioning)
-    environment = _environment(parts, provisioning)
-    groups = [provisioning_options.GROUPS[name] for name in parts.options.module_names]
+    packages = _porch(parts, provisioning) if "porch" in parts.options.module_names else None
+    if packages is not None:
+        parts.closing.push_async_exit(packages)
+    services = {**provisioning.services, **(packages.services if packages is not None else {})}
+    environment = _environment(parts, services)
+    groups = parts.options.module_groups
     served = [module for module in provisioning.modules if module.definition.group in groups]
+    if packages is not None:
+        served += packages.modules
     for module in (*served, *parts.options.kinds):
         _install(parts, module, environment)
     return environment
@@ -76,14 +84,32 @@ def _provisioning(parts: Parts) -> Provisioning:
     )
 
 
-def _environment(parts: Parts, provisioning: Provisioning) -> Environment:
+def _porch(parts: Parts, provisioning: Provisioning) -> "porch.Porch":
+    """Imported by this: most servers have no packages."""
+    options = parts.options
+    return porch.Porch(
+        porch.Options(
+            errors=options.porch_errors,
+            functions=options.porch_functions,
+            enforce_readiness=options.porch_enforce_readiness,
+            sync_interval=options.porch_sync_interval,
+            allow_private_hosts=options.allow_private_hosts,
+            local_path_prefixes=tuple(str(path) for path in options.local_path_prefixes),
+        ),
+        remotes=provisioning.remotes,
+        client=parts.client,
+        data=options.data,
+    )
+
+
+def _environment(parts: Parts, services: Mapping[str, Any]) -> Environment:
     options, clock = parts.options, parts.manager.clock
     return Environment(
         client=parts.client,
         clock=clock,
         informers=parts.manager.informers,
         events=Recorder(parts.client, clock),
-        services={**provisioning.services, **options.services},
+        services={**services, **options.services},
         recheck=Recheck(options.recheck_healthy, options.recheck_unhealthy),
         retry_seconds=options.retry_seconds,
         records=_records(parts),
