@@ -118,6 +118,10 @@ class Parcels:
         """Propose and approve."""
         code, answer = await self.lifecycle(name, "Proposed")
         assert code == 200, answer
+        return await self.publish_proposed(name)
+
+    async def publish_proposed(self, name):
+        """Approve."""
         code, answer = await self.lifecycle(name, "Published", approval=True)
         assert code == 200, answer
         return answer
