@@ -17,7 +17,7 @@ from inkube.controllers.checks import OutsideError
 from inkube.controllers.client import Client
 from inkube.controllers.environment import Environment
 from inkube.controllers.kinds import KindModule
-from inkube.controllers.porch import repository, revisions, stock
+from inkube.controllers.porch import repository, revisions, stock, variants, variantsets
 from inkube.controllers.porch.depots import Depots, SecretMissing, SecretUnfit
 from inkube.controllers.porch.engine import RESOURCES, Engine, cause, resources_spec
 from inkube.controllers.porch.options import Options
@@ -78,6 +78,8 @@ class Porch:
             ),
             KindModule(PorchPackage),
             repository.module(self.options, self.engine),
+            variants.module(),
+            variantsets.module(),
         )
 
     @property

@@ -320,7 +320,7 @@ async def test_v3_another_write_of_the_same_revision(api):
 async def test_m1_the_latest_label_is_the_server_s(api):
     name = "blueprints.a.v1"
     await api.made("a")
-    label = {"metadata": {"labels": {"kpt.dev/latest-revision": "true"}}}
+    label: dict = {"metadata": {"labels": {"kpt.dev/latest-revision": "true"}}}
     path = f"{PORCH}/packagerevisions/{name}"
     sentence = "label is managed by porch and cannot be set by users"
     refused(api, 422, 422, await api.send("PATCH", path, label, media=MEDIA), sentence)

@@ -46,7 +46,7 @@ class Parcels:
 
     async def send(self, method, path, body=None, *, media="application/json", **params):
         """Status code and answer."""
-        kwargs = {"params": params}
+        kwargs: dict = {"params": params}
         if body is not None:
             kwargs["data"] = io.BytesIO(json.dumps(body).encode())
             kwargs["headers"] = {"Content-Type": media}
