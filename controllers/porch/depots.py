@@ -4,6 +4,7 @@ Who answers is decided as for provisioning: a file, the scripted world, or a git
 same guard, time limits and threads.
 """
 
+import asyncio
 import base64
 import binascii
 import hashlib
@@ -110,8 +111,15 @@ class Depots:
         return self._far(target), True
 
     async def run(self, url: str, question: Callable[[], T]) -> T:
-        """Do something that blocks, within the time limit."""
+        """Ask a repository, within the time limit of outside systems; a file takes its time."""
+        if url.startswith("file://"):
+            return await self.work(question)
         return await self._remotes.git.run(urls.host_of(url) or "the local repository", question)
+
+    @staticmethod
+    async def work(task: Callable[[], T]) -> T:
+        """Do in a thread what asks nobody: read what is at hand, merge, render."""
+        return await asyncio.to_thread(task)
 
     def _near(self, url: str) -> Near:
         key = (url, "")

@@ -284,7 +284,7 @@ class Engine:
             raise self.refusals.invalid(write.name, *errors, kind=kind)
         skip = self.options.functions == "skip"
         try:
-            done = await self.depots.run(depot.url, lambda: render.render(files, skip_unknown=skip))
+            done = await self.depots.work(lambda: render.render(files, skip_unknown=skip))
         except Unreadable as error:
             wrong_file = fielderrors.invalid("spec.resources", "", str(error))
             raise self.refusals.invalid(write.name, wrong_file, kind=kind) from error

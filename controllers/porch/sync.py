@@ -8,7 +8,7 @@ from inkube.controllers.environment import Environment
 from inkube.controllers.porch import discovery, layout, revisions, stock
 from inkube.controllers.porch.content import Refs, Update
 from inkube.controllers.porch.depots import Depot, Depots
-from inkube.controllers.porch.discovery import Discovery, Found
+from inkube.controllers.porch.discovery import Found
 from inkube.controllers.records import Record
 from inkube.schemas.objects import Object, same
 
@@ -48,11 +48,8 @@ async def sync(env: Environment, depots: Depots, repository: Object, depot: Depo
         if not revisions.is_placeholder(obj) and "selfLock" in (obj.get("status") or {})
     }
 
-    def look() -> Discovery:
-        depot.store.fetch(refs.values())
-        return discovery.discover(depot.store, refs, depot.layout, known)
-
-    found = await depots.run(depot.url, look)
+    await depots.run(depot.url, lambda: depot.store.fetch(refs.values()))
+    found = await depots.work(lambda: discovery.discover(depot.store, refs, depot.layout, known))
     records = _records(repository, depot, objects, found.found)
     old = await stock.packages(env.client, meta["namespace"], meta["name"])
     count, summaries = _summaries(repository, objects, records, old)

@@ -85,9 +85,8 @@ class Tasks:
                 "invalid clone source (neither of git, oci, nor upstream were specified)"
             )
         try:
-            files = await self._depots.run(
-                depot.url,
-                lambda: packages.cloned(source.files, spec["packageName"], source.place),
+            files = await self._depots.work(
+                lambda: packages.cloned(source.files, spec["packageName"], source.place)
             )
             if depot.deployment:
                 data = {
@@ -194,7 +193,7 @@ class Tasks:
             return edit(result.files, *changes)
 
         try:
-            return await self._depots.run(local.place.repo, merged)
+            return await self._depots.work(merged)
         except merge.Modified as error:
             why = "local package files are modified; use a different update strategy"
             wrong = fielderrors.invalid("spec.tasks[0].upgrade.strategy", strategy, why)

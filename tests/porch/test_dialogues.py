@@ -1,7 +1,7 @@
 """Porch's command-line tests as flows at the API, and what their tables show."""
 
 import pytest
-from parcels import CONFIG, KPTFILE, MEDIA, PORCH, WORLD, causes, parcels
+from parcels import CONFIG, KPTFILE, MEDIA, PORCH, causes, parcels
 
 TABLE = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
 UNREADY = (
