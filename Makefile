@@ -2,11 +2,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+SERVING := $(VENV)/.serving
 JOBS ?= auto
 
 .PHONY: serve test lint types exams conformance bench docs dist
 
-serve: $(STAMP)  ## http://127.0.0.1:8001, data in ./inkube.db
+serve: $(SERVING)  ## http://127.0.0.1:8001, data in ./inkube.db
 	$(BIN)/inkube serve $(ARGS)
 
 test: $(STAMP)  ## every test
@@ -32,13 +33,17 @@ conformance: $(STAMP)  ## the table: how much of kube-apiserver's recorded behav
 bench: $(STAMP)  ## ratios measured in one run
 	$(BIN)/python -m benchmarks $(ARGS)
 
-docs: $(STAMP)  ## field-path maps and definitions under docs/
+docs: $(STAMP)  ## docs/ as a site, in site/; field-path maps and definitions first
 	$(BIN)/inkube definitions export --docs docs/fields
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build $(ARGS)
 
 dist: $(STAMP)
-	$(BIN)/python -m pip wheel --no-deps -w dist .
+	$(BIN)/python -m pip wheel --quiet --no-deps -w dist .
+
+$(SERVING): pyproject.toml hatch_build.py
+	$(PYTHON) tools/environment.py $(VENV) speed
+	touch $(SERVING)
 
 $(STAMP): pyproject.toml hatch_build.py
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	touch $(STAMP)
+	$(PYTHON) tools/environment.py $(VENV) dev
+	touch $(SERVING) $(STAMP)

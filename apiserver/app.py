@@ -18,14 +18,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from aiohttp import HttpVersion11, web
+from aiohttp import HttpVersion11, hdrs, web
 
 from inkube.apiserver import http
 from inkube.apiserver.auth.access import Access
+from inkube.apiserver.auth.attributes import ANONYMOUS
 from inkube.apiserver.discovery.endpoints import Endpoint
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
-from inkube.apiserver.http import incoming, negotiation, requests, responses
+from inkube.apiserver.http import incoming, logs, negotiation, requests, responses
 from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.deadlines import Deadlines
 from inkube.apiserver.http.delivery import Answer
@@ -35,6 +36,7 @@ from inkube.apiserver.http.options import read_timeout
 from inkube.apiserver.http.records import RequestRecord
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import Call, User
+from inkube.apiserver.registry.delegates import Delegate
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.apiserver.watching.streams import Streams
@@ -42,7 +44,7 @@ from inkube.schemas import status
 from inkube.schemas.golang.gotext import quote
 from inkube.storage import errors as storage_errors
 
-logger = logging.getLogger("inkube.access")
+logger = logging.getLogger(logs.ACCESS)
 Object = dict[str, Any]
 _LONG = frozenset({"watch", "watchone"})
 _STREAMED = frozenset({"attach", "exec", "log", "portforward", "proxy"})
@@ -55,11 +57,11 @@ WRITE_SECONDS = 60.0  # --request-timeout
 class Defaults(Protocol):
     """Objects that are made when one of their kind is first asked for (`root.defaults`)."""
 
-    def is_wanted(self, group: str, plural: str) -> bool:
-        """Whether `make` has something to do first."""
+    def is_wanted(self, group: str, plural: str, name: str) -> bool:
+        """Whether `make` has something to do first; `name` "" stands for all objects."""
         ...
 
-    async def make(self, group: str, plural: str) -> None:
+    async def make(self, group: str, plural: str, name: str) -> None:
         """Make what is missing."""
         ...
 
@@ -120,8 +122,10 @@ class App:
                 "request",
                 extra={
                     "request_id": request_id,
+                    "method": request.method,
                     "verb": info.verb,
                     "path": url.raw_path,
+                    "query": url.raw_query_string,
                     "resource": info.resource,
                     "code": response.status,
                     "milliseconds": round(elapsed * 1000, 3),
@@ -172,11 +176,12 @@ class App:
             return refused
         try:
             streamed = info.subresource in _STREAMED
+            if self._parts.resources.delegates and not streamed:
+                streamed = self._delegate(info) is not None and hdrs.UPGRADE in request.headers
             with self._parts.guard.admit(request, long=streamed or info.verb in _LONG):
-                if streamed:
+                if streamed or (info.verb in _LONG and hdrs.UPGRADE in request.headers):
                     self._parts.origins.check(request)  # browsers open WebSockets unasked
-                    response = await self._serve(request, info, heard)
-                elif request.method in _READS:
+                if streamed or request.method in _READS:
                     response = await self._serve(request, info, heard)
                 else:
                     response = await self._serve_write(request, info, heard)
@@ -223,11 +228,16 @@ class App:
         self, request: web.BaseRequest, info: RequestInfo, heard: "http.audit.Heard | None"
     ) -> web.StreamResponse:
         parts = self._parts
-        user = parts.access.admit(request, info)
+        user = self._admit(request, info)
         if heard is not None:
             heard.user = user
         if info.verb not in _LONG and "timeout" in info.query:
             read_timeout(info.query)  # whatever is asked for, an unreadable one is refused
+        if parts.resources.delegates:
+            delegate = self._delegate(info)
+            if delegate is not None:
+                passed: web.StreamResponse = await delegate(request, info, user)
+                return passed
         if not info.is_resource:
             return await self._endpoint(request, info, user)
         resource = parts.resources.get(info.group, info.resource)
@@ -239,8 +249,8 @@ class App:
                 return answer
             voice = parts.resources.voice(info.group)
             return responses.unknown_path(plain=voice.unknown_is_plain)
-        if parts.defaults.is_wanted(info.group, info.resource):
-            await parts.defaults.make(info.group, info.resource)
+        if parts.defaults.is_wanted(info.group, info.resource, info.name or info.selected):
+            await parts.defaults.make(info.group, info.resource, info.name or info.selected)
         namespace = info.namespace if resource.namespaced else ""
         call = Call(info.verb, resource, served, namespace, info.name, info.subresource, user=user)
         if heard is not None:
@@ -254,6 +264,28 @@ class App:
         except status.StatusError as error:
             form = negotiation.safe(request, info.query)
             return responses.error(resource.voice.refusal(error), form, call.warnings)
+
+    def _admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
+        """Who is asking. Raises StatusError, unless what is asked for is open to all."""
+        try:
+            return self._parts.access.admit(request, info)
+        except status.StatusError:
+            resource = info.subresource and self._parts.resources.get(info.group, info.resource)
+            subresource = resource and resource.subresources.get(info.subresource)
+            if subresource and subresource.is_open and self._delegate(info) is None:
+                return ANONYMOUS
+            raise
+
+    def _delegate(self, info: RequestInfo) -> Delegate | None:
+        """The aggregated API server that a path belongs to, `/apis/GROUP/VERSION` and below."""
+        group, version = info.group, info.version
+        if not info.is_resource:
+            parts = info.path.split("/", 4)
+            if len(parts) < 4 or parts[1] != "apis":
+                return None
+            group, version = parts[2], parts[3]
+        found = self._parts.resources.delegates.get((group, version))
+        return found if found is not None and found.answers else None
 
     async def _endpoint(
         self, request: web.BaseRequest, info: RequestInfo, user: User

@@ -1,20 +1,23 @@
-"""The command line: `inkube serve`, `validate`, `definitions export`, `check`, `repair`."""
+"""The command line: `inkube serve`, `validate`, `definitions`, `check`, `repair`, `completion`."""
 
 import asyncio
 import contextlib
 import logging
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 import inkube
-from inkube.apiserver import root
+from inkube.apiserver import commands, root
+from inkube.apiserver.commands import terminal
+from inkube.apiserver.commands.completion import completion
 from inkube.apiserver.commands.export import definitions
 from inkube.apiserver.commands.repair import check, repair
 from inkube.apiserver.commands.validate import validate
-from inkube.apiserver.configuration import Options
+from inkube.apiserver.configuration import BadOption, Options
 from inkube.apiserver.http import logs
 from inkube.storage.errors import StorageError
 
@@ -24,12 +27,30 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 _PATH = click.Path(path_type=Path)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="inkube")
+_RENAMED = {
+    "allow_origins": "allow-origin",
+    "data": "data",
+    "event_ttl": "event-ttl",
+    "local_path_prefixes": "local-path-prefix",
+}
+"""Options whose name on the command line does not follow from the one in `Options`."""
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 all is well; 1 it cannot be done, or what was looked at is wrong; "
+    "2 the command line is wrong.",
+)
+@click.version_option(
+    package_name="inkube",
+    prog_name="inkube",
+    message="%(prog)s %(version)s, Python " + sys.version.split()[0],
+)
 def main() -> None:
     """A Kubernetes-style API server that lives inside a Python process."""
 
 
+main.add_command(completion)
 main.add_command(validate)
 main.add_command(definitions)
 main.add_command(check)
@@ -78,24 +99,42 @@ main.add_command(repair)
 @click.option(
     "--max-repositories", default=10, show_default=True, help="Per namespace; 0 is no limit."
 )
+@click.option("--max-resources-per-repository", default=0, show_default=True, help="0 is no limit.")
 @click.option("--min-sync-interval", default=10, show_default=True, help="Seconds.")
 @click.option("--job-history", default=600.0, show_default=True, help="Seconds.")
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text")
 @click.option("-q", "--quiet", is_flag=True, help="Log warnings and errors only.")
-@click.option("-v", "--verbose", is_flag=True, help="Log what controllers do, too.")
+@click.option(
+    "-v", "--verbose", count=True, help="Log requests, a line each; -vv what controllers do, too."
+)
 def serve(**arguments: Any) -> None:
     """Serve until interrupted."""
-    level = logging.DEBUG if arguments.pop("verbose") else logging.INFO
-    level = logging.WARNING if arguments.pop("quiet") else level
-    logs.configure(style=arguments.pop("log_format"), level=level)
-    target = arguments.pop("kubeconfig")
-    options = Options(**_named(arguments))
+    _configure_logs(arguments)
+    target = arguments.pop("kubeconfig") or Path("inkube.kubeconfig")
+    try:
+        options = Options(**_named(arguments))
+    except BadOption as error:
+        name = _RENAMED.get(error.name, error.name.replace("_", "-"))
+        raise click.BadParameter(error.why, param_hint=f"--{name}") from error
     for danger in root.dangers.found(options):
         logger.warning("%s", danger)
     try:
         root.eventloop.run(_serve(options, target))
     except (StorageError, OSError, ValueError) as error:
-        raise click.ClickException(str(error)) from error
+        raise commands.problems.of_start(error, options) from error
+    except KeyboardInterrupt:  # Windows has no handlers of signals: Ctrl+C ends the loop
+        click.echo("stopping")
+
+
+def _configure_logs(arguments: dict[str, Any]) -> None:
+    verbose, quiet = arguments.pop("verbose"), arguments.pop("quiet")
+    level = logging.DEBUG if verbose > 1 else logging.WARNING if quiet else logging.INFO
+    logs.configure(
+        style=arguments.pop("log_format"),
+        level=level,
+        requests=bool(verbose) and not quiet,
+        colours=terminal.has_colours(sys.stderr),
+    )
 
 
 def _named(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -115,29 +154,59 @@ def _named(arguments: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-async def _serve(options: Options, target: Path | None) -> None:
+async def _serve(options: Options, target: Path) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
             loop.add_signal_handler(number, stop.set)
-    async with inkube.APIServer(options) as server:
-        calm = root.collector.calm() or contextlib.nullcontext()
-        with calm:
-            _announce(server, target)
-            await stop.wait()
+    async with contextlib.AsyncExitStack() as stack:
+        server = inkube.APIServer(options)
+        if await _started(server, stack, stop):
+            with root.collector.calm() or contextlib.nullcontext():
+                _announce(server, target)
+                await stop.wait()
         click.echo("stopping")
 
 
-def _announce(server: "inkube.APIServer", target: Path | None) -> None:
+async def _started(
+    server: "inkube.APIServer", stack: contextlib.AsyncExitStack, stop: asyncio.Event
+) -> bool:
+    """Start and tell how far that is; false where a signal came first. Raises what a start does."""
+    starting = asyncio.create_task(stack.enter_async_context(server))
+    stopping = asyncio.create_task(stop.wait())
+    async with terminal.telling(lambda: server.stage):
+        await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if not starting.done():
+        starting.cancel()
+        await asyncio.wait({starting})
+        return False
+    await starting
+    return True
+
+
+def _announce(server: "inkube.APIServer", target: Path) -> None:
     """Write the kubeconfig and say how to go on."""
-    path = target or Path("inkube.kubeconfig")
-    root.kubeconfig.write(path, server.kubeconfig())
-    click.echo(f"inkube serves on {server.url}")
-    click.echo(f"kubeconfig: {path}")
-    click.echo("try next:")
-    click.echo(f"  kubectl --kubeconfig {path} get namespaces")
-    click.echo(f"  curl {server.url}/apis")
+    root.kubeconfig.write(target, server.kubeconfig())
+    options, authority = server.options, server.options.tls_cert_file
+    if options.tls and authority is None:
+        authority = target.with_suffix(".ca.crt")
+        certificate = server.security.certificate
+        authority.write_bytes(certificate.authority if certificate else b"")
+    if options.database:
+        kept = "data: in the database"
+    else:
+        kept = f"data: {options.data}" if options.data else "data: in memory, gone with the process"
+    lines = terminal.welcome(
+        server.url,
+        target,
+        kept=kept,
+        authority=authority,
+        has_token=bool(server.security.token),
+    )
+    for line in lines:
+        click.echo(line)
 
 
 if __name__ == "__main__":

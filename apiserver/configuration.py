@@ -1,5 +1,7 @@
 """What a server can be told: one frozen dataclass, the same for Python and the command line."""
 
+import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,13 +16,29 @@ MODULES = {
 }
 """Kinds that come with inkube and are none of Kubernetes', by the groups they are in."""
 DEFAULT_MODULES = ("provisioning", "world")
+_POSITIVE = ("event_ttl", "recheck_healthy", "recheck_unhealthy", "outside_timeout")
+_NOT_NEGATIVE = (
+    "retry_seconds", "max_repositories", "min_sync_interval", "job_history", "porch_sync_interval",
+)  # fmt: skip
+_CHOICES = {"porch_errors": ("document", "upstream"), "porch_functions": ("builtin", "skip")}
+_ORIGIN = re.compile(r"https?://[^/?#@\s]+", re.IGNORECASE)
+
+
+class BadOption(ValueError):  # named as click names its own
+    """A value that an option cannot have; `name` is its name in `Options`."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"{name}: {why}")
+        self.name = name
+        self.why = why
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Options of `APIServer` and, by the same names, of `inkube serve`."""
+    """Options of `APIServer` and, by the same names, of `inkube serve`. Raises BadOption."""
 
     host: str = "127.0.0.1"
+    """The address to listen on; another than loopback's takes credentials."""
     port: int = 0
     """0 takes a free port."""
     data: Path | None = None
@@ -36,6 +54,9 @@ class Options:
     modules: str | Sequence[str] = "default"
     """Which of `MODULES` are served: `default` (all but Porch), `all`, `none`, or names. With none
     there are Kubernetes' kinds and those of `kinds` and `definitions` only."""
+    aggregated: Mapping[str, Any] = field(default_factory=dict)
+    """Aggregated API servers of this process: the name of an APIService, `v1.example.com`, and an
+    `aiohttp.web.Application` or a coroutine function of aiohttp's requests."""
     controllers: bool = True
     """Whether the built-in controllers run."""
     workloads: Any = False
@@ -45,15 +66,21 @@ class Options:
     offline: bool = False
     """Outside systems are those of the world's kinds only."""
     recheck_healthy: float = 300.0
+    """Seconds after which live checks look again at an object that they found healthy."""
     recheck_unhealthy: float = 60.0
+    """The same for one that they found unhealthy."""
     outside_timeout: float = 10.0
     """At most so long one question to an outside system may take."""
     retry_seconds: float = 10.0
     """At most so long one reconcile asks a failing outside service again before it reports it."""
     allow_private_hosts: bool = False
+    """Whether live checks may reach addresses of private networks."""
     local_path_prefixes: Sequence[Path] = ()
+    """Directories in which local paths of objects may lie."""
     max_repositories: int = 10
     """So many Repositories a namespace may have; 0 means no limit."""
+    max_resources_per_repository: int = 0
+    """So many resources the files of a Repository may declare; 0 means no limit."""
     min_sync_interval: int = 10
     """Seconds; shorter intervals of a sync are raised to it."""
     job_history: float = 600.0
@@ -67,23 +94,54 @@ class Options:
     porch_sync_interval: float = 0.0
     """Seconds between full syncs of a repository of packages; 0 means `recheck_healthy`."""
     github_api_url: str = "https://api.github.com"
+    """Where GitHub is asked."""
+    bitbucket_api_url: str = "https://api.bitbucket.org/2.0"
+    """Where Bitbucket is asked."""
     token_auth_file: Path | None = None
+    """CSV of users with bearer tokens: token,user,uid,"group1,group2"."""
     client_ca_file: Path | None = None
+    """The authority, in PEM, of users with certificates."""
     tls: bool = False
+    """Whether to serve TLS with a certificate made on the spot."""
     tls_cert_file: Path | None = None
+    """A certificate of one's own, in PEM."""
     tls_private_key_file: Path | None = None
+    """Its private key."""
     authorization_mode: str = "AlwaysAllow"
+    """`AlwaysAllow` or `RBAC`."""
     audit_log: Path | None = None
     """A file that audit events are appended to, one line of JSON each."""
     audit_policy_file: Path | None = None
     """An `audit.k8s.io/v1` Policy: which requests are told, and how much of them."""
     allow_origins: Sequence[str] = ()
+    """Origins of web pages that may ask (CORS), such as http://localhost:3000; `*` is every one."""
     clock: Any = None
     """A `schemas.clock.Clock`; None is real time."""
     services: dict[str, Any] = field(default_factory=dict)
     """Outside services for checks, by parameter name."""
     on_request: Callable[[RequestRecord], None] | None = None
     """Called with every finished request, for a fixture's log."""
+
+    def __post_init__(self) -> None:
+        """Refuse what can mean nothing."""
+        if not 0 <= self.port <= 65535:
+            raise BadOption("port", f"{self.port} is no port; ports are 0 to 65535, 0 a free one")
+        for name in _POSITIVE:
+            if not 0 < (value := getattr(self, name)) < math.inf:
+                raise BadOption(name, f"{value} is no time; it takes seconds, more than 0")
+        for name in _NOT_NEGATIVE:
+            if not 0 <= (value := getattr(self, name)) < math.inf:
+                raise BadOption(name, f"{value} is out of range; it takes 0 or more")
+        for name, choices in _CHOICES.items():
+            if (value := getattr(self, name)) not in choices:
+                raise BadOption(name, f"{value!r} is none of {', '.join(choices)}")
+        for origin in self.allow_origins:
+            if origin != "*" and _ORIGIN.fullmatch(origin) is None:
+                raise BadOption(
+                    "allow_origins",
+                    f"{origin!r} is no origin; one is a scheme, a host and a port, "
+                    "such as http://localhost:3000, without a path; * is every one",
+                )
 
     @property
     def module_names(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ Nothing else in `apiserver` knows controllers.
 import asyncio
 import contextlib
 import logging
+import ssl
 import warnings
 from collections.abc import Callable
 from functools import cache, cached_property
@@ -23,7 +24,7 @@ from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 
-from inkube.apiserver import discovery, http, root, subresources, webhooks
+from inkube.apiserver import aggregation, auth, discovery, http, root, subresources, webhooks
 from inkube.apiserver.admission.certificates import (
     CertificateApproval,
     CertificateSigning,
@@ -52,6 +53,7 @@ from inkube.apiserver.auth.keyfiles import KeyFiles, Keys
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import issuer
 from inkube.apiserver.discovery.endpoints import Endpoint, Endpoints, later
+from inkube.apiserver.discovery.starting import IMPORTING, LOADING, Stage, Starting
 from inkube.apiserver.handlers.rendering import Renderer
 from inkube.apiserver.handlers.verbs import Handler, Handlers
 from inkube.apiserver.http import bodies, logs
@@ -68,17 +70,19 @@ from inkube.apiserver.registry.crds import Installer
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resources
 from inkube.apiserver.registry.stamps import Stamps
-from inkube.apiserver.root import bootstrap, defaults, security
+from inkube.apiserver.root import bootstrap, defaults, notices, security
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.root.liveschemas import LiveSchemas
 from inkube.apiserver.watching.streams import Streams
 from inkube.apiserver.webhooks.plugins import MutatingWebhooks, ValidatingWebhooks
 from inkube.controllers.clock import SystemClock
-from inkube.controllers.core import aggregation, crds, expiry, garbage, namespaces, policies, quotas
+from inkube.controllers.core import aggregation as roles
+from inkube.controllers.core import crds, expiry, garbage, namespaces, policies, quotas
 from inkube.controllers.environment import Environment
 from inkube.controllers.manager import Manager
 from inkube.schemas import golang
+from inkube.storage.entry import Entry
 from inkube.storage.log import Log, MemoryLog
 from inkube.storage.store import Store
 
@@ -99,6 +103,8 @@ class APIServer:
         self.clock = self.options.clock or SystemClock()
         self.stamps = Stamps(now=self.clock.now)
         self.resources = Resources()
+        self._stage: Stage | None = Stage(LOADING, "starting")
+        self._loading: Store | None = None
 
     async def __aenter__(self) -> Self:
         """Start; when this returns the server answers `/readyz`."""
@@ -128,11 +134,25 @@ class APIServer:
         self._closed = True
         await self._stack.aclose()
 
+    @property
+    def stage(self) -> Stage | None:
+        """What a start is busy with, and how far that is; None once it is over."""
+        read = self._loading.progress if self._loading else None
+        if read is None:
+            return self._stage
+        return Stage(LOADING, "loading", read.revision, read.newest, f"{read.objects:,} objects")
+
     async def _start(self) -> None:
-        codec = JSONCodec()
-        self.store = await self._stack.enter_async_context(Store(self._log(), codec))
+        security.check(self.options)
+        certificate = security.certificate(self.options)
+        await self._listen(security.context(self.options, certificate))
+        self.store = self._loading = Store(self._log(), JSONCodec())
+        await self._stack.enter_async_context(self.store)
+        self._loading = None
         self.keys = await self._keys()
-        self.security = security.build(self.options, self.store, self.stamps, self.keys)
+        self.security = security.build(
+            self.options, self.store, self.stamps, self.keys, certificate
+        )
         self._declared = DeclaredKinds(lambda: self.environment)
         chain = Chain(self._plugins())
         self.registry = Registry(self.store, chain, self.stamps)
@@ -147,9 +167,13 @@ class APIServer:
         self._defaults = self._make_defaults()
         if self.options.authorization_mode == "RBAC":
             await self._defaults.make_set(defaults.ROLES)
+            if "provisioning" in self.options.module_names:
+                await self._defaults.make_set(defaults.PROVISIONING_ROLES)
         crds.add(self.manager, Installer(self.resources, self._converter))
+        await self._aggregate()
+        self._notice("flowschemas", notices.says_nothing, self._add_flow_control)
         if self.options.controllers:
-            aggregation.add(self.manager, self.client)
+            roles.add(self.manager, self.client)
             catalog = LiveCatalog(self.store, self.resources)
             namespaces.add(self.manager, catalog)
             garbage.add(self.manager, catalog)
@@ -162,9 +186,68 @@ class APIServer:
         await self._stack.enter_async_context(self.manager)
         if self.options.workloads:
             await self.settled()
+        if self.options.aggregated:
+            await root.aggregation.register(self.client, self.options.aggregated)
+            await self.settled()
         if self.options.definitions:
             found = root.manifests.read(self.options.definitions)
-            await root.manifests.install(self.client, found, self.settled)
+            await root.manifests.install(self.client, found, self.settled, tell=self._importing)
+        self._stage = None
+
+    def _importing(self, done: int, total: int) -> None:
+        self._stage = Stage(IMPORTING, "importing definitions", done, total, f"{done} of {total}")
+
+    def _failures(self) -> dict[str, str]:
+        """What keeps the server from being ready, by the check that tells it."""
+        if self.store.failure:
+            return {LOADING: self.store.failure}
+        stage = self.stage
+        return {} if stage is None else {stage.check: str(stage)}
+
+    async def _aggregate(self) -> None:
+        """Pass requests on where an APIService says so, once there is one that does."""
+        if self.options.aggregated:
+            root.aggregation.check(self.options.aggregated)
+            await self._aggregator.serve(self.options.aggregated)
+            self._aggregator.start()
+            return
+
+        def load() -> None:
+            self._aggregator.start()
+
+        self._notice("apiservices", notices.leads_elsewhere, load)
+
+    def _notice(
+        self, plural: str, wanted: Callable[[Entry], bool], load: Callable[[], None]
+    ) -> None:
+        noticed = notices.Notice(self.store, plural, wanted, load)
+        self._stack.callback(noticed.close)
+
+    def _add_flow_control(self) -> None:
+        root.flowcontrol.add(self.manager)
+
+    @cached_property
+    def _aggregator(self) -> "aggregation.Aggregator":
+        """Made when the first APIService is known that leads to another server."""
+        made = root.aggregation.make(
+            self.store,
+            self.resources,
+            self.manager,
+            identity=lambda: self._front_proxy,
+            publish=self._defaults.trust_proxies,
+        )
+        self._outside.push_async_callback(made.close)
+        return made
+
+    @cached_property
+    def _front_proxy(self) -> "auth.frontproxy.Identity":
+        """Made when the first who has to trust it is told."""
+        return auth.frontproxy.load(self.keys)
+
+    async def _hang_up(self) -> None:
+        """Cut what is passed on: no watch of another server ends by itself."""
+        if "_aggregator" in vars(self):
+            await self._aggregator.close()
 
     def _install_workloads(self) -> None:
         config = root.workloads.wanted(self.options.workloads)
@@ -246,6 +329,7 @@ class APIServer:
             self.stamps,
             address=lambda: (self._host, self.port),
             authority=authority,
+            proxies=lambda: auth.frontproxy.trust(self._front_proxy),
         )
 
     def _defer_kinds(self) -> None:
@@ -269,12 +353,11 @@ class APIServer:
         options = root.SqliteOptions(synchronous="FULL" if self.options.durable else "NORMAL")
         return root.sqlite_log(self.options.data, options)
 
-    async def _serve(self) -> None:
-        self.streams = Streams(self.registry, self.stamps)
-        app = App(self._parts())
-        self._stack.callback(app.close)
-        server = web.Server(
-            app,
+    async def _listen(self, context: ssl.SSLContext | None) -> None:
+        """Take the port; requests are told that the server starts, until `_serve`."""
+        self._starting = Starting(lambda: self.stage)
+        self._http = web.Server(
+            self._starting,
             request_factory=_request_factory(self.origins),
             access_log=None,
             auto_decompress=False,  # as the reference: no body is unpacked, so none is a bomb
@@ -282,30 +365,41 @@ class APIServer:
             max_line_size=MAX_HEADER,
             max_field_size=MAX_HEADER,
         )
-        runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
-        await runner.setup()
-        self._stack.push_async_callback(runner.cleanup)
-        # before the runner waits for what is under way: watches would never end by themselves
-        self._stack.callback(self.streams.close)
-        self._streaming = self._stack.enter_context(contextlib.ExitStack())
-        context = self.security.context()
-        site = web.TCPSite(runner, self.options.host, self.options.port, ssl_context=context)
+        self._runner = web.ServerRunner(self._http, shutdown_timeout=STOP_SECONDS)
+        await self._runner.setup()
+        self._stack.push_async_callback(self._runner.cleanup)
+        site = web.TCPSite(self._runner, self.options.host, self.options.port, ssl_context=context)
         await site.start()
-        host, port = runner.addresses[0][:2]
+        host, port = self._runner.addresses[0][:2]
         self._host: str = host
         self.port: int = port
         name = f"[{host}]" if ":" in host else host
         self.url = f"{'https' if context else 'http'}://{name}:{port}"
 
+    async def _serve(self) -> None:
+        self.streams = Streams(self.registry, self.stamps)
+        app = App(self._parts())
+        self._stack.callback(app.close)
+        # once more, so that requests end while there is a store; what is cleaned up stays so
+        self._stack.push_async_callback(self._runner.cleanup)
+        # before the runner waits for what is under way: watches would never end by themselves
+        self._stack.callback(self.streams.close)
+        self._stack.push_async_callback(self._hang_up)
+        self._streaming = self._stack.enter_context(contextlib.ExitStack())
+        self._http.request_handler = app
+        self._starting.hand_over(app)
+
     @property
     def origins(self) -> Origins:
-        """Which web pages may ask."""
-        return Origins(self.options.allow_origins, protects=self.security.is_open)
+        """Which web pages may ask; others may not send where browsers come in without a token."""
+        options = self.options
+        trusts = not security.has_credentials(options) or options.client_ca_file is not None
+        return Origins(options.allow_origins, protects=trusts)
 
     def _parts(self) -> Parts:
         metrics = Metrics()
         handlers = Handlers(self.registry, Renderer(self.stamps))
-        endpoints = Endpoints(metrics, self.resources, lambda: self.store.failure)
+        endpoints = Endpoints(metrics, self.resources, self._failures)
         discovery = later(self._discovery)
         documents = issuer.Issuer(self.security.authenticator.accounts, lambda: self.url)
         return Parts(

@@ -19,6 +19,7 @@ MODULES = (
     "requests",
     "reads",
     "writes",
+    "costs",
     "replicas",
     "definitions",
     "schemas",

@@ -6,9 +6,10 @@ server that is measured.
 
 import asyncio
 import re
+import ssl
 import time
 from collections.abc import Callable, Iterator
-from typing import cast
+from typing import NamedTuple, cast
 
 import uvloop
 
@@ -19,10 +20,13 @@ CONNECTIONS = 64
 class _Connection(asyncio.Protocol):
     """Sends what `requests` gives, one after the other; `done` has the number of answers."""
 
-    def __init__(self, requests: Iterator[bytes], done: asyncio.Future[None]) -> None:
+    def __init__(
+        self, requests: Iterator[bytes], done: asyncio.Future[None], wanted: bytes
+    ) -> None:
         self._requests = requests
         self._done = done
-        self._buffer = b""
+        self._wanted = wanted
+        self._buffer = bytearray()
         self.answers = 0
         self.failures = 0
 
@@ -38,14 +42,19 @@ class _Connection(asyncio.Protocol):
             self._transport.write(request)
 
     def data_received(self, data: bytes) -> None:
-        self._buffer = self._buffer + data if self._buffer else data
+        self._buffer += data
         end = self._buffer.find(b"\r\n\r\n")
-        length = _LENGTH.search(self._buffer, 0, end) if end > 0 else None
-        if length is None or len(self._buffer) < end + 4 + int(length[1]):
+        if end < 0:
+            return
+        length = _LENGTH.search(self._buffer, 0, end)
+        if length is None:  # it comes in chunks
+            if not self._buffer.endswith(b"\r\n0\r\n\r\n"):
+                return
+        elif len(self._buffer) < end + 4 + int(length[1]):
             return
         self.answers += 1
-        self.failures += self._buffer[9:10] != b"2"
-        self._buffer = b""
+        self.failures += not self._buffer.startswith(self._wanted, len("HTTP/1.1 "))
+        self._buffer.clear()
         self._send()
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -53,13 +62,24 @@ class _Connection(asyncio.Protocol):
             self._done.set_result(None)
 
 
-async def run(port: int, requests: Iterator[bytes]) -> int:
+class Load(NamedTuple):
+    """How a load is made: `wanted` is how a status has to begin, `tls` trusts a server."""
+
+    connections: int = CONNECTIONS
+    wanted: bytes = b"2"
+    tls: ssl.SSLContext | None = None
+
+
+MANY = Load()
+
+
+async def run(port: int, requests: Iterator[bytes], how: Load = MANY) -> int:
     loop = asyncio.get_running_loop()
     made = []
-    for _ in range(CONNECTIONS):
+    for _ in range(how.connections):
         done = loop.create_future()
-        connection = _Connection(requests, done)
-        await loop.create_connection(lambda c=connection: c, "127.0.0.1", port)
+        connection = _Connection(requests, done, how.wanted)
+        await loop.create_connection(lambda c=connection: c, "127.0.0.1", port, ssl=how.tls)
         made.append((connection, done))
     await asyncio.gather(*(done for _, done in made))
     failures = sum(connection.failures for connection, _ in made)
@@ -68,10 +88,10 @@ async def run(port: int, requests: Iterator[bytes]) -> int:
     return sum(connection.answers for connection, _ in made)
 
 
-def send(port: int, requests: Iterator[bytes]) -> float:
-    """Send all of them; the answers per second. Raises RuntimeError when one is no success."""
+def send(port: int, requests: Iterator[bytes], how: Load = MANY) -> float:
+    """Send all of them; the answers per second. Raises RuntimeError when one is not as wanted."""
     started = time.perf_counter()
-    answers = uvloop.run(run(port, requests))
+    answers = uvloop.run(run(port, requests, how))
     return answers / (time.perf_counter() - started)
 
 

@@ -13,5 +13,7 @@ environment         all of these in one hand, for checks and reconcilers
 transactions        what a kind does between the last check of a write and its commit
 records, locks      several objects written at once; what keeps writes of one thing apart
 kinds, secure       a kind declared in Python with its behaviour; its secret values
+endpoints           what such a kind answers beside its objects
+finalizers, work    what is done before an object goes; what is done with one that is a job
 core, checks, provisioning    the families; each `__init__` says what it does
 """

@@ -42,7 +42,7 @@ class Client(Protocol):
     async def get(
         self, resource: GVR | str, name: str, namespace: str = "", *, subresource: str = ""
     ) -> Object:
-        """The object as it is now."""
+        """The object as it is now; with `subresource="scale"`, its autoscaling/v1 Scale."""
         ...
 
     async def list(self, resource: GVR | str, selection: Selection = ...) -> ObjectList:
@@ -82,7 +82,10 @@ class Client(Protocol):
         field_manager: str = "",
         force: bool = False,
     ) -> Object:
-        """Change it in place; `json` takes a list of operations, the others an object."""
+        """Change it in place; `json` takes a list of operations, the others an object.
+
+        With `subresource="scale"`, what is changed and returned is its autoscaling/v1 Scale.
+        """
         ...
 
     async def delete(

@@ -60,13 +60,15 @@ Answer = Callable[[Question, Environment], Awaitable[Reply]]
 class Subresource:
     """`PLURAL/NAME/name[/…]`; `kind` is what discovery says it answers with.
 
-    Other verbs are 405. Whether there is an object of that name is for `answer` to find out.
+    Other verbs are 405. Whether there is an object of that name is for `answer` to find out, and
+    where it `is_open`, who asks: no login is needed, a signature in the request may prove it.
     """
 
     name: str
     answer: Answer
     kind: str
     verbs: tuple[str, ...] = ("get",)
+    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)

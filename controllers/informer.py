@@ -78,6 +78,10 @@ class Index:
         """Who has that value, in the order of their keys."""
         return sorted(self._keys.get(value, ()))
 
+    def count(self, value: str) -> int:
+        """How many have that value."""
+        return len(self._keys.get(value, ()))
+
     def _remove(self, value: str, key: Key) -> None:
         keys = self._keys.get(value, set())
         keys.discard(key)

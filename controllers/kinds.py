@@ -5,7 +5,8 @@
 The way of a write through a module, in the registry's order:
 `mutate` → schema validation → `validate` → (dry run: `check`) → (real write: `persist`) →
 `transaction` → store; of a create also `check_create`, of a deletion `check_delete`. `controllers`
-are run by the manager.
+are run by the manager. What a kind may have beyond that is told, part by part, in docs/kinds.md and
+docs/stateful-kinds.md.
 """
 
 from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
@@ -16,14 +17,16 @@ from typing import Any, Generic, TypeVar
 from inkube.controllers.checks.controller import CheckReconciler, Report
 from inkube.controllers.checks.declare import Check, Rule
 from inkube.controllers.checks.errors import Problem
-from inkube.controllers.checks.run import CheckSet, shown
+from inkube.controllers.checks.run import CheckSet, value_of
 from inkube.controllers.client import Object
 from inkube.controllers.endpoints import Endpoint, Subresource
 from inkube.controllers.environment import Environment
+from inkube.controllers.finalizers import Finalizers
 from inkube.controllers.informer import Key
 from inkube.controllers.manager import Controller, Result, Watch
 from inkube.controllers.secure import SecureValues
 from inkube.controllers.transactions import Part, Transaction, View
+from inkube.controllers.work import Work
 from inkube.schemas import models
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
@@ -81,6 +84,10 @@ class KindModule(Generic[R]):
     """Whether DELETE answers the object instead of a Status."""
     endpoints: Sequence[Endpoint] = ()
     """What the kind's group answers about a namespace, beside its resources."""
+    finalizers: Finalizers | None = None
+    """What is done before an object may go."""
+    work: Work | None = None
+    """What is done with an object that is a job."""
 
     def __post_init__(self) -> None:
         """Refuse a kind whose secrets would be stored with the object."""
@@ -105,6 +112,8 @@ class KindModule(Generic[R]):
         """
         if self.secure is not None:
             self.secure.take(obj, old)
+        if self.finalizers is not None:
+            self.finalizers.give(obj)
         try:
             typed, before = models.parse(self.model, obj), self._typed(old)
         except models.Unreadable:
@@ -124,7 +133,7 @@ class KindModule(Generic[R]):
         except models.Unreadable as error:
             return error.errors
         return [
-            problem.at(rule.field_of(typed), shown(obj, problem.field or rule.field_of(typed)))
+            problem.at(rule.field_of(typed), value_of(problem, obj, rule.field_of(typed)))
             for rule in self.validators
             for problem in rule.function(typed, before)
         ]
@@ -145,7 +154,7 @@ class KindModule(Generic[R]):
         except models.Unreadable as error:
             return error.errors
         return [
-            problem.at("spec", shown(obj, problem.field or "spec"))
+            problem.at("spec", value_of(problem, obj, "spec"))
             for guard in self.creation_guards
             async for problem in guard(typed, env)
         ]
@@ -177,6 +186,10 @@ class KindModule(Generic[R]):
             found.append(self._own_controller(env))
         if self.secure is not None:
             found.append(self.secure.controller(self.model, env))
+        if self.finalizers is not None:
+            found.append(self.finalizers.controller(self.model, env))
+        if self.work is not None:
+            found.append(self.work.controller(self.model, env))
         return [*found, *self.extra_controllers(env)]
 
     def _own_controller(self, env: Environment) -> Controller:

@@ -115,16 +115,17 @@ class Resource(Model):
 
     `group`, `version`; `kind` (default: the class's name), `plural` (default: the kind in lower
     case with an s), `short_names`, `categories`, `namespaced` (default True), `columns`,
-    `selectable_fields` (`spec.color`, or a `SelectableField`), `scale`. `unknown_field` is what a
-    selector by another field is told, `only_equality` refuses `!=` in field selectors.
+    `selectable_fields` (`spec.color`, or a `SelectableField`), `scale`. `only_equality` refuses
+    `!=` in field selectors.
 
     `also_served`: further versions with the same schema; objects are stored in `version` and
     stamped with the one a request names. `zero_status`: what `status` shows until a controller has
     looked, as a Go struct shows its zero values. Its members are defaults of the schema, so that a
     write to /status which leaves one out has it too; a null stands at the beginning only.
 
-    `status_subresource`: whether status is written apart (default) or with the object. `verbs`:
-    what clients may do; controllers may do everything.
+    `unknown_field`: what a field selector by another field than `selectable_fields` is told, with
+    `{label}` for the field. `status_subresource`: whether status is written apart (default) or with
+    the object. `verbs`: what clients may do; controllers may do everything.
     """
 
     api_version: str = ""

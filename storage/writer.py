@@ -52,10 +52,11 @@ class _Pending(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far a start has come: living objects and the revision read so far."""
+    """How far a start has come: living objects and the revision read so far, and the newest."""
 
     objects: int
     revision: int
+    newest: int
 
 
 class _Behind(Exception):
@@ -278,11 +279,12 @@ class Writer:
                 left_out = frozenset(damaged)
                 entries = [entry for entry in entries if entry.key not in left_out]
             self._cache.load(entries, horizon, damaged)
+            self.progress = None
             return
 
     async def _read(self) -> tuple[list[Entry], Horizon]:
         living: dict[str, Entry] = {}
-        revision, begun = 0, 0
+        revision, begun, newest = 0, 0, 0
         make = self._coder.entry
         while True:
             found = await self._log.missed(revision, LOADED)
@@ -301,8 +303,8 @@ class Writer:
                 revision = found.records[-1].revision
             if len(found.records) < LOADED:
                 break
-            self.progress = Progress(len(living), revision)
-        self.progress = None
+            newest = newest or (await self._log.horizon()).newest
+            self.progress = Progress(len(living), revision, newest)
         entries = [living[key] for key in sorted(living)]
         return entries, Horizon(found.compacted, max(revision, found.compacted))
 

@@ -5,7 +5,7 @@ A validator, so that it is asked only once it is known that the object is not th
 """
 
 from inkube.apiserver.auth import attributes as wants
-from inkube.apiserver.auth.authorizer import Authorizer
+from inkube.apiserver.auth.authorizer import Authorizer, require
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.resources import Resource
 
@@ -23,16 +23,4 @@ class CreateRights(Plugin):
         call = attributes.call
         if call.verb == "create":
             return
-        wanted = wants.Attributes(
-            call.user,
-            "create",
-            call.resource.group,
-            call.served.name,
-            call.resource.plural,
-            call.subresource,
-            call.namespace,
-            call.name,
-        )
-        decision = self._authorizer.decide(wanted)
-        if not decision.allowed:
-            raise wants.refusal(wanted, decision.reason)
+        require(self._authorizer, wants.of_call(call, "create"))

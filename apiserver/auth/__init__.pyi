@@ -3,6 +3,7 @@ from cryptography.fernet import Fernet as Fernet
 from cryptography.x509.oid import NameOID as NameOID
 
 from inkube.apiserver.auth import certificates as certificates
+from inkube.apiserver.auth import frontproxy as frontproxy
 from inkube.apiserver.auth import signing as signing
 from inkube.apiserver.auth.celauthorizer import ResourceCheck as ResourceCheck
 from inkube.apiserver.auth.celauthorizer import UserAuthorizer as UserAuthorizer

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from inkube.apiserver.auth import attributes, impersonation
 from inkube.apiserver.auth.authenticators import Authenticator
-from inkube.apiserver.auth.authorizer import Authorizer
+from inkube.apiserver.auth.authorizer import Authorizer, require
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import ADMIN, User
 
@@ -44,9 +44,7 @@ class Guarded:
             if other is not None:
                 user = impersonation.become(other, wanted, self.authorizer)
                 wanted = attributes.of_request(user, info)
-        decision = self.authorizer.decide(wanted)
-        if not decision.allowed:
-            raise attributes.refusal(wanted, decision.reason)
+        require(self.authorizer, wanted)
         return user
 
 
@@ -58,11 +56,17 @@ class Open:
 
     def identify(self, request: web.BaseRequest) -> User:
         """See `Access`."""
-        return self.guarded.identify(request) if "Authorization" in request.headers else ADMIN
+        headers = request.headers
+        says = "Authorization" in headers or hdrs.SEC_WEBSOCKET_PROTOCOL in headers
+        return self.guarded.identify(request) if says else ADMIN
 
     def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
-        """See `Access`; the common case costs two look-ups."""
+        """See `Access`; the common case costs three look-ups."""
         headers = request.headers
-        if "Authorization" in headers or "Impersonate-User" in headers:
+        if (
+            "Authorization" in headers
+            or "Impersonate-User" in headers
+            or hdrs.SEC_WEBSOCKET_PROTOCOL in headers
+        ):
             return self.guarded.admit(request, info)
         return ADMIN

@@ -7,7 +7,7 @@ apiserver/pkg/endpoints/handlers/responsewriters/errors.go.
 from typing import NamedTuple
 
 from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry.calls import User
+from inkube.apiserver.registry.calls import Call, User
 from inkube.schemas import status
 from inkube.schemas.golang.gotext import quote
 
@@ -62,6 +62,20 @@ def of_request(user: User, info: RequestInfo) -> Attributes:
         info.subresource,
         info.namespace,
         info.name or info.selected,
+    )
+
+
+def of_call(call: Call, verb: str) -> Attributes:
+    """A verb on what a call is about: what a handler asks beyond the request's own right."""
+    return Attributes(
+        call.user,
+        verb,
+        call.resource.group,
+        call.served.name,
+        call.resource.plural,
+        call.subresource,
+        call.namespace,
+        call.name,
     )
 
 

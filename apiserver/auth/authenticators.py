@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
+from inkube.apiserver import streaming
 from inkube.apiserver.auth.attributes import AUTHENTICATED, UNAUTHENTICATED
 from inkube.apiserver.auth.serviceaccounts import (
     AUDIENCES,
@@ -47,7 +48,7 @@ class Authenticator:
             user = _of_certificate(request)
             if user is not None:
                 return with_authenticated(user)
-        token = bearer(request.headers.get("Authorization", ""))
+        token = bearer(request.headers.get("Authorization", "")) or _of_protocols(request)
         if token:
             try:
                 return self.verify(token).user
@@ -79,6 +80,18 @@ def bearer(header: str) -> str:
     """The token of an Authorization header, "" when there is none."""
     parts = header.strip().split(" ")
     return parts[1] if len(parts) > 1 and parts[0].lower() == "bearer" else ""
+
+
+def _of_protocols(request: web.BaseRequest) -> str:
+    """The token among the subprotocols of a WebSocket. Raises StatusError 401."""
+    if hdrs.SEC_WEBSOCKET_PROTOCOL not in request.headers:
+        return ""
+    if not streaming.sockets.is_wanted(request):
+        return ""
+    try:
+        return streaming.sockets.token(request)
+    except ValueError as error:
+        raise status.unauthorized() from error
 
 
 def with_authenticated(user: User) -> User:

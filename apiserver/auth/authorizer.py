@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol
 
-from inkube.apiserver.auth.attributes import Attributes, Decision
+from inkube.apiserver.auth.attributes import Attributes, Decision, refusal
 from inkube.apiserver.auth.rules import EVERY_PATH, EVERYTHING
 from inkube.apiserver.registry.calls import User
 
@@ -19,6 +19,13 @@ class Authorizer(Protocol):
     def rules_for(self, user: User, namespace: str) -> tuple[list[dict[str, Any]], str]:
         """Every rule that applies to a user there, and what could not be resolved."""
         ...
+
+
+def require(authorizer: Authorizer, wanted: Attributes) -> None:
+    """Let it pass where it is allowed. Raises StatusError 403."""
+    decision = authorizer.decide(wanted)
+    if not decision.allowed:
+        raise refusal(wanted, decision.reason)
 
 
 class AlwaysAllow:

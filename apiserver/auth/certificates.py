@@ -21,11 +21,27 @@ _LOCAL = ("localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default.svc
 
 def make(hosts: Iterable[str] = ()) -> Certificate:
     """A certificate for loopback and `hosts`, of an authority made for it and then forgotten."""
+    names = x509.SubjectAlternativeName([_host(host) for host in dict.fromkeys((*_LOCAL, *hosts))])
+    return _issued("inkube", "inkube-ca", x509.oid.ExtendedKeyUsageOID.SERVER_AUTH, _VALID, names)
+
+
+def make_client(name: str, authority: str, valid: timedelta) -> Certificate:
+    """A certificate that a client of that common name shows, of an authority of its own."""
+    return _issued(name, authority, x509.oid.ExtendedKeyUsageOID.CLIENT_AUTH, valid)
+
+
+def _issued(
+    name: str,
+    authority: str,
+    purpose: x509.ObjectIdentifier,
+    valid: timedelta,
+    names: x509.SubjectAlternativeName | None = None,
+) -> Certificate:
     pem = serialization.Encoding.PEM
     root_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
-    root_name = _name("inkube-ca")
+    root_name = _name(authority)
     root = (
-        _builder(root_name, root_name, root_key.public_key())
+        _builder(root_name, root_name, root_key.public_key(), valid)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_usage(authority=True), critical=True)
         .add_extension(
@@ -33,21 +49,19 @@ def make(hosts: Iterable[str] = ()) -> Certificate:
         )
         .sign(root_key, hashes.SHA256())
     )
-    names = x509.SubjectAlternativeName([_host(host) for host in dict.fromkeys((*_LOCAL, *hosts))])
-    own = (
-        _builder(_name("inkube"), root_name, key.public_key())
+    builder = (
+        _builder(_name(name), root_name, key.public_key(), valid)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(authority=False), critical=True)
-        .add_extension(
-            x509.ExtendedKeyUsage([x509.oid.ExtendedKeyUsageOID.SERVER_AUTH]), critical=False
-        )
+        .add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
         .add_extension(
             x509.AuthorityKeyIdentifier.from_issuer_public_key(root_key.public_key()),
             critical=False,
         )
-        .add_extension(names, critical=False)
-        .sign(root_key, hashes.SHA256())
     )
+    if names is not None:
+        builder = builder.add_extension(names, critical=False)
+    own = builder.sign(root_key, hashes.SHA256())
     secret = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     return Certificate(own.public_bytes(pem), secret, root.public_bytes(pem))
 
@@ -57,14 +71,14 @@ def _name(common: str) -> x509.Name:
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, valid: timedelta
 ) -> x509.CertificateBuilder:
     now = datetime.now(UTC)
     builder = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key)
     return (
         builder.serial_number(x509.random_serial_number())
         .not_valid_before(now - _SKEW)
-        .not_valid_after(now + _VALID)
+        .not_valid_after(now + valid)
     )
 
 

@@ -18,15 +18,22 @@ class Certificate(NamedTuple):
 
 
 def read(certificate: Path, key: Path) -> Certificate:
-    """A certificate from files, which is its own authority for a kubeconfig. Raises OSError."""
-    chain = certificate.read_bytes()
-    return Certificate(chain, key.read_bytes(), chain)
+    """A certificate from files, which is its own authority for a kubeconfig.
+
+    Raises OSError, and ValueError naming the file that is not what it should be.
+    """
+    made = Certificate(certificate.read_bytes(), key.read_bytes(), certificate.read_bytes())
+    try:
+        context(made)
+    except ssl.SSLError as error:
+        raise ValueError(_problem(certificate, key, made, error)) from error
+    return made
 
 
 def context(certificate: Certificate, client_authority: Path | None = None) -> ssl.SSLContext:
     """A server's context. With an authority, clients may show certificates, which must be its.
 
-    Raises ssl.SSLError or OSError for what cannot be read.
+    Raises ssl.SSLError or OSError for what cannot be read, ValueError for another authority.
     """
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     made.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -34,8 +41,25 @@ def context(certificate: Certificate, client_authority: Path | None = None) -> s
         chain, key = Path(folder, "chain.pem"), Path(folder, "key.pem")
         chain.write_bytes(certificate.chain)
         key.write_bytes(certificate.key)
-        made.load_cert_chain(chain, key)
+        # an encrypted key would be asked for on the terminal
+        made.load_cert_chain(chain, key, password=b"")
     if client_authority is not None:
-        made.load_verify_locations(cafile=client_authority)
+        try:
+            made.load_verify_locations(cadata=client_authority.read_text(encoding="ascii"))
+        except (ssl.SSLError, ValueError) as error:
+            raise ValueError(f"{client_authority} holds no certificate in PEM") from error
         made.verify_mode = ssl.CERT_OPTIONAL
     return made
+
+
+def _problem(certificate: Path, key: Path, read: Certificate, error: ssl.SSLError) -> str:
+    """Which of the two files it is, for OpenSSL does not say."""
+    if b"-----BEGIN CERTIFICATE-----" not in read.chain:
+        return f"{certificate} holds no certificate in PEM"
+    if b"PRIVATE KEY-----" not in read.key:
+        return f"{key} holds no private key in PEM"
+    if b"ENCRYPTED" in read.key:
+        return f"{key} is encrypted; openssl pkey -in {key} -out plain.pem writes it without"
+    if error.reason == "KEY_VALUES_MISMATCH":
+        return f"{key} is not the private key of {certificate}"
+    return f"{certificate} or {key} is damaged: {error.reason or error}"

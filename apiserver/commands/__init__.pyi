@@ -1,1 +1,2 @@
 from inkube.apiserver.commands import exporting as exporting
+from inkube.apiserver.commands import problems as problems

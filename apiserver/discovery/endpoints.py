@@ -1,7 +1,7 @@
 """Paths that are no resources: health, version, metrics, the root."""
 
 import platform
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from importlib import metadata
 from typing import Any
 
@@ -71,8 +71,13 @@ def version_document() -> Object:
 class Endpoints:
     """Handlers of plain paths, each `(request, info, user) → response`."""
 
-    def __init__(self, metrics: Metrics, resources: Resources, failure: Callable[[], str]) -> None:
-        self.health = health.Health(failure)
+    def __init__(
+        self,
+        metrics: Metrics,
+        resources: Resources,
+        failures: Callable[[], Mapping[str, str]],
+    ) -> None:
+        self.health = health.Health(failures)
         self._metrics = metrics
         self._resources = resources
 
@@ -86,6 +91,8 @@ class Endpoints:
             base = f"/apis/{resource.group}" if resource.group else "/api"
             names = {version for version in resource.versions if resource.served(version)}
             paths |= {base, *(f"{base}/{version}" for version in names)}
+        for group, version in self._resources.delegates:
+            paths |= {f"/apis/{group}", f"/apis/{group}/{version}"}
         return responses.render({"paths": sorted(paths)}, negotiation.INDENTED)
 
     async def version(

@@ -18,6 +18,8 @@ from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry import voices
 from inkube.apiserver.registry.calls import User
 from inkube.apiserver.registry.resources import Resource, Resources
+from inkube.schemas.aggregation import priorities, registrations
+from inkube.schemas.aggregation.registrations import Registration
 from inkube.schemas.meta import GVR
 from inkube.schemas.versions import preference
 
@@ -50,6 +52,8 @@ class Discovery:
         voice = self._resources.voice(group)
         if version and version not in groups[group]:
             return responses.unknown_path(plain=voice.unknown_is_plain)
+        if version and not self._resources.group(group):
+            return responses.plain_not_found()  # registered as served here, which it is not
         if version and not voice.allows(info.method, info.verb, "", ("get",)):
             raise voice.method_not_allowed(GVR(group, version, ""), info.verb)
         form = negotiation.asked(request, info.query, transforms=())
@@ -106,11 +110,32 @@ class Discovery:
     def _served_groups(self) -> dict[str, list[str]]:
         """Served versions by group, best first; groups of custom resources come last, by name."""
         found: dict[str, dict[str, None]] = {}
+        sorts: set[str] = set()
         for resource in sorted(self._resources, key=_place):
             versions = found.setdefault(resource.group, {})
+            if resource.voice.sorts_versions:
+                sorts.add(resource.group)
             for version in resource.definition.served():
                 versions[version.name] = None
-        return {g: sorted(v, key=preference) for g, v in found.items() if v}
+        served = {
+            group: sorted(versions, key=preference) if group in sorts else list(versions)
+            for group, versions in found.items()
+            if versions
+        }
+        return self._with_delegates(served) if self._resources.delegates else served
+
+    def _with_delegates(self, served: dict[str, list[str]]) -> dict[str, list[str]]:
+        """The same with what others answer for, in the order of all priorities."""
+        local = [
+            _local(group, version, self._resources.voice(group), at)
+            for group, versions in served.items()
+            for at, version in enumerate(versions)
+        ]
+        others = [one.registration for one in self._resources.delegates.values()]
+        known = {(one.group, one.version) for one in others}
+        own = [one for one in local if (one.group, one.version) not in known]
+        ordered = registrations.by_group([*own, *others])
+        return {versions[0].group: [one.version for one in versions] for versions in ordered}
 
     def _group(self, name: str) -> Object:
         versions = [
@@ -136,10 +161,14 @@ class Discovery:
         for group, versions in self._groups.items():
             if (root == "api") != (group == ""):
                 continue
+            found = (self._discovered(group, name) for name in versions)
+            discovered = [one for one in found if one is not None]
+            if not discovered:
+                continue
             items.append(
                 {
                     "metadata": {"name": group} if group else {},
-                    "versions": [self._discovered(group, name) for name in versions],
+                    "versions": discovered,
                 }
             )
         return {
@@ -149,8 +178,14 @@ class Discovery:
             "items": items,
         }
 
-    def _discovered(self, group: str, version: str) -> Object:
+    def _discovered(self, group: str, version: str) -> Object | None:
+        """An APIVersionDiscovery; None for what is registered and served nowhere."""
+        delegate = self._resources.delegates.get((group, version))
+        if delegate is not None and delegate.answers:
+            return delegate.discovered()
         found = [r for r in self._resources.group(group) if r.served(version) is not None]
+        if not found:
+            return None
         resources = [_discovery(r, version) for r in sorted(found, key=lambda r: r.plural)]
         return {"version": version, "resources": resources, "freshness": "Current"}
 
@@ -159,6 +194,15 @@ def _place(resource: Resource) -> tuple[int, str]:
     """Compiled-in groups as they were installed, then those declared in Python, then CRDs'."""
     order = resource.voice.group_order
     return order, resource.group if order == voices.CUSTOM.group_order else ""
+
+
+def _local(group: str, version: str, voice: voices.Voice, at: int) -> Registration:
+    """What is served here as if it were registered; `at` is its place among the versions."""
+    least = priorities.CUSTOM + voices.CUSTOM.group_order - voice.group_order
+    priority = priorities.GROUPS.get(group, least)
+    if group == "apiregistration.k8s.io":
+        priority = priorities.FIRST
+    return Registration(f"{version}.{group}", group, version, priority, priorities.CUSTOM - at)
 
 
 def _aggregated(accept: str) -> str:

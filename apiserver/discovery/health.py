@@ -6,7 +6,7 @@ apiserver/pkg/server/healthz/healthz.go.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from aiohttp import web
 
@@ -14,8 +14,7 @@ from inkube.apiserver.http import responses
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
 
-_LOG = "log"
-_FIRST = ("ping", _LOG)
+_FIRST = ("ping", "log")
 _LIVING = ("loopback-serving-certificate", "etcd")
 _HOOKS = """start-apiserver-admission-initializer generic-apiserver-start-informers
     priority-and-fairness-config-consumer priority-and-fairness-filter
@@ -59,8 +58,9 @@ def paths() -> set[str]:
 class Health:
     """Answers `/healthz`, `/livez` and `/readyz`."""
 
-    def __init__(self, failure: Callable[[], str]) -> None:
-        self._failure = failure
+    def __init__(self, failures: Callable[[], Mapping[str, str]]) -> None:
+        self._failures = failures
+        """By check: what is wrong at the moment."""
         self.asked: Counter[tuple[str, str]] = Counter()
         """How often each check of each path was made."""
 
@@ -75,7 +75,7 @@ class Health:
             if check not in CHECKS[name]:
                 return responses.plain_not_found()
             self.asked[name, check] += 1
-            failure = self._failed(name, [check])
+            failure = self._failed(name, [check]).get(check)
             return web.Response(
                 text=failure or "ok", headers=_HEADERS, status=500 if failure else 200
             )
@@ -83,9 +83,9 @@ class Health:
         excluded = set(query.getall("exclude", ()))
         made = [each for each in CHECKS[name] if each not in excluded]
         self.asked.update((name, each) for each in made)
-        failure = self._failed(name, made)
-        if failure:
-            return _failing(name, made, failure)
+        failed = self._failed(name, made)
+        if failed:
+            return _failing(name, made, failed)
         if "verbose" not in query:
             return web.Response(text="ok", headers=_HEADERS)
         lines = [
@@ -98,13 +98,17 @@ class Health:
             lines.append(f"warn: some health checks cannot be excluded: no matches for {shown}")
         return web.Response(text="\n".join([*lines, f"{name} check passed", ""]), headers=_HEADERS)
 
-    def _failed(self, name: str, made: Sequence[str]) -> str:
-        """What is wrong with the log, where that is asked; "" while all is well."""
-        return self._failure() if name == "readyz" and _LOG in made else ""
+    def _failed(self, name: str, made: Sequence[str]) -> dict[str, str]:
+        """What is wrong, of what is asked; empty while all is well. Who is not ready lives."""
+        if name != "readyz":
+            return {}
+        return {check: why for check, why in self._failures().items() if check in made}
 
 
-def _failing(name: str, made: Sequence[str], failure: str) -> web.Response:
+def _failing(name: str, made: Sequence[str], failed: Mapping[str, str]) -> web.Response:
     """Every check is told where one fails, asked for or not."""
-    lines = [f"[-]{each} failed: {failure}" if each == _LOG else f"[+]{each} ok" for each in made]
+    lines = [
+        f"[-]{each} failed: {failed[each]}" if each in failed else f"[+]{each} ok" for each in made
+    ]
     text = "\n".join([*lines, f"{name} check failed", ""])
     return web.Response(text=text, headers=_HEADERS, status=500)

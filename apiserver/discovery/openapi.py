@@ -18,10 +18,11 @@ from inkube.apiserver.http import negotiation
 from inkube.apiserver.http.delivery import Answer
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
+from inkube.apiserver.registry.delegates import Delegate
 from inkube.apiserver.registry.resources import Resources
 from inkube.schemas import status
 from inkube.schemas.definitions import Definition, Origin
-from inkube.schemas.openapi import proto, v3
+from inkube.schemas.openapi import aggregated, proto, v3
 from inkube.schemas.versions import preference
 
 Object = dict[str, Any]
@@ -70,8 +71,12 @@ class OpenAPI:
         if parts == _ROOT_V3:
             return _answer(request, self._index, _digest(self._index))
         if parts == ["openapi", "v2"]:
-            return self._version_2(request)
+            return await self._version_2(request)
         path = "/".join(parts[2:]) if parts[:2] == _ROOT_V3 else ""
+        delegate = self._delegate(path)
+        if delegate is not None:
+            answer: web.StreamResponse = await delegate(request, info, user)
+            return answer
         document = self._documents.get(path)
         if document is None:
             return web.Response(status=404)
@@ -97,15 +102,29 @@ class OpenAPI:
         self._revision = self._resources.revision
 
     def _paths(self) -> Object:
-        return {
-            path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={document.hash}"}
+        found = {
+            path: f"/openapi/v3/{path}?hash={document.hash}"
             for path, document in self._documents.items()
         }
+        for delegate in self._resources.delegates.values():
+            found |= delegate.openapi_paths()
+        return {path: {"serverRelativeURL": found[path]} for path in sorted(found)}
 
-    def _version_2(self, request: web.BaseRequest) -> web.StreamResponse:
+    def _delegate(self, path: str) -> Delegate | None:
+        """Who else has the document at that path."""
+        for delegate in self._resources.delegates.values():
+            if path in delegate.openapi_paths():
+                return delegate
+        return None
+
+    async def _version_2(self, request: web.BaseRequest) -> web.StreamResponse:
         media = _media_v2(request.headers.get("Accept") or "")
         if media not in self._merged:
             merged = v3.merged(each.value() for each in self._documents.values())
+            for delegate in tuple(self._resources.delegates.values()):
+                other = await delegate.openapi_v2()
+                if other is not None:
+                    merged = aggregated.join(merged, other)
             body = orjson.dumps(merged) if media == negotiation.JSON else proto.encode(merged)
             self._merged[media] = body, _digest(body)
         body, digest = self._merged[media]

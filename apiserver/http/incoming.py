@@ -4,6 +4,8 @@ A body that its sender holds back (`Expect: 100-continue`) is asked for when som
 what is refused before costs nobody a body. Answers do not name the software they come from.
 """
 
+from collections.abc import AsyncIterator
+
 from aiohttp import HttpVersion, HttpVersion11, hdrs, web
 from aiohttp.web_request import BaseRequest
 
@@ -53,6 +55,13 @@ class Request(BaseRequest):
                     raise web.HTTPRequestEntityTooLarge(self.largest, len(read))
             self._large = bytes(read)
         return self._large
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body piece by piece, as it comes: whoever passes it on keeps none of it."""
+        if not self._asked and hdrs.EXPECT in self.headers:
+            self._ask()
+        async for chunk in self.content.iter_any():
+            yield chunk
 
     def _ask(self) -> None:
         self._asked = True

@@ -5,6 +5,9 @@ import logging
 import sys
 from typing import Any
 
+ACCESS = "inkube.access"
+"""The logger of requests: one line each."""
+_PAINT = {"debug": "2", "warning": "33", "error": "31", "critical": "1;31"}
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 
 
@@ -26,16 +29,37 @@ class JSONFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """The same for a terminal."""
+    """The same for a terminal, in colours where it has them."""
+
+    def __init__(self, *, colours: bool = False) -> None:
+        super().__init__()
+        self._colours = colours
 
     def format(self, record: logging.LogRecord) -> str:
         """One line, and the trace of an exception below it."""
+        time = self._paint("2", self.formatTime(record, "%H:%M:%S"))
+        if record.name == ACCESS:
+            return f"{time} {self._request(record)}"
         pairs = " ".join(f"{key}={value}" for key, value in _extra(record).items() if value != "")
-        text = f"{self.formatTime(record, '%H:%M:%S')} {record.levelname.lower()} "
-        text += f"{record.getMessage()} {pairs}".rstrip()
+        level = record.levelname.lower()
+        text = f"{record.getMessage()} {pairs}".rstrip()
+        text = f"{time} {self._paint(_PAINT.get(level, ''), level)} {text}"
         if record.exc_info:
             text += "\n" + self.formatException(record.exc_info)
         return text
+
+    def _request(self, record: logging.LogRecord) -> str:
+        """Code, method, path and time, in this order: they are of one width, nearly."""
+        told = _extra(record)
+        code, uri = told["code"], told["path"]
+        uri = f"{uri}?{told['query']}" if told["query"] else uri
+        paint = {2: "32", 3: "36", 4: "33", 5: "31"}.get(int(str(code)) // 100, "")
+        text = f"{self._paint(paint, str(code))} {told['method']:<6} {uri}"
+        took = f"{told['milliseconds']:.1f} ms"
+        return f"{text} {self._paint('2', took)}"
+
+    def _paint(self, how: str, text: str) -> str:
+        return f"\x1b[{how}m{text}\x1b[0m" if self._colours and how else text
 
 
 class Protocol(logging.LoggerAdapter[logging.Logger]):
@@ -51,11 +75,21 @@ def _extra(record: logging.LogRecord) -> dict[str, object]:
     return {key: value for key, value in record.__dict__.items() if key not in _STANDARD}
 
 
-def configure(*, style: str = "text", level: int = logging.INFO) -> None:
-    """Send the package's log lines to stderr. Called by the command line only."""
+def configure(
+    *,
+    style: str = "text",
+    level: int = logging.INFO,
+    requests: bool = False,
+    colours: bool = False,
+) -> None:
+    """Send the package's log lines to stderr, requests among them if wanted.
+
+    Called by the command line only.
+    """
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JSONFormatter() if style == "json" else TextFormatter())
+    handler.setFormatter(JSONFormatter() if style == "json" else TextFormatter(colours=colours))
     root = logging.getLogger("inkube")
     root.handlers = [handler]
     root.setLevel(level)
     root.propagate = False
+    logging.getLogger(ACCESS).setLevel(level if requests else logging.WARNING)

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver.auth.attributes import Attributes as Wanted
+from inkube.apiserver.auth.attributes import of_call
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.auth.celauthorizer import ResourceCheck, UserAuthorizer
 from inkube.apiserver.registry import conversions, keys
@@ -162,16 +162,7 @@ class Bound:
         call = attributes.call
         served = call.resource.versions[version]
         asks = UserAuthorizer(self._authorizer, call.user)
-        wanted = Wanted(
-            call.user,
-            "",
-            call.resource.group,
-            call.served.name,
-            call.resource.plural,
-            call.subresource,
-            call.namespace,
-            call.name,
-        )
+        wanted = of_call(call, "")
         return {
             "object": await _converted(attributes.object, call, served),
             "oldObject": await _converted(attributes.old, call, served),

@@ -286,7 +286,8 @@ class Traits:
 
     `make_name` gives the prefix of the name of an object that comes without name and generateName,
     `compute_name` a whole name that follows from the rest. `parts` are by subresource, "" is the
-    object itself.
+    object itself. `finalizers` are the kind's own, of which nobody is warned whatever their names
+    look like.
     """
 
     create_on_update: bool = False
@@ -299,6 +300,7 @@ class Traits:
     stale: Callable[[str], StatusError] | None = None
     returns_deleted: bool = False
     """Whether DELETE answers the object instead of a Status."""
+    finalizers: frozenset[str] = frozenset()
 
 
 class Custom(Behaviour):
@@ -423,7 +425,8 @@ class Custom(Behaviour):
         return [] if self._rules is None else self._rules(obj, old)
 
     def warnings(self, obj: Object, old: Object | None, subresource: str) -> list[str]:
-        return objectmeta.finalizer_warnings(obj["metadata"], old and old["metadata"])
+        known = self._traits.finalizers
+        return objectmeta.finalizer_warnings(obj["metadata"], old and old["metadata"], known)
 
     def reset_fields(self, served: Served, subresource: str) -> FieldSet:
         return resetfields.of_custom(subresource, status=served.version.status)

@@ -16,6 +16,7 @@ import orjson
 from inkube.apiserver.registry import conversions, deletion, ownerreferences, ownership
 from inkube.apiserver.registry.admission import Attributes, Chain, Operation
 from inkube.apiserver.registry.calls import Call, DeleteOptions
+from inkube.apiserver.registry.queues import Queues
 from inkube.apiserver.registry.selections import Selections
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.registry.transactions import Pending, to_the_end
@@ -74,6 +75,7 @@ class Registry:
         self.stamps = stamps
         self._dry = store.dry_run()
         self._turns = Turns()
+        self._queues = Queues()
         self.selections = Selections(store)
         self.worker = Worker()
         """Where what takes long is computed; to be closed."""
@@ -260,6 +262,13 @@ class Registry:
         """Replace what is stored by what `change` makes of it."""
         await self._turns.stage()
         await self.store.current()
+        if call.options.dry_run:  # which changes nothing for others
+            return await self._attempt(call, change)
+        async with self._queues.turn(call.key):
+            return await self._attempt(call, change)
+
+    async def _attempt(self, call: Call, change: Update) -> Outcome:
+        """Read, change, write; again where others wrote meanwhile and the change allows it."""
         for _ in range(MAX_RETRIES):
             entry = self.store.get(call.key)
             if entry is None:

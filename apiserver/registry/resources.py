@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from inkube.apiserver.registry import served as served_versions
 from inkube.apiserver.registry import voices
 from inkube.apiserver.registry.behaviours import Behaviour, Converter
+from inkube.apiserver.registry.delegates import Delegate
 from inkube.apiserver.registry.renewals import Renewals
 from inkube.apiserver.registry.served import Served
 from inkube.apiserver.registry.voices import Voice
@@ -33,6 +34,8 @@ class Subresource(NamedTuple):
     handler: Callable[[Any], Awaitable[Any]] | None
     kind: str
     verbs: tuple[str, ...]
+    is_open: bool = False
+    """Whether it is answered whoever asks; the handler then finds out itself whom to believe."""
 
 
 Endpoint = Callable[[Any, Any, Any], Awaitable[Any]]
@@ -143,7 +146,14 @@ class Resources:
         self._deferred: frozenset[str] = frozenset()
         self._load: Callable[[], object] | None = None
         self._listeners: list[Callable[[], None]] = []
+        self.delegates: Mapping[tuple[str, str], Delegate] = {}
+        """Who else answers, by group and version."""
         self.revision = 0
+
+    def delegate(self, delegates: Mapping[tuple[str, str], Delegate]) -> None:
+        """Let these answer from now on, instead of those before; told as a change of the table."""
+        self.delegates = delegates
+        self._changed()
 
     def subscribe(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call it after every change of the table; what is returned ends that."""

@@ -51,6 +51,8 @@ class Voice:
     """Whether an object whose replicas are not there has no Scale."""
     group_order: ClassVar[int] = 2
     """Groups in discovery: compiled-in ones, then those declared in Python, then CRDs' by name."""
+    sorts_versions: ClassVar[bool] = True
+    """Whether the most stable version of a group is preferred, or that which is declared first."""
     discovery_repeats_group: ClassVar[bool] = True
     """Whether aggregated discovery says group and version of each kind again."""
 
@@ -140,6 +142,7 @@ class Python(Voice):
     body_names_kind = False
     reads_dry_run_true = True
     group_order = 1
+    sorts_versions = False
 
     def check_type(self, served: Served, obj: Object) -> None:
         obj["apiVersion"] = obj.get("apiVersion") or served.api_version

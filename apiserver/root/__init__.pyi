@@ -1,3 +1,4 @@
+from inkube.apiserver.root import aggregation as aggregation
 from inkube.apiserver.root import collector as collector
 from inkube.apiserver.root import dangers as dangers
 from inkube.apiserver.root import declared as declared
@@ -8,6 +9,7 @@ from inkube.apiserver.root import kubeconfig as kubeconfig
 from inkube.apiserver.root import manifests as manifests
 from inkube.apiserver.root import workloads as workloads
 from inkube.apiserver.root.sharedkeys import SharedKeys as SharedKeys
+from inkube.controllers.core import flowcontrol as flowcontrol
 from inkube.storage.sql.postgresql import postgresql_log as postgresql_log
 from inkube.storage.sql.sqlite import SqliteOptions as SqliteOptions
 from inkube.storage.sql.sqlite import sqlite_log as sqlite_log

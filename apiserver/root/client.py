@@ -7,7 +7,7 @@ import orjson
 
 from inkube.apiserver.handlers.stored import data_of
 from inkube.apiserver.http.options import read_delete_options
-from inkube.apiserver.registry import changes, conversions, intake, listing
+from inkube.apiserver.registry import changes, conversions, intake, listing, scales, scaling
 from inkube.apiserver.registry.calls import Call, DeleteOptions, User, WriteOptions
 from inkube.apiserver.registry.listing import ListOptions
 from inkube.apiserver.registry.registry import Outcome, Registry
@@ -46,7 +46,7 @@ class InProcessClient:
         await self._registry.store.current()
         entry = self._registry.get(call)
         [shown] = await self._registry.shown(call, [entry])
-        return self._registry.copy(call, shown)
+        return self._as_asked(call, self._registry.copy(call, shown))
 
     async def list(self, resource: GVR | str, selection: Selection = ALL) -> ObjectList:
         call = self._call("list", resource, selection.namespace)
@@ -125,7 +125,9 @@ class InProcessClient:
         call = self._call("patch", resource, namespace, name, subresource)
         call.options = WriteOptions(field_manager=field_manager, validation="Ignore", force=force)
         call.manager = field_manager or self._manager
-        if type == "apply":
+        if subresource == "scale":
+            change = scaling.patch(call, type, patch, self._registry.stamps)
+        elif type == "apply":
             change = changes.apply(call, patch, self._registry.stamps)
         else:
             change = changes.patch(call, type, changes.Patch(patch, []))
@@ -166,13 +168,18 @@ class InProcessClient:
         where = namespace if found.namespaced else ""
         if found.is_namespaces:
             where = ""
+        if subresource == "scale" and served.version.scale is None:
+            raise found.voice.no_subresource(served.gvr, name)
         return Call(
             verb, found, served, where, name, subresource, user=CONTROLLER, manager=self._manager
         )
+
+    def _as_asked(self, call: Call, obj: Object) -> Object:
+        return scales.to_scale(call, obj, owned=True) if call.subresource == "scale" else obj
 
     def _copy(self, call: Call, entry: Entry) -> Object:
         return orjson.loads(data_of(call, entry))  # type: ignore[no-any-return]
 
     async def _result(self, call: Call, outcome: Outcome) -> Object:
         [shown] = await self._registry.shown(call, [outcome.entry])
-        return self._copy(call, shown)
+        return self._as_asked(call, self._copy(call, shown))

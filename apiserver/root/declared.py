@@ -73,9 +73,11 @@ def _provisioning(parts: Parts) -> Provisioning:
             allow_private_hosts=options.allow_private_hosts,
             local_path_prefixes=tuple(str(path) for path in options.local_path_prefixes),
             github_api_url=options.github_api_url,
+            bitbucket_api_url=options.bitbucket_api_url,
             timeout=options.outside_timeout,
             minimum_sync_interval=options.min_sync_interval,
             max_repositories=options.max_repositories,
+            max_resources_per_repository=options.max_resources_per_repository,
             job_history=options.job_history,
         ),
         client=parts.client,
@@ -134,6 +136,7 @@ def _traits(parts: Parts, module: KindModule[Any], environment: Environment) -> 
         versionless=module.versionless,
         stale=module.stale,
         returns_deleted=module.returns_deleted,
+        finalizers=frozenset() if module.finalizers is None else module.finalizers.names,
     )
 
 
@@ -143,7 +146,9 @@ def _install(parts: Parts, module: KindModule[Any], environment: Environment) ->
     source = None if view is None else parts.resources.get(view.of.group, view.of.resource)
     kind = definition.names.kind
     subresources = {
-        each.name: Subresource(SubresourceHandler(each, environment), each.kind, each.verbs)
+        each.name: Subresource(
+            SubresourceHandler(each, environment), each.kind, each.verbs, each.is_open
+        )
         for each in module.subresources
     }
     subresources |= {

@@ -8,6 +8,7 @@ pkg/controlplane (instance.go, controller/kubernetesservice, controller/defaults
 from collections.abc import Iterator
 from typing import Any
 
+from inkube.schemas.aggregation import marks, priorities, registrations
 from inkube.schemas.builtin import resources
 from inkube.schemas.builtin.behaviours import services
 
@@ -38,21 +39,6 @@ _LEVELS = {
     "global-default": (20, 50, 128, 6),
 }
 """Name → shares, lendable percent, queues, hand size."""
-_GROUP_PRIORITIES = {
-    "": 18000, "apps": 17800, "events.k8s.io": 17750, "authentication.k8s.io": 17700,
-    "authorization.k8s.io": 17600, "autoscaling": 17500, "batch": 17400,
-    "certificates.k8s.io": 17300, "networking.k8s.io": 17200, "policy": 17100,
-    "rbac.authorization.k8s.io": 17000, "storage.k8s.io": 16800, "apiextensions.k8s.io": 16700,
-    "admissionregistration.k8s.io": 16700, "scheduling.k8s.io": 16600,
-    "coordination.k8s.io": 16500, "node.k8s.io": 16300, "discovery.k8s.io": 16200,
-    "flowcontrol.apiserver.k8s.io": 16100, "resource.k8s.io": 15900,
-}  # fmt: skip
-_VERSION_PRIORITIES = {
-    ("", "v1"): 1,
-    ("autoscaling", "v2"): 30,
-    ("flowcontrol.apiserver.k8s.io", "v1"): 21,
-    ("resource.k8s.io", "v1"): 20,
-}
 SERVICE_ADDRESS = "10.0.0.1"
 
 
@@ -216,17 +202,10 @@ def registered_versions(now: str) -> Objects:
         spec: Object = {"group": group} if group else {}
         spec |= {
             "version": version,
-            "groupPriorityMinimum": _GROUP_PRIORITIES[group],
-            "versionPriority": _VERSION_PRIORITIES.get((group, version), 15),
+            "groupPriorityMinimum": priorities.GROUPS[group],
+            "versionPriority": priorities.of_version(group, version),
         }
-        local = {
-            "type": "Available",
-            "status": "True",
-            "lastTransitionTime": now,
-            "reason": "Local",
-            "message": "Local APIServices are always available",
-        }
-        labels = {"kube-aggregator.kubernetes.io/automanaged": "onstart"}
+        labels = {marks.MANAGED: "onstart"}
         yield (
             "apiservices",
             {
@@ -234,7 +213,7 @@ def registered_versions(now: str) -> Objects:
                 "kind": "APIService",
                 "metadata": {"name": f"{version}.{group}", "labels": labels},
                 "spec": spec,
-                "status": {"conditions": [local]},
+                "status": {"conditions": [registrations.local(now)]},
             },
         )
 

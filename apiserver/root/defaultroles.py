@@ -12,6 +12,7 @@ from typing import Any
 Object = dict[str, Any]
 GROUP = "rbac.authorization.k8s.io"
 _DATA = Path(__file__).with_name("defaultroles.txt")
+_OF_MODULES = Path(__file__).with_name("moduleroles.txt")
 _API = f"{GROUP}/v1"
 _AGGREGATE = f"{GROUP}/aggregate-to-"
 _CONTROLLER = "system:controller:"
@@ -58,10 +59,16 @@ def objects() -> Iterator[tuple[str, Object]]:
     yield from _in_namespaces()
 
 
-def _read() -> dict[str, Object]:
+def of_provisioning() -> Iterator[tuple[str, Object]]:
+    """The roles of people who provision; nobody has them until somebody binds them."""
+    for name, role in _read(_OF_MODULES).items():
+        yield "clusterroles", {**role, "metadata": {"name": name}}
+
+
+def _read(path: Path = _DATA) -> dict[str, Object]:
     roles: dict[str, Object] = {}
     rules: list[Object] = []
-    for line in _DATA.read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("#"):
             continue
         words = line.split()

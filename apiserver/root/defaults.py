@@ -18,6 +18,10 @@ from inkube.storage.store import Store
 Object = dict[str, Any]
 Objects = Iterable[tuple[str, Object]]
 ROLES = "roles"
+PROVISIONING_ROLES = "roles of provisioning"
+"""Beside those that every server has, and only where it authorises."""
+TRUST = "extension-apiserver-authentication"
+"""A ConfigMap of kube-system."""
 _RBAC, _FLOW = "rbac.authorization.k8s.io", "flowcontrol.apiserver.k8s.io"
 _SETS: Mapping[tuple[str, str], str] = {
     ("", "configmaps"): "config",
@@ -48,21 +52,49 @@ class Defaults:
         *,
         address: Callable[[], tuple[str, int]],
         authority: str = "",
+        proxies: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         self._store = store
         self._stamps = stamps
         self._address = address
         self._authority = authority
-        self._missing = set(_SETS.values())
+        self._proxies = proxies
+        self._trusts_proxies = False
+        self._missing = {*_SETS.values(), PROVISIONING_ROLES}
         self._lock = asyncio.Lock()
 
-    def is_wanted(self, group: str, plural: str) -> bool:
-        """Whether a look at that kind has to wait for `make`."""
+    def is_wanted(self, group: str, plural: str, name: str) -> bool:
+        """Whether a look at that kind, or at one object of it, has to wait for `make`."""
+        if name == TRUST and not self._trusts_proxies and not group and plural == "configmaps":
+            return True
         return bool(self._missing) and _SETS.get((group, plural)) in self._missing
 
-    async def make(self, group: str, plural: str) -> None:
+    async def make(self, group: str, plural: str, name: str) -> None:
         """Make the set that a kind belongs to."""
         await self.make_set(_SETS[group, plural])
+        if name == TRUST and plural == "configmaps":
+            await self.trust_proxies()
+
+    async def trust_proxies(self) -> None:
+        """Tell extension servers whom inkube's requests come from; makes a key for it."""
+        await self.make_set(_SETS["", "configmaps"])
+        async with self._lock:
+            key = keys.key("configmaps", "kube-system", TRUST)
+            while not self._trusts_proxies:
+                self._trusts_proxies = await self._update(key, self._proxies())
+
+    async def _update(self, key: str, data: Mapping[str, str]) -> bool:
+        """Put data into a ConfigMap; whether it is there, or nowhere to put it."""
+        entry = self._store.get(key)
+        if entry is None:
+            return True
+        value = {**entry.value, "data": {**(entry.value.get("data") or {}), **data}}
+        try:
+            if value != entry.value:
+                await self._store.update(key, value, entry.revision)
+        except (errors.Conflict, errors.NotFound):
+            return False
+        return True
 
     async def make_set(self, name: str) -> None:
         """Make a set, in as few commits as there can be; others who want it wait."""
@@ -75,6 +107,8 @@ class Defaults:
         now = self._stamps.timestamp()
         if name == ROLES:
             return root.defaultroles.objects()
+        if name == PROVISIONING_ROLES:
+            return root.defaultroles.of_provisioning()
         if name == "flow":
             return root.defaultobjects.flow_control(now)
         if name == "versions":

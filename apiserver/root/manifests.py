@@ -94,17 +94,24 @@ async def install(
     client: InProcessClient,
     manifests: Iterable[Manifest],
     settled: Callable[[], Awaitable[None]],
+    *,
+    tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> None:
-    """Make what is missing; `settled` returns once new CRDs are served. Raises ManifestError."""
+    """Make what is missing; `settled` returns once new CRDs are served. Raises ManifestError.
+
+    `tell` is called with how many are done, of how many.
+    """
     ordered = sorted(manifests, key=lambda manifest: manifest.order)
     crds = [manifest for manifest in ordered if manifest.order == 0]
-    for manifest in crds:
+    for done, manifest in enumerate(crds):
+        tell(done, len(ordered))
         await _install(client, manifest)
     if crds:
         await settled()
     for manifest in crds:
         await _check_served(client, manifest)
-    for manifest in ordered[len(crds) :]:
+    for done, manifest in enumerate(ordered[len(crds) :], len(crds)):
+        tell(done, len(ordered))
         await _install(client, manifest)
 
 

@@ -6,7 +6,6 @@ authority of clients.
 
 import ssl
 from dataclasses import dataclass
-from pathlib import Path
 
 from inkube.apiserver import admission, auth
 from inkube.apiserver.auth import authenticators, tls
@@ -41,18 +40,28 @@ class Security:
     escalation: tuple[Plugin, ...]
     """What looks at roles and bindings after they were changed by others."""
     certificate: tls.Certificate | None
-    client_authority: Path | None
-
-    def context(self) -> ssl.SSLContext | None:
-        """For TLS; None without."""
-        if self.certificate is None:
-            return None
-        return tls.context(self.certificate, self.client_authority)
 
 
-def build(options: Options, store: BaseStore, stamps: Stamps, keys: Keys) -> Security:
-    """Check the options and put the parts together. Raises ValueError or OSError."""
-    check(options)
+def certificate(options: Options) -> tls.Certificate | None:
+    """What the server shows; None without TLS. Raises ValueError or OSError."""
+    if options.tls_cert_file is not None and options.tls_private_key_file is not None:
+        return tls.read(options.tls_cert_file, options.tls_private_key_file)
+    return auth.certificates.make([options.host]) if options.tls else None
+
+
+def context(options: Options, shown: tls.Certificate | None) -> ssl.SSLContext | None:
+    """For TLS; None without. Raises ValueError or OSError."""
+    return None if shown is None else tls.context(shown, options.client_ca_file)
+
+
+def build(
+    options: Options,
+    store: BaseStore,
+    stamps: Stamps,
+    keys: Keys,
+    shown: tls.Certificate | None,
+) -> Security:
+    """Put the parts together; `check` comes first. Raises ValueError or OSError."""
     authorizer, rights, escalation = _authority(options, store)
     is_open = not has_credentials(options)
     token = "" if is_open else keys.admin_token
@@ -75,8 +84,7 @@ def build(options: Options, store: BaseStore, stamps: Stamps, keys: Keys) -> Sec
         token=token,
         rights=rights,
         escalation=escalation,
-        certificate=_certificate(options),
-        client_authority=options.client_ca_file,
+        certificate=shown,
     )
 
 
@@ -127,9 +135,3 @@ def _accounts(store: BaseStore, stamps: Stamps, keys: Keys) -> ServiceAccountTok
         return keys.load("tokens.key", auth.signing.new_key)
 
     return ServiceAccountTokens(store, load, lambda: stamps.now().timestamp())
-
-
-def _certificate(options: Options) -> tls.Certificate | None:
-    if options.tls_cert_file is not None and options.tls_private_key_file is not None:
-        return tls.read(options.tls_cert_file, options.tls_private_key_file)
-    return auth.certificates.make([options.host]) if options.tls else None

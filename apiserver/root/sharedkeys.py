@@ -20,6 +20,7 @@ PREFIX = "/keys"
 NAMES: Mapping[str, Callable[[], bytes]] = {
     "tokens.key": lambda: auth.signing.new_key(),  # noqa: PLW0108 # imported when it is called
     "key": lambda: auth.Fernet.generate_key(),  # noqa: PLW0108 # as above
+    "front-proxy.pem": lambda: auth.frontproxy.new(),  # noqa: PLW0108 # as above
     "admin.token": lambda: secrets.token_urlsafe(32).encode(),
 }
 

@@ -1,7 +1,8 @@
 """Connections that leave plain HTTP: WebSocket and SPDY, and the protocols of Kubernetes on them.
 
 A request that asks for an upgrade comes in; `commands` gives a `Process` (exec, attach) and
-`forwards` gives ports to whoever answers them. `sockets` opens WebSockets for anybody, watches too.
+`forwards` gives ports to whoever answers them, `logs` sends what a container writes. `sockets`
+opens WebSockets for anybody; watches are sent by `watching.messages`.
 Nothing here knows pods: who asks, and whether they may, is settled before. Imported with the first
 such request. Every queue, frame and number of streams has a bound.
 

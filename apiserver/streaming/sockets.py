@@ -1,24 +1,72 @@
 """WebSockets over aiohttp: the upgrade, and refusals as a Status."""
 
+import base64
+import binascii
+import contextlib
 from collections.abc import Sequence
 
-from aiohttp import web
+from aiohttp import WSMsgType, hdrs, web
 
 from inkube.schemas import status
 
 LARGEST = 1024 * 1024
 """Bytes of one message that a client may send."""
+BEARER = "base64url.bearer.authorization.k8s.io."
+"""A subprotocol that is none: a browser cannot send headers, so a token comes behind this."""
 
 
 def is_wanted(request: web.BaseRequest) -> bool:
     """Whether a request asks to become a WebSocket."""
-    return request.headers.get("Upgrade", "").strip().lower() == "websocket"
+    headers = request.headers
+    upgrades = "upgrade" in headers.get(hdrs.CONNECTION, "").lower()
+    return upgrades and headers.get(hdrs.UPGRADE, "").strip().lower() == "websocket"
 
 
 def offered(request: web.BaseRequest) -> list[str]:
-    """The subprotocols that a client can speak, the one it likes best first."""
-    headers = request.headers.getall("Sec-WebSocket-Protocol", ())
+    """The subprotocols that a client can speak, the one it likes best first; none is a token."""
+    return [each for each in _named(request) if not each.startswith(BEARER)]
+
+
+def token(request: web.BaseRequest) -> str:
+    """The bearer token among the subprotocols, "" when there is none. Raises ValueError.
+
+    Follows apiserver/pkg/authentication/request/websocket/protocol.go.
+    """
+    found = [each.removeprefix(BEARER) for each in _named(request) if each.startswith(BEARER)]
+    if not found:
+        return ""
+    if len(found) > 1:
+        raise ValueError("multiple base64.bearer.authorization tokens specified")
+    padded = found[0] + "=" * (-len(found[0]) % 4)
+    try:
+        text = base64.b64decode(padded, altchars=b"-_", validate=True).decode()
+    except (binascii.Error, ValueError) as error:
+        raise ValueError("invalid base64.bearer.authorization token encoding") from error
+    if text and not offered(request):
+        raise ValueError("missing additional subprotocol")
+    return text
+
+
+def _named(request: web.BaseRequest) -> list[str]:
+    headers = request.headers.getall(hdrs.SEC_WEBSOCKET_PROTOCOL, ())
     return [part.strip() for header in headers for part in header.split(",") if part.strip()]
+
+
+def message(data: bytes, kind: WSMsgType = WSMsgType.TEXT) -> bytes:
+    """One message of a server, whole, as it goes over the connection (RFC 6455, 5.2)."""
+    size = len(data)
+    if size < 126:
+        return bytes((0x80 | kind, size)) + data
+    if size < 65536:
+        return bytes((0x80 | kind, 126)) + size.to_bytes(2, "big") + data
+    return bytes((0x80 | kind, 127)) + size.to_bytes(8, "big") + data
+
+
+async def ignore(socket: web.WebSocketResponse) -> None:
+    """Answer pings and throw away all else that comes, until the client closes or is away."""
+    with contextlib.suppress(ConnectionError):
+        async for _ in socket:
+            pass
 
 
 async def accept(

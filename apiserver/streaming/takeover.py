@@ -33,13 +33,17 @@ class Takeover(web.StreamResponse):
             raise ConnectionResetError("the client has gone")
         self._request = request
         self._reader.set_transport(transport)  # so that it pauses a sender who is too fast
-        feed: Any = _Feed(self._reader)
+        feed: Any = Feed(self._reader)
         request.protocol.set_parser(feed)
         request.protocol.keep_alive(False)
 
     async def readexactly(self, count: int) -> bytes:
         """See Pipe."""
         return await self._reader.readexactly(count)
+
+    async def read(self, most: int) -> bytes:
+        """What has come in, at most so many bytes; b"" at the end."""
+        return await self._reader.read(most)
 
     async def write(self, data: bytes | bytearray | memoryview) -> None:
         """See Pipe."""
@@ -51,18 +55,21 @@ class Takeover(web.StreamResponse):
         await request.writer.drain()
 
 
-class _Feed:
-    """What aiohttp's protocol hands bytes to instead of its own parser of WebSockets."""
+class Feed:
+    """What aiohttp's protocols, of either side, hand bytes to instead of their own parsers."""
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
         self._reader = reader
 
     def feed_data(self, data: bytes) -> tuple[bool, bytes]:
+        """More has come in."""
         self._reader.feed_data(data)
         return False, b""
 
     def feed_eof(self) -> None:
+        """The other side has ended."""
         self._reader.feed_eof()
 
     def set_exception(self, error: type[BaseException] | BaseException, *cause: object) -> None:
+        """The connection is lost."""
         self._reader.feed_eof()

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from inkube.apiserver import streaming
 from inkube.apiserver.auth import attributes
-from inkube.apiserver.auth.authorizer import Authorizer
+from inkube.apiserver.auth.authorizer import Authorizer, require
 from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http.options import Query
 from inkube.apiserver.registry import keys
@@ -123,7 +123,7 @@ class PodStreams:
         }
 
     async def log(self, exchange: Exchange) -> web.StreamResponse:
-        """GET: the log of a container as plain text."""
+        """GET: the log of a container, as plain text or over WebSocket."""
         call = exchange.call
         if exchange.request.method != "GET":
             raise _not_allowed()
@@ -142,6 +142,8 @@ class PodStreams:
             try:
                 # what refuses, refuses before anything is sent
                 first = await anext(pieces, b"")
+                if streaming.sockets.is_wanted(exchange.request):
+                    return await streaming.logs.serve(exchange.request, first, pieces)
                 await response.prepare(exchange.request)
                 await self._send(exchange.request, response, first)
                 async for piece in pieces:
@@ -229,19 +231,7 @@ class PodStreams:
             raise _not_allowed()
         if request.method == "POST" or "Upgrade" not in request.headers:
             return
-        wanted = attributes.Attributes(
-            call.user,
-            "create",
-            call.resource.group,
-            call.served.name,
-            call.resource.plural,
-            call.subresource,
-            call.namespace,
-            call.name,
-        )
-        decision = self._authorizer.decide(wanted)
-        if not decision.allowed:
-            raise attributes.refusal(wanted, decision.reason)
+        require(self._authorizer, attributes.of_call(call, "create"))
 
     def _node(self, pod: Object) -> Object | None:
         """The pod's node. Raises StatusError 404, which names the node as a pod, as upstream."""

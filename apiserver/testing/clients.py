@@ -29,9 +29,11 @@ class Calls:
     def __init__(self, client: InProcessClient) -> None:
         self._client = client
 
-    async def get(self, resource: Kind, name: str, namespace: str = NAMESPACE) -> Object:
-        """The object as it is now."""
-        return await self._client.get(_gvr(resource), name, namespace)
+    async def get(
+        self, resource: Kind, name: str, namespace: str = NAMESPACE, *, subresource: str = ""
+    ) -> Object:
+        """The object as it is now; with `subresource="scale"`, its autoscaling/v1 Scale."""
+        return await self._client.get(_gvr(resource), name, namespace, subresource=subresource)
 
     async def list(
         self, resource: Kind, namespace: str = "", *, labels: str = "", fields: str = ""
@@ -59,7 +61,7 @@ class Calls:
         type: PatchType = "merge",
         subresource: str = "",
     ) -> Object:
-        """Change it in place."""
+        """Change it in place; with `subresource="scale"`, its autoscaling/v1 Scale."""
         return await self._client.patch(
             _gvr(resource), name, namespace, patch=patch, type=type, subresource=subresource
         )

@@ -2,9 +2,9 @@
 each made once for all its watchers."""
 
 import itertools
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -21,33 +21,55 @@ from inkube.storage.entry import Change, Entry
 Object = dict[str, Any]
 TYPES = ("ADDED", "MODIFIED", "DELETED")
 SharedFrames = dict[Hashable, tuple[list[Change], bytes]]
-"""By sort of watcher: the changes told last, and their bytes on the protobuf.wire."""
+"""By sort of watcher: the changes told last, and their bytes on the wire."""
+
+
+class Wire(NamedTuple):
+    """How a frame lies on a connection: `pack` puts it there, `name` tells wires apart.
+
+    `always`: every frame is packed by itself. Otherwise only those written past aiohttp, which
+    packs what it writes.
+    """
+
+    name: str
+    pack: Callable[[bytes], bytes]
+    always: bool = False
+
+
+def chunked(data: bytes) -> bytes:
+    """One HTTP chunk."""
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+PLAIN = Wire("", bytes)
+CHUNKS = Wire("chunk", chunked)
 
 
 class Framer:
     """Turns what a watcher sees into lines or frames."""
 
-    def __init__(
-        self, watcher: Watcher, form: Form, stamps: Stamps, *, chunks: bool = False
-    ) -> None:
+    def __init__(self, watcher: Watcher, form: Form, stamps: Stamps, *, wire: Wire = PLAIN) -> None:
         self._watcher = watcher
         self._call = watcher.call
         self._form = form
         self._stamps = stamps
         self._keys = {kind: (kind, self._call.served, form) for kind in TYPES}
-        self._chunk_keys = {kind: (*key, "chunk") for kind, key in self._keys.items()}
+        self._pack = wire.pack
+        self._packed_keys = {kind: (*key, wire.name) for kind, key in self._keys.items()}
         self._makers = {
             "ADDED": self._make_added,
             "MODIFIED": self._make_modified,
             "DELETED": self._make_deleted,
         }
         self._first = form.kind == "Table"
-        self._wire = self.chunk if chunks else self.change
-        self._sort = (watcher.selector, form, chunks)
+        self._on_wire = self.packed if wire.name else self.change
+        self._told = self._on_wire if wire.always else self.change
+        self._whole: Callable[[bytes], bytes] = wire.pack if wire.always else bytes
+        self._sort = (watcher.selector, form, wire.name)
 
     def changes(self, changes: Iterable[Change]) -> bytes:
         """The events of some changes, in order; empty when none concerns the watcher."""
-        return b"".join([frame for frame in map(self.change, changes) if frame])
+        return b"".join([frame for frame in map(self._told, changes) if frame])
 
     def change(self, change: Change) -> bytes:
         """The event of one change, empty when it does not concern the watcher."""
@@ -59,54 +81,54 @@ class Framer:
         return change.once(self._keys[kind], self._makers[kind])
 
     def burst(self, changes: list[Change], told: SharedFrames) -> bytes:
-        """The events of some changes as they go over the protobuf.wire.
+        """The events of some changes as they go over the wire.
 
         `told` has what watchers of the same sort were just told: those who are told the same
         changes share the bytes.
         """
         if self._first:
-            return b"".join(map(self._wire, changes))
+            return b"".join(map(self._on_wire, changes))
         same = told.get(self._sort)
         if same is not None and same[0] == changes:
             return same[1]
-        data = b"".join(map(self._wire, changes))
+        data = b"".join(map(self._on_wire, changes))
         told[self._sort] = changes, data
         return data
 
-    def chunk(self, change: Change) -> bytes:
-        """The same as `change` in an HTTP chunk of its own."""
+    def packed(self, change: Change) -> bytes:
+        """The same as `change`, packed by itself."""
         kind = self._watcher.type_of(change)
         if not kind:
             return b""
         if self._first:
-            return chunked(self.change(change))
-        return change.once(self._chunk_keys[kind], self._make_chunk)
+            return self._pack(self.change(change))
+        return change.once(self._packed_keys[kind], self._make_packed)
 
-    def _make_chunk(self, change: Change) -> bytes:
-        return chunked(self.change(change))
+    def _make_packed(self, change: Change) -> bytes:
+        return self._pack(self.change(change))
 
     def added(self, entries: Iterable[Entry]) -> Iterable[bytes]:
         """What is there already, as ADDED events."""
         for entry in entries:
             if self._first:
-                yield self._headed("ADDED", self._call.view(entry))
+                yield self._whole(self._headed("ADDED", self._call.view(entry)))
             elif self._form.kind:
-                yield self._event("ADDED", self._call.view(entry))
+                yield self._whole(self._event("ADDED", self._call.view(entry)))
             else:
-                yield self._stored("ADDED", entry)
+                yield self._whole(self._stored("ADDED", entry))
 
     def bookmark(self, revision: int, *, end: bool = False) -> bytes:
         """A BOOKMARK event."""
         shown = bookmark(self._call, revision, end=end)
         if self._form.kind == "Table":
-            return self._frame("BOOKMARK", self._bookmark_table(shown))
+            return self._whole(self._frame("BOOKMARK", self._bookmark_table(shown)))
         if self._form.kind:
             shown = tables.partial(shown, self._form.version)
-        return self._frame("BOOKMARK", shown)
+        return self._whole(self._frame("BOOKMARK", shown))
 
     def error(self, error: StatusError) -> bytes:
         """An ERROR event; the stream ends after it."""
-        return self._frame("ERROR", error.body())
+        return self._whole(self._frame("ERROR", error.body()))
 
     def _state(self, change: Change, kind: str) -> Object:
         if kind == "DELETED":
@@ -179,8 +201,3 @@ class Framer:
 
 def _line(kind: str, data: bytes) -> bytes:
     return b'{"type":"%b","object":%b}\n' % (kind.encode(), data.rstrip(b"\n"))
-
-
-def chunked(data: bytes) -> bytes:
-    """One HTTP chunk."""
-    return b"%x\r\n%b\r\n" % (len(data), data)

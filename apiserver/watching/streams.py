@@ -1,4 +1,4 @@
-"""Watches over HTTP: frames written straight to the transport, as soon as changes are published.
+"""Watches as streams: frames written straight to the transport, as soon as changes are published.
 
     initial events → what waits in the subscription → attached: changes gathered → written in bursts
                           ↑ the reader is slow: back to the queue, until it caught up ↓
@@ -10,10 +10,12 @@ streams end at once when the server stops.
 import asyncio
 import logging
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol
 
-from aiohttp import HttpVersion11, web
+from aiohttp import HttpVersion11, hdrs, web
 
+from inkube.apiserver import streaming, watching
 from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http import negotiation, responses
 from inkube.apiserver.http.options import read_list_options
@@ -21,7 +23,7 @@ from inkube.apiserver.registry import conversions
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.watching.bursts import Bursts
-from inkube.apiserver.watching.frames import Framer, SharedFrames, chunked
+from inkube.apiserver.watching.frames import CHUNKS, PLAIN, Framer, SharedFrames, Wire
 from inkube.apiserver.watching.watch import Watcher, too_old
 from inkube.schemas import status
 from inkube.storage import errors as storage_errors
@@ -36,6 +38,51 @@ SHORTEST = 1800.0  # --min-request-timeout: a watch without a timeout ends after
 LOOK = 2.0  # how often an idle stream looks whether its client is still there
 BOOKMARK = 60.0
 BEFORE_END = 2.0  # a bookmark is sent so long before the timeout
+
+
+class Connection(Protocol):
+    """What a stream is written to: an HTTP answer, or a WebSocket (`messages`)."""
+
+    wire: Wire
+    response: web.StreamResponse
+
+    async def open(self, request: web.BaseRequest, gone: Callable[[], None]) -> None:
+        """Answer; `gone` is called when the client says that it leaves. Raises StatusError."""
+        ...
+
+    async def write(self, data: bytes) -> None:
+        """Write frames, and wait for a reader who does not keep up. Raises ConnectionError."""
+        ...
+
+    async def close(self) -> None:
+        """Say that this was all. Raises ConnectionError."""
+        ...
+
+    def release(self) -> None:
+        """Let go of everything; it is over, one way or another."""
+        ...
+
+
+class _Http:
+    """See `Connection`."""
+
+    def __init__(self, response: web.StreamResponse, *, chunks: bool) -> None:
+        self.response = response
+        self.wire = CHUNKS if chunks else PLAIN
+        if chunks:
+            response.enable_chunked_encoding()
+
+    async def open(self, request: web.BaseRequest, gone: Callable[[], None]) -> None:
+        await self.response.prepare(request)
+
+    async def write(self, data: bytes) -> None:
+        await self.response.write(data)
+
+    async def close(self) -> None:
+        await self.response.write_eof()
+
+    def release(self) -> None:
+        pass  # aiohttp looks after an answer
 
 
 class Streams:
@@ -55,25 +102,27 @@ class Streams:
 
     async def serve(self, exchange: Exchange) -> web.StreamResponse:
         """Answer a watch request; returns when the stream is over."""
-        call = exchange.call
+        call, request = exchange.call, exchange.request
         options = read_list_options(exchange.query, watching=call.verb == "watch")
         if exchange.form.media == negotiation.YAML:
             raise status.not_acceptable(
                 f"only the following media types are accepted: {negotiation.JSON}"
             )
         watcher = Watcher(self._registry, call, options)
-        chunks = exchange.request.version >= HttpVersion11
         form = exchange.form._replace(pretty=False)  # lines are what the client reads
-        framer = Framer(watcher, form, self._stamps, chunks=chunks)
-        media = responses.WATCH if form.protobuf else negotiation.JSON
-        response = responses.stream(call.warnings, media)
-        if chunks:
-            response.enable_chunked_encoding()
-        stream = _Stream(watcher, framer, response, self._bursts)
+        connection: Connection
+        if hdrs.UPGRADE in request.headers and streaming.sockets.is_wanted(request):
+            connection = watching.messages.Socket(request, is_text=not form.protobuf)
+        else:
+            media = responses.WATCH if form.protobuf else negotiation.JSON
+            response = responses.stream(call.warnings, media)
+            connection = _Http(response, chunks=request.version >= HttpVersion11)
+        framer = Framer(watcher, form, self._stamps, wire=connection.wire)
+        stream = _Stream(watcher, framer, connection, self._bursts)
         try:
             return await self._run(stream, exchange)
         except ConnectionError:
-            return response
+            return connection.response
 
     async def _run(self, stream: "_Stream", exchange: Exchange) -> web.StreamResponse:
         head = exchange.request.method == "HEAD"
@@ -86,18 +135,18 @@ class Streams:
             failure = error
         self._open.add(stream)
         try:
-            await stream.response.prepare(exchange.request)
+            await stream.connection.open(exchange.request, stream.stop)
             transport = exchange.request.transport
             if failure is not None:
                 await stream.fail(failure)
             elif transport is not None and not head and not self._closed:
                 await stream.run(transport)
             if transport is not None and not transport.is_closing():
-                await stream.response.write_eof()
+                await stream.connection.close()
         finally:
             self._open.discard(stream)
             stream.close()
-        return stream.response
+        return stream.connection.response
 
     def close(self) -> None:
         """End every stream, and each that would still begin."""
@@ -110,9 +159,9 @@ class _Stream:
     """One watch being written."""
 
     def __init__(
-        self, watcher: Watcher, framer: Framer, response: web.StreamResponse, bursts: Bursts
+        self, watcher: Watcher, framer: Framer, connection: Connection, bursts: Bursts
     ) -> None:
-        self.response = response
+        self.connection = connection
         self._bursts = bursts
         self._watcher = watcher
         self._framer = framer
@@ -168,6 +217,7 @@ class _Stream:
 
     def close(self) -> None:
         """Let go of everything."""
+        self.connection.release()
         if self._timer is not None:
             self._timer.cancel()
         if self._subscription is not None:
@@ -245,9 +295,10 @@ class _Stream:
                 self._pause()
 
     def _send(self, data: bytes) -> None:
-        """Write past aiohttp, in a chunk where the answer is made of chunks."""
+        """Write past aiohttp, packed as aiohttp would."""
         self._flush({})
-        self._transport.write(chunked(data) if self.response.chunked else data)
+        wire = self.connection.wire
+        self._transport.write(data if wire.always else wire.pack(data))
 
     def _pause(self) -> None:
         if self._subscription is not None:
@@ -258,7 +309,7 @@ class _Stream:
         """Write frames, and wait for a reader who does not keep up."""
         if data:
             self._writing = True
-            await self.response.write(data)
+            await self.connection.write(data)
             self._writing = False
 
     def _wake(self) -> None:

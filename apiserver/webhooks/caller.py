@@ -5,15 +5,13 @@ refused: there is no cluster network to reach it through.
 """
 
 import asyncio
-import base64
 import math
-import ssl
 from typing import Any
 
 import aiohttp
 
+from inkube.apiserver import http
 from inkube.apiserver.registry import keys
-from inkube.schemas import caches
 from inkube.schemas.golang.gotext import quote
 from inkube.schemas.webhooks import replies
 from inkube.schemas.webhooks.replies import ReplyError
@@ -21,7 +19,6 @@ from inkube.storage.store import BaseStore
 
 Object = dict[str, Any]
 MAX_ANSWER = 16 * 1024 * 1024
-_UNKNOWN_AUTHORITY = (18, 19, 20, 21)  # X509_V_ERR_…: self-signed, no issuer found
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json, */*"}
 
 
@@ -62,14 +59,14 @@ class WebhookCaller:
         if self._session is None:
             self._session = aiohttp.ClientSession(headers=_HEADERS, timeout=aiohttp.ClientTimeout())
         try:
-            context = _context(client.get("caBundle") or "")
+            context = http.outgoing.context(client.get("caBundle") or "")
             async with self._session.post(url, data=review, ssl=context) as response:
                 body = await response.content.read(MAX_ANSWER)
                 while body and not response.content.at_eof() and len(body) < MAX_ANSWER:
                     body += await response.content.read(MAX_ANSWER - len(body))
                 return response.status, body, response.headers.get("Content-Type", "")
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise ReplyError(f'Post "{url}": {_trouble(error)}') from error
+            raise ReplyError(f'Post "{url}": {http.outgoing.trouble(error)}') from error
 
     def _address(self, client: Object) -> str:
         service = client.get("service")
@@ -88,32 +85,3 @@ class WebhookCaller:
             f"service {name} cannot be reached: this server is in no cluster network; "
             "use clientConfig.url"
         )
-
-
-@caches.of_texts(64)
-def _context(bundle: str) -> ssl.SSLContext:
-    """TLS that trusts a base64 bundle of PEM certificates, or the system's where it is empty."""
-    authorities = base64.b64decode(bundle).decode("ascii") if bundle else None
-    return ssl.create_default_context(cadata=authorities)
-
-
-def _trouble(error: Exception) -> str:
-    """Go's words for a connection that came to nothing."""
-    cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
-    if isinstance(cause, ssl.SSLCertVerificationError):
-        why = cause.verify_message
-        if cause.verify_code in _UNKNOWN_AUTHORITY:
-            why = "certificate signed by unknown authority"
-        return f"tls: failed to verify certificate: x509: {why}"
-    if isinstance(error, aiohttp.ClientConnectorError):
-        where = f"{error.host}:{error.port}"
-        if isinstance(cause, ConnectionRefusedError):
-            return f"dial tcp {where}: connect: connection refused"
-        if isinstance(error, aiohttp.ClientConnectorDNSError):
-            return f"dial tcp: lookup {error.host}: no such host"
-        return f"dial tcp {where}: {cause}"
-    if isinstance(error, aiohttp.ServerDisconnectedError | ConnectionResetError):
-        return "EOF"
-    if isinstance(error, aiohttp.ClientPayloadError):
-        return "unexpected EOF"
-    return str(error)

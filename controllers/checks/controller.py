@@ -51,15 +51,16 @@ async def _asks_outside(run: Run[Any]) -> bool:
 class Report:
     """What a kind may say differently about the result of its checks.
 
-    `reason`: the Ready condition's. `conditions`: those beside Ready. `members`: further members
-    of status. `findings`: a JSON patch of the object itself, for what the checks looked up on its
-    behalf (a default branch); while it is not empty the status waits. `interval`: the recheck
-    interval of one object. `is_watched`: whether all that the checks of a healthy object asked is
-    watched, so that a recheck by the clock alone would ask the same again; it is left out until
-    something is heard.
+    `reason`: the Ready condition's. `error`: `health.error`. `conditions`: those beside Ready.
+    `members`: further members of status. `findings`: a JSON patch of the object itself, for what
+    the checks looked up on its behalf (a default branch); while it is not empty the status waits.
+    `interval`: the recheck interval of one object. `is_watched`: whether all that the checks of a
+    healthy object asked is watched, so that a recheck by the clock alone would ask the same again;
+    it is left out until something is heard.
     """
 
     reason: Callable[[Sequence[FieldError]], str] = status.reason_of
+    error: Callable[[Sequence[FieldError]], str] = lambda errors: status.HEALTH
     conditions: Callable[[Run[Any], Sequence[FieldError]], Sequence[Finding]] = _no_findings
     members: Callable[[Run[Any], Sequence[FieldError]], Awaitable[Object]] = _no_members
     findings: Callable[[Run[Any], Sequence[FieldError]], Awaitable[list[Object]]] = (
@@ -137,7 +138,8 @@ class CheckReconciler(Generic[R]):
                 return Result(self._env.recheck.unhealthy)
             members = await self._report.members(run, found)
             findings = self._report.conditions(run, found)
-            await self._write(obj, Verdict(found, self._report.reason(found), members, findings))
+            reason, kind = self._report.reason(found), self._report.error(found)
+            await self._write(obj, Verdict(found, reason, members, findings, kind))
             interval = self._env.recheck.after(is_healthy=not found)
             interval = self._report.interval(run.object, interval)
             is_certain = not found and await self._report.is_watched(run)

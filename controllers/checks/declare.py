@@ -30,13 +30,15 @@ Field = str | Callable[[Any], str]
 class Retry:
     """Delays between attempts while an outside system fails: in all at most `total` seconds."""
 
-    first: float = 0.2
+    first: float = 0.1
     factor: float = 2.0
+    longest: float = 5.0
+    attempts: int = 8
     total: float = 10.0
 
     def delay(self, attempt: int) -> float:
         """The delay after the n-th attempt, counted from 0."""
-        return self.first * self.factor**attempt
+        return min(self.longest, self.first * self.factor**attempt)
 
 
 NEVER = Retry(total=0.0)

@@ -39,10 +39,13 @@ def is_vague(detail: str) -> bool:
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong. `field` "" is the check's own; the object's value there is shown."""
+    """One thing wrong. `field` "" is the check's own, None is no field at all.
+
+    Where no `value` is given, the object's value at the field is shown.
+    """
 
     detail: str
-    field: str = ""
+    field: str | None = ""
     value: Any = OMITTED
 
     type: ClassVar[Type]
@@ -57,6 +60,8 @@ class Problem:
     def at(self, field: str, value: Any = OMITTED, origin: str = "") -> FieldError:
         """As a field error; its own field and value come first."""
         shown = value if self.value is OMITTED else self.value
+        if self.field is None:
+            return FieldError(self.type, "", shown, self.detail, origin)
         return FieldError(self.type, self.field or field, shown, self.detail, origin)
 
 
@@ -123,8 +128,11 @@ class Unreachable(OutsideError):
 
 
 class Unavailable(OutsideError):
-    """The service is there and cannot serve; `until` is when it said it will."""
+    """The service is there and cannot serve; `until` is when it said it will, `code` its answer."""
 
-    def __init__(self, service: str, reason: str, *, until: datetime | None = None) -> None:
+    def __init__(
+        self, service: str, reason: str, *, until: datetime | None = None, code: int = 0
+    ) -> None:
         super().__init__(service, reason, is_final=until is not None)
         self.until = until
+        self.code = code

@@ -122,7 +122,7 @@ class CheckSet(Generic[R]):
         await run.env.pacer.turn()
         field = check.field_of(run.object)
         return [
-            problem.at(field, shown(run.raw, problem.field or field), check.name)
+            problem.at(field, value_of(problem, run.raw, field), check.name)
             for problem in await _attempts(check, run)
         ]
 
@@ -137,7 +137,8 @@ async def _attempts(check: Check[R], run: Run[R]) -> list[Problem]:
         except OutsideError as error:
             delay = check.retry.delay(attempt)
             attempt += 1
-            if error.is_final or clock.monotonic() - started + delay > total:
+            is_last = error.is_final or attempt >= check.retry.attempts
+            if is_last or clock.monotonic() - started + delay > total:
                 return [_reported(error, run)]
         except Exception:  # a broken check must not keep the others from being reported
             logger.exception("the check %s broke on %s", check.name, run.object.metadata.name)
@@ -160,6 +161,11 @@ def _reported(error: OutsideError, run: Run[R]) -> Problem:
         return Invalid(f"unreachable: {error.reason}")
     unavailable = error if isinstance(error, Unavailable) else None
     return InternalError(f"{error.service} {error.reason}; {run.again(unavailable)}")
+
+
+def value_of(problem: Problem, obj: Object, field: str) -> Any:
+    """What the object has where the problem is."""
+    return OMITTED if problem.field is None else shown(obj, problem.field or field)
 
 
 def shown(obj: Object, path: str) -> Any:

@@ -16,7 +16,7 @@ from inkube.schemas.fielderrors import FieldError, Type
 READY = "Ready"
 UNAVAILABLE = "Resource is unavailable"
 HEALTH = "health"
-"""What `health.error` says when a check found something."""
+"""What `health.error` says when a check found something, where a kind does not say it better."""
 AVAILABLE = "Available"
 INVALID_SPEC = "InvalidSpec"
 SERVICE_UNAVAILABLE = "ServiceUnavailable"
@@ -35,13 +35,15 @@ class Finding(NamedTuple):
 class Verdict:
     """What a run found: its errors, the Ready condition's reason, further members of status.
 
-    A member that is None is removed; `findings` are conditions beside Ready.
+    A member that is None is removed; `findings` are conditions beside Ready, `error` is what
+    `health.error` says while there are errors.
     """
 
     errors: Sequence[FieldError]
     reason: str
     members: Object = field(default_factory=dict)
     findings: Sequence[Finding] = ()
+    error: str = HEALTH
 
     @property
     def is_healthy(self) -> bool:
@@ -100,7 +102,7 @@ def _wanted(obj: Object, status: Object, verdict: Verdict, *, now: datetime) -> 
     old_health = status.get("health") or {}
     health: Object = {"healthy": verdict.is_healthy, "checked": old_health.get("checked", 0)}
     if not verdict.is_healthy:
-        health |= {"error": HEALTH, "message": verdict.messages}
+        health |= {"error": verdict.error, "message": verdict.messages}
     return {
         "fieldErrors": [error.item() for error in verdict.errors],
         "observedGeneration": generation,

@@ -10,8 +10,12 @@ job_types, job_rules     jobs; `job` runs them, `actions` says how, `job_request
 sync                     which pulls are made by themselves; `stock` is what they made
 contents, manifests      files of a branch, and the resources they declare; `places` finds them
 files, readings          what is read and written beside the objects; `settings` of a namespace
+quotas, deletion         how many there may be; what is done before one goes
+tokens, hooks            what the server asks providers for by itself: tokens, webhooks
+webhook, authorize       what providers and users send in: events, codes of OAuth
 hosts                    what checks ask of any host, and what its refusals mean
-world, git, github       who answers: kinds anyone can edit, git servers, GitHub's API
+world, git               who answers: kinds anyone can edit, git servers
+github, gitlab, bitbucket, providers    and the APIs of providers, asked through `rest`
 remotes                  which of them is asked; `ssrf` guards the way out
 """
 

@@ -11,15 +11,18 @@ from inkube.controllers.checks import Run
 from inkube.controllers.client import Object
 from inkube.controllers.informer import Key
 from inkube.controllers.provisioning import manifests, places
-from inkube.controllers.provisioning.contents import Edit, File
+from inkube.controllers.provisioning.contents import Edit, File, Tree
 from inkube.controllers.provisioning.job_types import JobSpec, ResourceReference
 from inkube.controllers.provisioning.manifests import KINDS, Found, Trouble
 from inkube.controllers.provisioning.stock import Pulled, Stock
 from inkube.controllers.provisioning.types import Repository
+from inkube.controllers.work import Progress
 
 DONE = "completed successfully"
 MOST_ERRORS = 20
 """So many errors end a job."""
+BATCH = 50
+"""So many files are read between other people's turns."""
 _COUNTS = ("create", "update", "delete", "write", "noop", "error", "warning")
 
 
@@ -34,6 +37,7 @@ class Outcome:
     summary: list[Object] = field(default_factory=list)
     head: str = ""
     pulled: Sequence[Found] | None = None
+    url: Object = field(default_factory=dict)
 
     @classmethod
     def failed(cls, cause: str) -> "Outcome":
@@ -42,17 +46,22 @@ class Outcome:
 
     def members(self) -> Object:
         """Members of the job's status beside state and message; empty ones are left out."""
-        found = {"errors": self.errors, "warnings": self.warnings, "summary": self.summary}
+        found: Object = {"errors": self.errors, "warnings": self.warnings}
+        found |= {"summary": self.summary, "url": self.url}
         return {name: value for name, value in found.items() if value}
 
 
-async def carry_out(spec: JobSpec, run: Run[Repository], stock: Stock) -> Outcome:
+async def carry_out(
+    spec: JobSpec, run: Run[Repository], stock: Stock, progress: Progress
+) -> Outcome:
     """Do it. Raises OutsideError, what `hosts` and `places` say, CredentialsMissing."""
     if spec.action == "pull":
         is_incremental = spec.pull is not None and spec.pull.incremental
-        return await _pull(run, stock, is_incremental=is_incremental)
+        return await _pull(run, stock, progress, is_incremental=is_incremental)
+    if spec.action == "pr" and spec.pr is not None:
+        return await _look_at(spec.pr.ref, run, stock, progress)
     if spec.action in ("delete", "move"):
-        return await _change(spec, run, stock)
+        return await _change(spec, run, stock, progress)
     if spec.action in ("releaseResources", "deleteResources"):
         stock.forget(_key(run))
     return Outcome()
@@ -70,7 +79,9 @@ def noted(stock: Stock, key: Key, repository: Object, outcome: Outcome, now: int
     return pulled
 
 
-async def _pull(run: Run[Repository], stock: Stock, *, is_incremental: bool = False) -> Outcome:
+async def _pull(
+    run: Run[Repository], stock: Stock, progress: Progress, *, is_incremental: bool = False
+) -> Outcome:
     repository = run.object
     if repository.spec.sync is None or not repository.spec.sync.enabled:
         return Outcome.failed("sync is not enabled")
@@ -79,8 +90,35 @@ async def _pull(run: Run[Repository], stock: Stock, *, is_incremental: bool = Fa
     last = repository.status.sync.last_ref if repository.status.sync is not None else ""
     if is_incremental and pulled is not None and tree.head == last:
         return Outcome(head=tree.head)
-    found, troubles = manifests.read(tree.below(repository.spec.path), places.scope_of(repository))
-    outcome = compared(found, troubles, pulled.resources if pulled is not None else ())
+    outcome = await _read(tree, run, stock, progress)
+    most = stock.most_resources
+    if most and outcome.pulled is not None and len(outcome.pulled) > most:
+        text = f"Resource quota exceeded: {len(outcome.pulled)}/{most} resources"
+        outcome.state, outcome.message = "error", text
+        outcome.errors = [text, *outcome.errors][:MOST_ERRORS]
+    return outcome
+
+
+async def _look_at(ref: str, run: Run[Repository], stock: Stock, progress: Progress) -> Outcome:
+    """What a pull of another branch would change; nothing is kept."""
+    outcome = await _read(await places.tree(run, ref), run, stock, progress)
+    outcome.pulled = None
+    outcome.url = places.urls_of(run.object, ref)
+    return outcome
+
+
+async def _read(tree: Tree, run: Run[Repository], stock: Stock, progress: Progress) -> Outcome:
+    """Read every file and compare with the last pull."""
+    repository = run.object
+    reading = manifests.Reading(places.scope_of(repository))
+    files = tree.below(repository.spec.path)
+    for count, file in enumerate(files):
+        if count and count % BATCH == 0:
+            await run.env.pacer.turn()
+            await progress.tell(count, of=len(files), message="reading files")
+        reading.add(file)
+    found, pulled = reading.resources(), stock.of(_key(run), repository.metadata.uid)
+    outcome = compared(found, reading.troubles, pulled.resources if pulled is not None else ())
     outcome.head, outcome.pulled = tree.head, found
     return outcome
 
@@ -135,7 +173,7 @@ class _Tally:
         return found
 
 
-async def _change(spec: JobSpec, run: Run[Repository], stock: Stock) -> Outcome:
+async def _change(spec: JobSpec, run: Run[Repository], stock: Stock, progress: Progress) -> Outcome:
     """Delete or move files in one commit; then pull, when it was the configured branch."""
     options = spec.delete if spec.action == "delete" else spec.move
     assert options is not None, "a rule of jobs"
@@ -162,9 +200,11 @@ async def _change(spec: JobSpec, run: Run[Repository], stock: Stock) -> Outcome:
     if edits and branch == configured and run.object.spec.sync and run.object.spec.sync.enabled:
         fresh = Run(run.raw, run.env, model=Repository)
         try:
-            outcome = await _pull(fresh, stock)
+            outcome = await _pull(fresh, stock, progress)
         finally:
             await fresh.memo.close()
+    if edits:
+        outcome.url = places.urls_of(run.object, options.ref)
     if errors:
         outcome.errors = [*errors, *outcome.errors][:MOST_ERRORS]
         outcome.state = "error"

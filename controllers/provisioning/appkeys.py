@@ -13,11 +13,12 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
 
-from inkube.controllers.provisioning.hosts import KeyRefused
+from inkube.controllers.provisioning.hosts import KeyUnreadable
 
 ALGORITHM = "RS256"
 _BEHIND = 60
-_LIFETIME = 540
+LIFETIME = 540
+"""Seconds that a token is valid."""
 
 
 def pem_of(value: str) -> str:
@@ -40,12 +41,12 @@ def read_key(pem: str) -> RSAPrivateKey:
 
 
 def sign(app_id: str, pem: str, now: float) -> str:
-    """A token in the name of the app. Raises KeyRefused when the key cannot be read."""
+    """A token in the name of the app. Raises KeyUnreadable."""
     try:
         key = read_key(pem)
     except ValueError as error:
-        raise KeyRefused from error
-    claims = {"iat": int(now) - _BEHIND, "exp": int(now) + _LIFETIME, "iss": app_id}
+        raise KeyUnreadable from error
+    claims = {"iat": int(now) - _BEHIND, "exp": int(now) + LIFETIME, "iss": app_id}
     return jwt.encode(claims, key, ALGORITHM)
 
 

@@ -11,10 +11,12 @@ from inkube.controllers.kinds import KindModule
 from inkube.controllers.manager import Watch
 from inkube.controllers.provisioning import connection_checks as checks
 from inkube.controllers.provisioning import connection_rules as rules
+from inkube.controllers.provisioning.authorize import authorize
 from inkube.controllers.provisioning.hosts import GITHUB
 from inkube.controllers.provisioning.indexes import connections_by_app
 from inkube.controllers.provisioning.readings import repositories
-from inkube.controllers.provisioning.repository import reason_of
+from inkube.controllers.provisioning.repository import is_edit, reason_of
+from inkube.controllers.provisioning.tokens import Tokens
 from inkube.controllers.provisioning.types import Connection, Repository
 from inkube.controllers.provisioning.world import GitHost, GitHubApp
 from inkube.controllers.secure import SecureValues
@@ -22,14 +24,22 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.status import StatusError
 
 NAMED = 5
-"""So many users of a connection are named when it must stay; the rest is counted."""
+"""So many users of a connection are named when it must stay; all are counted."""
 
 
-def module(secure: SecureValues) -> KindModule[Connection]:
+def module(secure: SecureValues, tokens: Tokens) -> KindModule[Connection]:
     """The kind with everything it does."""
+
+    async def findings(run: Run[Connection], errors: Sequence[FieldError]) -> list[Object]:
+        return [] if errors else await tokens.of_connection(run)
+
+    async def members(run: Run[Connection], errors: Sequence[FieldError]) -> Object:
+        state = "Disconnected" if errors else "Connected"
+        return {"state": state, **tokens.members(run.raw)}
+
     return KindModule(
         Connection,
-        mutators=(rules.set_url,),
+        mutators=(rules.set_url, rules.forget_token),
         validators=rules.validators(secure),
         checks=checks.CHECKS,
         deletion_guards=(not_in_use,),
@@ -37,8 +47,8 @@ def module(secure: SecureValues) -> KindModule[Connection]:
         create_on_update=True,
         unconditional_update=True,
         make_name=_name_prefix,
-        subresources=(repositories,),
-        report=Report(reason=reason_of, members=_members),
+        subresources=(repositories, authorize(tokens)),
+        report=Report(reason=reason_of, members=members, findings=findings),
         watches=_watches,
     )
 
@@ -58,9 +68,10 @@ async def not_in_use(connection: Connection, env: Environment) -> AsyncIterator[
     listed = await env.client.list(Repository.gvr, selection)
     users = _users(connection, listed.items)
     if users:
-        more = f" and {len(users) - NAMED} more" if len(users) > NAMED else ""
-        names = ", ".join(users[:NAMED])
-        yield Forbidden(f"connection is used by repositories: {names}{more}; change these first")
+        names = " ".join(users[:NAMED])
+        yield Forbidden(
+            f"cannot delete connection: referenced by {len(users)} repository(s): [{names}]"
+        )
 
 
 async def _is_terminating(env: Environment, namespace: str) -> bool:
@@ -82,10 +93,6 @@ def _users(connection: Connection, repositories: Sequence[Object]) -> list[str]:
     )
 
 
-async def _members(run: Run[Connection], errors: Sequence[FieldError]) -> Object:
-    return {"state": "Disconnected" if errors else "Connected"}
-
-
 def _watches(env: Environment) -> Sequence[Watch]:
     """The app in the world, and the host that answers for all apps."""
     by_app = connections_by_app(env)
@@ -94,6 +101,9 @@ def _watches(env: Environment) -> Sequence[Watch]:
         return by_app.keys(change.object["metadata"]["name"])
 
     def of_host(change: Change) -> list[Key]:
-        return by_app.keys("") if change.object["metadata"]["name"] == GITHUB else []
+        if not is_edit(change):
+            return []
+        host = change.object["metadata"]["name"]
+        return by_app.keys("" if host == GITHUB else f"host {host}")
 
     return (Watch(GitHubApp.gvr, of_app), Watch(GitHost.gvr, of_host))

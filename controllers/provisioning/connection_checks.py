@@ -1,84 +1,115 @@
 """Live checks of a Connection: GitHub knows the app, its key and installation, and lets it work."""
 
 from collections.abc import AsyncIterator
+from http import HTTPStatus
+from typing import Any
 
-from inkube.controllers.checks import Forbidden, Invalid, NotFound, Problem, Run, check
+from inkube.controllers.checks import (
+    Forbidden,
+    InternalError,
+    Invalid,
+    NotFound,
+    Problem,
+    Run,
+    Unavailable,
+    check,
+)
 from inkube.controllers.provisioning.hosts import (
     NEEDED,
     AppNotFound,
     AppSession,
     InstallationNotFound,
     KeyRefused,
+    KeyUnreadable,
 )
 from inkube.controllers.provisioning.remotes import Remotes
 from inkube.controllers.provisioning.repository_checks import CredentialsMissing, Vaults, app_of
 from inkube.controllers.provisioning.types import Connection
 
-_ALIASES = {"webhooks": "repository_hooks"}
+HOOKS = "webhooks"
+_ALIASES = {HOOKS: "repository_hooks"}
 """GitHub's API has another name for what its settings call webhooks."""
 _LEVELS = {"": 0, "none": 0, "read": 1, "write": 2, "admin": 3}
 
 
-@check(Connection, field="spec.github.appID")
+def _field(member: str) -> Any:
+    return lambda connection: f"{connection.spec.block}.{member}"
+
+
+@check(Connection, field=_field("appID"))
 async def app_accepted(connection: Connection, run: Run[Connection]) -> AsyncIterator[Problem]:
     """GitHub knows the app and accepts what its key signed."""
-    app_id = connection.spec.github.app_id if connection.spec.github is not None else ""
+    key = "secure.privateKey"
     try:
         session = await session_of(run)
         if session is not None:
             await session.permissions()
     except CredentialsMissing:
-        detail = "the secret it names is not there; set the private key again"
-        yield NotFound(detail, field="secure.privateKey")
+        yield NotFound("the secret it names is not there; set the private key again", field=key)
     except AppNotFound:
-        yield NotFound(f"app not found: {app_id}")
+        yield NotFound("app not found")
+    except KeyUnreadable:
+        yield Invalid("invalid private key", field=key)
     except KeyRefused:
-        yield Invalid(f"app {app_id} was refused with this private key")
-        yield Invalid(
-            f"private key is not one of app {app_id}; generate a new one in the app's settings",
-            field="secure.privateKey",
-        )
+        yield Invalid("verify appID is correct")
+        yield Invalid("verify privateKey is correct", field=key)
+    except Unavailable as error:
+        if error.code != HTTPStatus.SERVICE_UNAVAILABLE:
+            raise
+        yield InternalError("github is unavailable", field=None)
 
 
-@check(Connection, field="spec.github.installationID", after=[app_accepted])
+@check(Connection, field=_field("installationID"), after=[app_accepted])
 async def installation_exists(connection: Connection, run: Run[Connection]) -> Problem | None:
     """The app is installed there."""
     session = await session_of(run)
-    if session is None or connection.spec.github is None:
+    if session is None or connection.spec.app is None:
         return None
     try:
         await session.installation_permissions()
     except InstallationNotFound:
-        return Invalid(f"invalid installation ID: {connection.spec.github.installation_id}")
+        return Invalid(f"invalid installation ID: {connection.spec.app.installation_id}")
     return None
 
 
-@check(Connection, field="spec.github.installationID", after=[installation_exists])
+@check(Connection, field=_field("installationID"), after=[installation_exists])
 async def permissions_granted(
     connection: Connection, run: Run[Connection]
 ) -> AsyncIterator[Problem]:
-    """App and installation may do what syncing takes; each missing permission is told once."""
+    """App and installation may do what syncing takes; those of the app come first."""
     session = await session_of(run)
     if session is None:
         return
     of_app = await session.permissions()
     of_installation = await session.installation_permissions()
-    for name, needed in NEEDED.items():
-        if not _suffices(of_app, name, needed):
-            detail = f"app lacks permission {name}: {needed}; grant it in the app's settings"
-            yield Forbidden(detail, field="spec.github.appID")
-        elif not _suffices(of_installation, name, needed):
-            yield Forbidden(
-                f"installation lacks permission {name}: {needed}; accept it in its settings"
-            )
+    options = connection.spec.webhook
+    has_hooks = options is None or not options.disabled
+    wanted = {name: level for name, level in NEEDED.items() if has_hooks or name != HOOKS}
+    lacking = {name for name, needed in wanted.items() if not _suffices(of_app, name, needed)}
+    for name in wanted:
+        if name in lacking:
+            text = _lacks("GitHub App", of_app, name)
+            yield Forbidden(text, field=f"{connection.spec.block}.appID")
+    for name, needed in wanted.items():
+        if name not in lacking and not _suffices(of_installation, name, needed):
+            text = _lacks("GitHub App installation", of_installation, name)
+            yield Forbidden(f"{text}. Accept the updated permissions at {connection.spec.url}")
+
+
+def _lacks(who: str, granted: dict[str, str], name: str) -> str:
+    needs = f"requires '{NEEDED[name]}', has '{_level(granted, name)}'"
+    return f"{who} lacks required '{name}' permission: {needs}"
 
 
 CHECKS = (app_accepted, installation_exists, permissions_granted)
 
 
 def _suffices(granted: dict[str, str], name: str, needed: str) -> bool:
-    level = granted.get(name) or granted.get(_ALIASES.get(name, name)) or ""
-    return _LEVELS.get(level, 0) >= _LEVELS[needed]
+    return _LEVELS.get(_level(granted, name), 0) >= _LEVELS[needed]
+
+
+def _level(granted: dict[str, str], name: str) -> str:
+    return granted.get(name) or granted.get(_ALIASES.get(name, name)) or ""
 
 
 async def session_of(run: Run[Connection]) -> AppSession | None:
@@ -87,7 +118,7 @@ async def session_of(run: Run[Connection]) -> AppSession | None:
 
 
 async def _open(run: Run[Connection]) -> AppSession | None:
-    if run.object.spec.type != "github":
+    if run.object.spec.app is None:
         return None
     vaults: Vaults = run.env.services["vaults"]
     app = await app_of(run.object, run.env.client, vaults.connections)

@@ -1,6 +1,10 @@
-"""Static rules and normal form of a Connection: offline, on every write."""
+"""Static rules and normal form of a Connection: offline, on every write.
+
+Texts are Grafana's (apps/provisioning/pkg/connection, the validators of each type).
+"""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from inkube.controllers import provisioning
 from inkube.controllers.checks import (
@@ -12,21 +16,56 @@ from inkube.controllers.checks import (
     mutator,
     validator,
 )
-from inkube.controllers.provisioning.repository_rules import RESERVED
-from inkube.controllers.provisioning.types import Connection
+from inkube.controllers.provisioning import urls
+from inkube.controllers.provisioning.repository_rules import RESERVED, RESERVED_TEXT
+from inkube.controllers.provisioning.types import APP_TYPES, Connection
 from inkube.controllers.secure import SecureValues
 
-SETTINGS = "https://github.com/settings/installations"
+GITHUB_URL = "https://github.com"
+REDACTED = "[REDACTED]"
+_LABELS = {
+    "github": "GitHub",
+    "githubEnterprise": "GitHub Enterprise",
+    "githubOAuth": "GitHub OAuth",
+    "githubEnterpriseOAuth": "GitHub Enterprise OAuth",
+    "gitlab": "Gitlab",
+    "bitbucket": "Bitbucket",
+}
+_ENTERPRISE = ("githubEnterprise", "githubEnterpriseOAuth")
 
 
 @mutator(Connection)
 def set_url(connection: Connection, old: Connection | None) -> None:
     """The installation's settings page; what a client sends is replaced."""
+    spec = connection.spec
     url = ""
-    if connection.spec.type == "github" and connection.spec.github is not None:
-        url = f"{SETTINGS}/{connection.spec.github.installation_id}"
-    if connection.spec.url != url:
-        connection.spec.url = url
+    if spec.app is not None and (base := spec.server_url or _base(spec.type)):
+        url = f"{base}/settings/installations/{spec.app.installation_id}"
+    if spec.url != url:
+        spec.url = url
+
+
+def _base(kind: str) -> str:
+    return GITHUB_URL if kind == "github" else ""
+
+
+@mutator(Connection)
+def forget_token(connection: Connection, old: Connection | None) -> None:
+    """A token stands for the application that asked for it; another one has to be authorized."""
+    if old is None or connection.spec.type in APP_TYPES:
+        return
+    before, now = old.secure, connection.secure
+    if now.token is None or before.token is None or now.token.name != before.token.name:
+        return
+    if _application(old) != _application(connection):
+        now.token = None
+        now.model_fields_set.discard("token")  # gone, not null
+
+
+def _application(connection: Connection) -> tuple[Any, ...]:
+    spec, secret = connection.spec, connection.secure.client_secret
+    client = spec.oauth.client_id if spec.oauth is not None else ""
+    return spec.type, client, spec.server_url, secret.name if secret is not None else ""
 
 
 def validators(secure: SecureValues) -> Sequence[Rule[Connection]]:
@@ -35,19 +74,24 @@ def validators(secure: SecureValues) -> Sequence[Rule[Connection]]:
     @validator(Connection, field="secure.privateKey")
     def private_key_real(connection: Connection, old: Connection | None) -> Iterator[Problem]:
         held = connection.secure.private_key
-        if held is None or held.name is None or connection.spec.type != "github":
+        if held is None or held.name is None or connection.spec.type not in APP_TYPES:
             return
         value = secure.staged(connection.metadata.namespace, held.name)
         if value is None:
             return
         try:
-            provisioning.appkeys.read_key(provisioning.appkeys.pem_of(value))
-        except ValueError as error:
-            yield Invalid(str(error))
+            pem = provisioning.appkeys.pem_of(value)
+        except ValueError:
+            yield Invalid("privateKey must be base64 encoded", value=REDACTED)
+            return
+        try:
+            provisioning.appkeys.read_key(pem)
+        except ValueError:
+            yield Invalid("privateKey must be a valid RSA private key", value=REDACTED)
 
     return (
-        name_not_reserved, title_given, type_unchanged, app_given, secrets_of_the_type,
-        private_key_real,
+        name_not_reserved, title_given, type_unchanged, block_of_the_type, app_given,
+        server_well_formed, client_given, secrets_of_the_type, private_key_real,
     )  # fmt: skip
 
 
@@ -55,7 +99,7 @@ def validators(secure: SecureValues) -> Sequence[Rule[Connection]]:
 def name_not_reserved(connection: Connection, old: Connection | None) -> Iterator[Problem]:
     """Names that stand for something else in paths and user interfaces."""
     if connection.metadata.name in RESERVED:
-        yield Invalid("is a reserved name; choose another one")
+        yield Invalid(RESERVED_TEXT)
 
 
 @validator(Connection, field="spec.title")
@@ -72,36 +116,75 @@ def type_unchanged(connection: Connection, old: Connection | None) -> Iterator[P
         yield Invalid("field is immutable; create another connection instead")
 
 
-@validator(Connection, field="spec.github")
+@validator(Connection, field="spec")
+def block_of_the_type(connection: Connection, old: Connection | None) -> Iterator[Problem]:
+    """No block of another type."""
+    spec = connection.spec
+    blocks: dict[str, tuple[Any, tuple[str, ...]]] = {
+        "github": (spec.github, ("github",)),
+        "githubEnterprise": (spec.github_enterprise, _ENTERPRISE),
+        "bitbucket": (spec.bitbucket, ("bitbucket",)),
+    }
+    for name, (block, kinds) in blocks.items():
+        if block is not None and spec.type not in kinds:
+            yield Forbidden(f"does not belong to type {spec.type}; remove it", field=f"spec.{name}")
+    if spec.oauth is not None and spec.type in APP_TYPES:
+        yield Forbidden(f"does not belong to type {spec.type}; remove it", field="spec.oauth")
+
+
+@validator(Connection, field="spec")
 def app_given(connection: Connection, old: Connection | None) -> Iterator[Problem]:
-    """The github block for github, with two numbers in it."""
-    app, kind = connection.spec.github, connection.spec.type
-    if kind != "github":
-        if app is not None:
-            yield Forbidden(f"does not belong to type {kind}; remove it")
+    """The app and one of its installations, both numbers."""
+    kind, app = connection.spec.type, connection.spec.app
+    if kind not in APP_TYPES:
         return
+    label = _LABELS[kind]
     if app is None:
-        yield Required("is needed by type github")
+        info = "github info" if kind == "github" else "githubEnterprise info"
+        yield Required(f"{info} must be specified for {label} connection", field=f"spec.{kind}")
         return
     for member, value in (("appID", app.app_id), ("installationID", app.installation_id)):
-        field = f"spec.github.{member}"
+        field = f"spec.{kind}.{member}"
         if not value:
-            yield Required("is needed by type github", field=field)
+            yield Required(f"{member} must be specified for {label} connection", field=field)
         elif not (value.isascii() and value.isdecimal()):
-            yield Invalid("must be a number, written as a string of digits", field=field)
+            yield Invalid(f"{member} must be a numeric value", field=field)
+
+
+@validator(Connection, field="spec.githubEnterprise.serverUrl")
+def server_well_formed(connection: Connection, old: Connection | None) -> Iterator[Problem]:
+    """Where the GitHub Enterprise server is."""
+    if connection.spec.type not in _ENTERPRISE:
+        return
+    url = connection.spec.server_url
+    if not url:
+        label = _LABELS[connection.spec.type]
+        yield Required(f"serverUrl must be specified for {label} connection")
+    elif why := urls.wrong_with_http_url(url):
+        yield Invalid(why, value=urls.without_credentials(url))
+
+
+@validator(Connection, field="spec.oauth.clientID")
+def client_given(connection: Connection, old: Connection | None) -> Iterator[Problem]:
+    """The application that users are to authorize."""
+    spec = connection.spec
+    if spec.type not in APP_TYPES and (spec.oauth is None or not spec.oauth.client_id):
+        yield Required(f"clientID must be specified for {_LABELS[spec.type]} connection")
 
 
 @validator(Connection, field="secure")
 def secrets_of_the_type(connection: Connection, old: Connection | None) -> Iterator[Problem]:
-    """A private key for github, a client secret for the others."""
+    """A private key for apps, a client secret for the others."""
     kind, secure = connection.spec.type, connection.secure
     wanted, other = ("privateKey", "clientSecret")
     has_wanted, has_other = secure.private_key is not None, secure.client_secret is not None
-    if kind != "github":
+    if kind not in APP_TYPES:
         wanted, other, has_wanted, has_other = other, wanted, has_other, has_wanted
+    label = _LABELS[kind]
     if not has_wanted:
-        yield Required(f"is needed by type {kind}", field=f"secure.{wanted}")
+        yield Required(f"{wanted} must be specified for {label} connection", f"secure.{wanted}")
     if has_other:
-        yield Forbidden(f"does not belong to type {kind}; remove it", field=f"secure.{other}")
-    if secure.token is not None and (old is None or old.secure.token is None):
+        yield Forbidden(f"{other} is forbidden in {label} connection", f"secure.{other}")
+    is_new = not connection.metadata.resource_version
+    if secure.token is not None and kind in APP_TYPES and old is None and is_new:
         yield Forbidden("is set by the server; leave it out", field="secure.token")

@@ -77,6 +77,8 @@ class Commit(NamedTuple):
     message: str
     author: str
     created: int
+    username: str = ""
+    avatar: str = ""
 
 
 class Edit(NamedTuple):
@@ -97,8 +99,8 @@ class Contents(Protocol):
         """The files of a branch."""
         ...
 
-    async def commit(self, branch: str, edits: Sequence[Edit], message: str) -> str:
-        """Change files in one commit, making the branch if need be; the new head."""
+    async def commit(self, branch: str, edits: Sequence[Edit], message: str, base: str = "") -> str:
+        """Change files in one commit; the new head. A branch there is not begins as `base`."""
         ...
 
     async def history(self, branch: str) -> list[Commit]:

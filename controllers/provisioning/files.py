@@ -32,7 +32,7 @@ def files(stock: Stock) -> Subresource:
             try:
                 return await request.answer()
             except Unsupported as error:
-                raise _unsupported(str(error)) from error
+                raise status.bad_request(str(error)) from error
 
         return await readings.replied(question, env, told)
 
@@ -232,34 +232,13 @@ class _Request:
             "title": spec.title,
             "type": spec.type,
         }
-        if found := self._urls(file.path):
+        if found := places.urls_of(self._repository, self._ref, file.path):
             body["urls"] = found
         body["resource"] = resource
         if errors:
             body["errors"] = errors
         return Reply(body, code=206 if errors and self._question.verb == "get" else 200)
 
-    def _urls(self, path: str) -> Object:
-        """Where GitHub shows the file and the branch."""
-        remote, kind = self._repository.spec.remote, self._repository.spec.type
-        if remote is None or kind not in ("github", "githubEnterprise"):
-            return {}
-        branch = self._ref or remote.branch
-        found = {"repositoryURL": remote.url}
-        found["sourceURL"] = f"{remote.url}/blob/{branch}/{self._place(path)}"
-        if self._ref and self._ref != remote.branch:
-            compared = f"{remote.url}/compare/{remote.branch}...{self._ref}"
-            found["compareURL"] = compared
-            found["newPullRequestURL"] = f"{compared}?quick_pull=1"
-        return found
-
 
 def _not_found(why: str) -> StatusError:
     return StatusError(404, Reason.NOT_FOUND, why)
-
-
-def _unsupported(why: str) -> StatusError:
-    """400 for what the type cannot do, 501 for what this server cannot."""
-    if why.endswith("by this server"):
-        return StatusError(501, Reason.NOT_IMPLEMENTED, why)
-    return status.bad_request(why)

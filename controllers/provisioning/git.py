@@ -1,15 +1,17 @@
-"""Real git servers, asked by dulwich: what `git ls-remote` would say, without a git binary.
+"""Real git servers by dulwich, without a git binary: list, fetch one commit, push one commit.
 
 dulwich blocks, so it runs in a few threads of its own, each question with a time limit that also
 ends answers which never end. Answers are told apart by their HTTP code before dulwich sees them.
 """
 
 import asyncio
+import contextlib
 import os
 import stat
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -17,8 +19,10 @@ from urllib.parse import unquote, urlsplit
 import urllib3
 from dulwich.client import LocalGitClient, Urllib3HttpGitClient
 from dulwich.errors import GitProtocolError, HangupException, NotGitRepository
+from dulwich.object_store import commit_tree_changes
 from dulwich.objects import Blob, ObjectID
 from dulwich.objects import Commit as GitCommit
+from dulwich.pack import pack_objects_to_data
 from dulwich.refs import Ref
 from dulwich.repo import MemoryRepo
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -54,8 +58,17 @@ THREADS = 16
 """Questions asked at the same time; the others wait."""
 LARGEST = 64 * 1024 * 1024
 """Bytes of one answer: some hundred thousand branches and tags."""
-_TOKEN_USERS = {"github": "x-access-token", "gitlab": "oauth2", "bitbucket": "x-token-auth"}
+_TOKEN_USERS = {
+    "github": "x-access-token",
+    "githubEnterprise": "x-access-token",
+    "gitlab": "oauth2",
+    "bitbucket": "x-token-auth",
+}
 _HEADS = b"refs/heads/"
+PUSHES = 3
+"""So often a commit is made anew because somebody else pushed in between."""
+REGULAR = 0o100644
+AUTHOR = b"inkube <inkube@localhost>"
 
 
 class Git:
@@ -126,6 +139,14 @@ class GitSession:
         commit = refs.get(_HEADS + branch.encode())
         return commit.decode() if commit else None
 
+    async def branch_names(self) -> list[str]:
+        """All of them."""
+        return [branch.name for branch in await self.branches()]
+
+    async def is_protected(self, branch: str) -> bool:
+        """What git itself knows says nothing of protection."""
+        return False
+
     async def branches(self) -> list[Branch]:
         """All of them; what git itself knows says nothing of protection."""
         refs, _ = await self._refs()
@@ -142,26 +163,71 @@ class GitSession:
             raise RefNotFound
         return await self._git.run(self._host, lambda: self._fetch(head))
 
-    async def commit(self, branch: str, edits: Sequence[Edit], message: str) -> str:
-        """Nothing is pushed to real remotes."""
-        raise Unsupported("writing to remote repositories is not supported by this server")
+    async def commit(self, branch: str, edits: Sequence[Edit], message: str, base: str = "") -> str:
+        """Fetch the head, commit upon it and push; again when somebody else was faster."""
+        for _ in range(PUSHES):
+            self._memo = Memo()
+            head = await self.head(branch)
+            above = head or (await self.head(base) if base else None)
+            if above is None:
+                raise RefNotFound
+            push = _Push(branch, edits, message, above=above, is_new=head is None)
+            made = await self._git.run(self._host, partial(self._push, push))
+            if made is not None:
+                self._memo = Memo()
+                return made
+        raise Unavailable(self._host, f"moved the branch {branch} again and again")
 
     async def history(self, branch: str) -> list[Commit]:
         """git servers have no question for it."""
-        raise Unsupported("history of remote repositories is not supported by this server")
+        raise Unsupported("history is not supported for pure git repositories")
 
     def _fetch(self, head: str) -> Tree:
+        return Tree(head, _files(self._fetched(head), head.encode()))
+
+    def _fetched(self, head: str) -> MemoryRepo:
+        """A repository with one commit and all its files."""
         found = MemoryRepo()
-        wanted = _only(head)
+        with self._understood("the repository could not be read"):
+            self._fetch_into(found, _only(head))
+        return found
+
+    def _push(self, push: "_Push") -> str | None:
+        """The new head; None when the branch has moved."""
+        repo = self._fetched(push.above)
+        objects, made = push.commit(repo)
+        with self._understood("the repository could not be written to"):
+            result = self._sent(push, made, lambda *args, **options: pack_objects_to_data(objects))
+        if result is None:
+            return None
+        refused = [text for text in (result.ref_status or {}).values() if text]
+        if refused:
+            raise Unavailable(self._host, f"refused the push: {refused[0]}")
+        return made
+
+    def _sent(self, push: "_Push", made: str, pack: Any) -> Any:
+        for url in (self._target.url, f"{self._target.url}.git"):
+            try:
+                if self._is_file:
+                    return LocalGitClient().send_pack(_file_path(url), push.update(made), pack)
+                return self._git.client(url, self._target).send_pack(b"", push.update(made), pack)
+            except (RepositoryNotFound, NotGitRepository):
+                continue
+            except _MovedError:
+                return None
+        raise RepositoryNotFound
+
+    @contextlib.contextmanager
+    def _understood(self, unreadable: str) -> Iterator[None]:
+        """What dulwich raises, as what it means."""
         try:
-            self._fetch_into(found, wanted)
+            yield
         except NotGitRepository as error:
             raise RepositoryNotFound from error
         except (GitProtocolError, HangupException, ValueError, KeyError, AssertionError) as error:
             raise Unavailable(self._host, "did not speak the git protocol") from error
         except OSError as error:
-            raise Unreachable(self._host, "the repository could not be read") from error
-        return Tree(head, _files(found, head.encode()))
+            raise Unreachable(self._host, unreadable) from error
 
     def _fetch_into(self, found: MemoryRepo, wanted: Any) -> None:
         for url in (self._target.url, f"{self._target.url}.git"):
@@ -295,6 +361,58 @@ def _connect(connection: HTTPConnection, guard: Guard) -> Any:
             failure = error
     assert failure is not None
     raise _socket_error(host, failure) from failure
+
+
+class _MovedError(Exception):
+    """The branch is no longer where it was when it was fetched."""
+
+
+class _Push:
+    """One commit to be made above a head, and the branch that is to point to it."""
+
+    def __init__(
+        self, branch: str, edits: Sequence[Edit], message: str, *, above: str, is_new: bool
+    ) -> None:
+        self._ref = Ref(_HEADS + branch.encode())
+        self._edits = edits
+        self._message = message
+        self.above = above
+        self._is_new = is_new
+
+    def commit(self, repo: MemoryRepo) -> tuple[list[tuple[Any, None]], str]:
+        """The new objects, and the name of the commit among them."""
+        store, known = repo.object_store, set(repo.object_store)
+        above = repo[ObjectID(self.above.encode())]
+        assert isinstance(above, GitCommit), "a branch points to a commit"
+        changes: list[tuple[bytes, int | None, ObjectID | None]] = []
+        for edit in self._edits:
+            if edit.data is None:
+                changes.append((edit.path.encode(), None, None))
+                continue
+            blob = Blob.from_string(edit.data)
+            store.add_object(blob)
+            changes.append((edit.path.encode(), REGULAR, blob.id))
+        made = GitCommit()
+        made.tree = commit_tree_changes(store, above.tree, changes)
+        made.parents = [above.id]
+        made.author = made.committer = AUTHOR
+        made.author_time = made.commit_time = int(time.time())
+        made.author_timezone = made.commit_timezone = 0
+        made.message = self._message.encode()
+        store.add_object(made)
+        return [(store[name], None) for name in store if name not in known], made.id.decode()
+
+    def update(self, made: str) -> Callable[[Mapping[Ref, ObjectID]], dict[Ref, ObjectID]]:
+        """What is to change, unless somebody else has changed it."""
+
+        def update(refs: Mapping[Ref, ObjectID]) -> dict[Ref, ObjectID]:
+            there = refs.get(self._ref)
+            wanted = None if self._is_new else self.above.encode()
+            if there != wanted:
+                raise _MovedError
+            return {self._ref: ObjectID(made.encode())}
+
+        return update
 
 
 def _only(head: str) -> Any:

@@ -18,8 +18,18 @@ def repositories_by_connection(env: Environment) -> Index:
 
 
 def connections_by_app(env: Environment) -> Index:
-    """Connections by the ID of their app; those that have one also by ""."""
+    """Connections by the ID of their app, and by `host NAME` of their server or "" for GitHub."""
     return env.informers.of(Connection.gvr).index("provisioning app", _apps)
+
+
+def repositories_by_namespace(env: Environment) -> Index:
+    """Repositories by their namespace, without those that are being deleted."""
+    return env.informers.of(Repository.gvr).index("provisioning namespace", _namespaces)
+
+
+def _namespaces(obj: Object) -> list[str]:
+    metadata = obj["metadata"]
+    return [] if metadata.get("deletionTimestamp") else [metadata.get("namespace", "")]
 
 
 def _hosts(obj: Object) -> list[str]:
@@ -34,5 +44,10 @@ def _connections(obj: Object) -> list[str]:
 
 
 def _apps(obj: Object) -> list[str]:
-    app = ((obj.get("spec") or {}).get("github") or {}).get("appID")
-    return [str(app), ""] if app else []
+    spec = obj.get("spec") or {}
+    block = spec.get(spec.get("type", "")) or {}
+    app = block.get("appID")
+    if not app:
+        return []
+    server = urls.host_of(str(block.get("serverUrl") or ""))
+    return [str(app), f"host {server}" if server else ""]

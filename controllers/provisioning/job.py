@@ -1,13 +1,10 @@
-"""Jobs at work: claimed, carried out, told about, kept as HistoricJobs for a while.
+"""Job and HistoricJob as kinds: how a job comes to its outcome, and what is kept of it.
 
-Jobs of one repository run one after the other. A job that a stopped server left at work begins
-anew; one that was finished and not yet put away is put away.
+Jobs of one repository run one after the other. A finished one is put away as a HistoricJob, which
+is removed after a while.
 """
 
-import asyncio
-import logging
 from datetime import datetime
-from weakref import WeakValueDictionary
 
 from inkube.controllers.checks import OutsideError, Run
 from inkube.controllers.client import Object, Selection
@@ -21,6 +18,7 @@ from inkube.controllers.provisioning.hosts import NotAuthorized, RepositoryNotFo
 from inkube.controllers.provisioning.job_types import (
     CLAIM,
     CLAIM_OWNER,
+    OF_THE_DEAD,
     ORIGINAL_UID,
     HistoricJob,
     Job,
@@ -30,90 +28,59 @@ from inkube.controllers.provisioning.places import REFUSALS
 from inkube.controllers.provisioning.repository_checks import CredentialsMissing
 from inkube.controllers.provisioning.stock import Stock
 from inkube.controllers.provisioning.types import GROUP, VERSION, Repository
-from inkube.schemas import models
+from inkube.controllers.work import Progress, Work
 from inkube.schemas.status import StatusError
 
-logger = logging.getLogger(__name__)
 OWNER = "inkube"
-CONCURRENCY = 64
-"""Jobs mostly wait: for a host, or for the job before them."""
 
 
 def modules(stock: Stock, options: Options) -> tuple[KindModule[Job], KindModule[HistoricJob]]:
     """Both kinds."""
+    work = Work(
+        Carrier(stock).carry_out,
+        turn=_repository_of,
+        labels=lambda now: {CLAIM: str(now), CLAIM_OWNER: OWNER},
+        put_away=_put_away,
+    )
     return (
-        KindModule(
-            Job,
-            validators=job_rules.VALIDATORS,
-            extra_controllers=lambda env: [Runner(stock, env).controller()],
-        ),
+        KindModule(Job, validators=job_rules.VALIDATORS, work=work),
         KindModule(HistoricJob, extra_controllers=lambda env: [_expiry(options, env)]),
     )
 
 
-class Runner:
+def _repository_of(obj: Object) -> Key:
+    return Key(obj["metadata"]["namespace"], obj["spec"].get("repository", ""))
+
+
+class Carrier:
     """Carries jobs out."""
 
-    def __init__(self, stock: Stock, env: Environment) -> None:
+    def __init__(self, stock: Stock) -> None:
         self._stock = stock
-        self._env = env
-        self._turns: WeakValueDictionary[Key, asyncio.Lock] = WeakValueDictionary()
 
-    def controller(self) -> Controller:
-        """Runs every job once."""
-        watch = Watch(Job.gvr, lambda change: [] if change.old else [Key.of(change.object)])
-        name = f"{Job.gvr.resource}.{GROUP} runner"
-        return Controller(name, self.reconcile, (watch,), concurrency=CONCURRENCY)
+    async def carry_out(self, job: Job, progress: Progress, env: Environment) -> Object:
+        """The final status; what the outside world does wrong is the job's error."""
+        outcome = await self._outcome(job, progress, env)
+        return {"state": outcome.state, "message": outcome.message, **outcome.members()}
 
-    async def reconcile(self, key: Key) -> Result | None:
-        """Carry out one job, when it is its turn."""
-        obj = await sync.found(self._env, Job, key)
-        if obj is None:
-            return None
-        place = Key(key.namespace, obj["spec"].get("repository", ""))
-        turn = self._turns.setdefault(place, asyncio.Lock())
-        try:
-            async with turn:
-                obj = await sync.found(self._env, Job, key)
-                if obj is not None:
-                    await self._carry_out(obj, place)
-        except StatusError as error:
-            if error.code != 404:  # else somebody deleted it meanwhile: that is how jobs are ended
-                raise
-        return None
-
-    async def _carry_out(self, obj: Object, place: Key) -> None:
-        if sync.is_done(obj):
-            await self._put_away(obj)
-            return
-        if not (obj.get("status") or {}).get("state"):
-            obj = await self._tell(obj, {"state": "pending"})
-        now = self._now()
-        labels = {CLAIM: str(now), CLAIM_OWNER: OWNER}
-        obj = await self._patch(obj, {"metadata": {"labels": labels}}, "")
-        obj = await self._tell(obj, {"state": "working", "started": now})
-        outcome = await self._outcome(obj, place)
-        before = obj["status"]
-        final = {"state": outcome.state, "message": outcome.message, "finished": self._now()}
-        final |= {"progress": 100, "progressUpdates": before.get("progressUpdates", 0) + 1}
-        obj = await self._tell(obj, {**final, **outcome.members()})
-        await self._put_away(obj)
-
-    async def _outcome(self, obj: Object, place: Key) -> Outcome:
-        """What came of it; what the outside world does wrong is the job's error."""
-        repository = await sync.found(self._env, Repository, place)
+    async def _outcome(self, job: Job, progress: Progress, env: Environment) -> Outcome:
+        place = Key(job.metadata.namespace, job.spec.repository)
+        repository = await sync.found(env, Repository, place)
         if repository is None:
             return Outcome.failed(f"repository {place.name} not found")
-        typed, is_pull = models.parse(Job, obj), obj["spec"]["action"] == "pull"
+        is_going = bool(repository["metadata"].get("deletionTimestamp"))
+        if is_going and job.spec.action not in OF_THE_DEAD:
+            return Outcome.failed(f"repository {place.name} is being deleted")
+        is_pull = job.spec.action == "pull"
         if is_pull:
-            started: Object = {"state": "working", "job": typed.metadata.name, "message": []}
-            started |= {"started": self._now()}
-            if typed.spec.pull is not None and typed.spec.pull.incremental:
+            started: Object = {"state": "working", "job": job.metadata.name, "message": []}
+            started |= {"started": sync.now(env)}
+            if job.spec.pull is not None and job.spec.pull.incremental:
                 started |= {"incremental": True}
-            await sync.report(repository, self._env, started)
-        run = Run(repository, self._env, model=Repository)
+            await sync.report(repository, env, started)
+        run = Run(repository, env, model=Repository)
         try:
-            outcome = await actions.carry_out(typed.spec, run, self._stock)
+            outcome = await actions.carry_out(job.spec, run, self._stock, progress)
         except OutsideError as error:
             outcome = Outcome.failed(f"{error.service}: {error.reason}")
         except (NotAuthorized, CredentialsMissing):
@@ -124,63 +91,53 @@ class Runner:
             outcome = Outcome.failed(str(error) or "ref not found")
         finally:
             await run.memo.close()
-        if outcome.pulled or is_pull:
-            await self._report(repository, typed, outcome)
+        if outcome.pulled is not None or is_pull:
+            await self._report(repository, job, outcome, env)
         return outcome
 
-    async def _report(self, repository: Object, job: Job, outcome: Outcome) -> None:
+    async def _report(
+        self, repository: Object, job: Job, outcome: Outcome, env: Environment
+    ) -> None:
         """`status.sync` and `status.stats` after a pull."""
         metadata = repository["metadata"]
         key = Key(metadata["namespace"], metadata["name"])
-        pulled = actions.noted(self._stock, key, repository, outcome, self._now())
-        started = job.status.started or self._now()
-        sync_status = {"state": outcome.state, "job": job.metadata.name, "started": started}
-        sync_status |= {"finished": self._now(), "message": outcome.errors or []}
+        now = sync.now(env)
+        pulled = actions.noted(self._stock, key, repository, outcome, now)
+        sync_status: Object = {"state": outcome.state, "job": job.metadata.name}
+        sync_status |= {"started": job.status.started or now, "finished": now}
+        sync_status["message"] = outcome.errors or []
         if outcome.state == "error" and not outcome.errors:
             sync_status["message"] = [outcome.message]
         if outcome.head and outcome.state != "error":
             sync_status["lastRef"] = outcome.head
         if job.spec.pull is not None and job.spec.pull.incremental:
             sync_status["incremental"] = True
-        stats = pulled.counts() if outcome.pulled else None
-        await sync.report(repository, self._env, sync_status, stats)
+        stats = pulled.counts() if outcome.pulled is not None else None
+        await sync.report(repository, env, sync_status, stats, self._stock.most_resources)
 
-    async def _put_away(self, obj: Object) -> None:
-        """A HistoricJob instead of the Job."""
-        metadata, env = obj["metadata"], self._env
-        selection = Selection(metadata["namespace"], labels=f"{ORIGINAL_UID}={metadata['uid']}")
-        if not (await env.client.list(HistoricJob.gvr, selection)).items:
-            labels = dict(metadata.get("labels") or {})
-            for label in (CLAIM, CLAIM_OWNER):
-                labels.pop(label, None)
-            await env.client.create(
-                {
-                    "apiVersion": f"{GROUP}/{VERSION}",
-                    "kind": "HistoricJob",
-                    "metadata": {
-                        "generateName": f"{metadata['name']}-",
-                        "namespace": metadata["namespace"],
-                        "labels": {**labels, ORIGINAL_UID: metadata["uid"]},
-                    },
-                    "spec": obj["spec"],
-                    "status": obj["status"],
-                }
-            )
-        await env.client.delete(Job.gvr, metadata["name"], metadata["namespace"])
 
-    async def _tell(self, obj: Object, status: Object) -> Object:
-        return await self._patch(obj, {"status": status}, "status")
-
-    async def _patch(self, obj: Object, patch: Object, subresource: str) -> Object:
-        """Change the very job that was read, not a younger one of its name."""
-        metadata = obj["metadata"]
-        patch = {**patch, "metadata": {**patch.get("metadata", {}), "uid": metadata["uid"]}}
-        return await self._env.client.patch(
-            Job.gvr, metadata["name"], metadata["namespace"], patch=patch, subresource=subresource
+async def _put_away(obj: Object, env: Environment) -> None:
+    """A HistoricJob instead of the Job."""
+    metadata = obj["metadata"]
+    selection = Selection(metadata["namespace"], labels=f"{ORIGINAL_UID}={metadata['uid']}")
+    if not (await env.client.list(HistoricJob.gvr, selection)).items:
+        labels = dict(metadata.get("labels") or {})
+        for label in (CLAIM, CLAIM_OWNER):
+            labels.pop(label, None)
+        await env.client.create(
+            {
+                "apiVersion": f"{GROUP}/{VERSION}",
+                "kind": "HistoricJob",
+                "metadata": {
+                    "generateName": f"{metadata['name']}-",
+                    "namespace": metadata["namespace"],
+                    "labels": {**labels, ORIGINAL_UID: metadata["uid"]},
+                },
+                "spec": obj["spec"],
+                "status": obj["status"],
+            }
         )
-
-    def _now(self) -> int:
-        return int(self._env.clock.now().timestamp() * 1000)
+    await env.client.delete(Job.gvr, metadata["name"], metadata["namespace"])
 
 
 def _expiry(options: Options, env: Environment) -> Controller:

@@ -9,7 +9,7 @@ from inkube.controllers.endpoints import Question, Reply, Subresource
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Key
 from inkube.controllers.provisioning import sync
-from inkube.controllers.provisioning.job_types import ORIGINAL_UID, HistoricJob, Job
+from inkube.controllers.provisioning.job_types import OF_THE_DEAD, ORIGINAL_UID, HistoricJob, Job
 from inkube.controllers.provisioning.types import GROUP, Repository
 from inkube.schemas import models, status
 from inkube.schemas.status import Reason, StatusError
@@ -19,7 +19,6 @@ FORBIDDEN = "write operations are not allowed for this repository"
 NO_BRANCHES = "branch workflow is not allowed for this repository"
 _UID = re.compile(r"[A-Za-z0-9\-]+")
 _BLOCKS = ("pull", "push", "pr", "migrate", "delete", "move", "fixFolderMetadata")
-_OF_THE_DEAD = ("releaseResources", "deleteResources")
 _WRITING = ("push", "migrate", "delete", "move", "fixFolderMetadata")
 
 
@@ -90,7 +89,7 @@ def _refuse(spec: Object, repository: Object) -> None:
         raise status.bad_request(
             "pull request jobs cannot be created via the API; they are triggered by webhooks"
         )
-    if action in _OF_THE_DEAD:
+    if action in OF_THE_DEAD:
         if not is_going:
             why = "repository exists and is not being deleted; use the normal delete flow"
             raise StatusError(409, Reason.CONFLICT, why)

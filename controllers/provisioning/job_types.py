@@ -10,7 +10,8 @@ ACTIONS = (
     "pull", "push", "pr", "migrate", "delete", "move", "fixFolderMetadata", "releaseResources",
     "deleteResources",
 )  # fmt: skip
-FINAL = ("success", "warning", "error")
+OF_THE_DEAD = ("releaseResources", "deleteResources")
+"""What may be done while a repository is being deleted, and only then."""
 REPOSITORY = f"{GROUP}/repository"
 ORIGINAL_UID = f"{GROUP}/original-uid"
 CLAIM = f"{GROUP}/claim"

@@ -7,7 +7,7 @@ from being read.
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from inkube.controllers.client import Object
@@ -85,32 +85,41 @@ class Unreadable(ValueError):
         self.name, self.group, self.kind = name, group, kind
 
 
-def read(files: Iterable[File], scope: Scope) -> tuple[list[Found], list[Trouble]]:
-    """All that files declare, folders first, and what is wrong with some of them."""
-    found: dict[tuple[str, str, str], Found] = {}
-    troubles = []
-    for file in files:
+class Reading:
+    """All that files declare, and what is wrong with some of them; file by file."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._found: dict[tuple[str, str, str], Found] = {}
+        self.troubles: list[Trouble] = []
+
+    def add(self, file: File) -> None:
+        """Read one more file; those that are no manifests are passed over."""
         if not file.path.endswith(EXTENSIONS):
-            continue
+            return
         try:
-            one = parse(file, scope)
+            one = parse(file, self._scope)
         except Unreadable as error:
-            text, kind = str(error), (error.group, error.kind)
-            troubles.append(Trouble(file.path, error.name, text, *kind))
-            continue
-        other = found.get(one.identity)
+            trouble = Trouble(file.path, error.name, str(error), error.group, error.kind)
+            self.troubles.append(trouble)
+            return
+        other = self._found.get(one.identity)
         if other is not None:
             cause = f"duplicate resource name: {other.path} has it already"
-            troubles.append(Trouble(file.path, one.name, cause, one.group, one.kind))
+            self.troubles.append(Trouble(file.path, one.name, cause, one.group, one.kind))
         elif (one.group, one.kind) not in KINDS:
             cause = f"kind {one.kind} of {one.group} is not supported"
-            troubles.append(
+            self.troubles.append(
                 Trouble(file.path, one.name, cause, one.group, one.kind, is_warning=True)
             )
         else:
-            found[one.identity] = one
-    folders = {folder.identity: folder for folder in _folders(list(found.values()), scope)}
-    return [*folders.values(), *found.values()], troubles
+            self._found[one.identity] = one
+
+    def resources(self) -> list[Found]:
+        """Folders first, then what files declare."""
+        found = list(self._found.values())
+        folders = {folder.identity: folder for folder in _folders(found, self._scope)}
+        return [*folders.values(), *found]
 
 
 def parse(file: File, scope: Scope) -> Found:

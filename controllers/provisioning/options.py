@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 GITHUB_API = "https://api.github.com"
+BITBUCKET_API = "https://api.bitbucket.org/2.0"
 TYPES = ("local", "github", "githubEnterprise", "git", "bitbucket", "gitlab")
 
 
@@ -17,6 +18,8 @@ class Options(NamedTuple):
     """Directories below which local repositories and `file://` URLs may lie."""
     github_api_url: str = GITHUB_API
     """The REST API of GitHub, an Enterprise server or an emulator; trusted as given."""
+    bitbucket_api_url: str = BITBUCKET_API
+    """The REST API of Bitbucket or an emulator; trusted as given."""
     timeout: float = 10.0
     """At most so long one question to an outside system may take."""
     enabled_types: tuple[str, ...] = TYPES
@@ -24,5 +27,7 @@ class Options(NamedTuple):
     """Seconds; shorter intervals are raised to it."""
     max_repositories: int = 10
     """So many repositories a namespace may have; 0 means no limit."""
+    max_resources_per_repository: int = 0
+    """So many resources a repository may declare; 0 means no limit."""
     job_history: float = 600.0
     """Seconds that finished jobs are kept."""

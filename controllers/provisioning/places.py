@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from inkube.controllers.checks import Run
+from inkube.controllers.client import Object
 from inkube.controllers.provisioning.contents import (
     Contents,
     Edit,
@@ -27,6 +28,52 @@ def scope_of(repository: Repository) -> Scope:
     sync, metadata = repository.spec.sync, repository.metadata
     has_root = sync is not None and sync.target == "folder"
     return Scope(metadata.name, metadata.namespace, repository.spec.title, has_root)
+
+
+def urls_of(repository: Repository, ref: str = "", path: str = "") -> Object:
+    """Where the provider shows a file, a branch and what it differs in; {} for those without."""
+    remote, kind = repository.spec.remote, repository.spec.type
+    pages = _PAGES.get(kind)
+    if remote is None or pages is None:
+        return {}
+    blob, tree, compare, propose = pages
+    names = {"url": remote.url, "branch": ref or remote.branch, "base": remote.branch}
+    found = {"repositoryURL": remote.url}
+    if path:
+        whole = "/".join(filter(None, [repository.spec.path, path]))
+        found["sourceURL"] = blob.format(**names, path=whole)
+    elif ref:
+        found["sourceURL"] = tree.format(**names)
+    if ref and ref != remote.branch:
+        found["compareURL"] = compare.format(**names)
+        found["newPullRequestURL"] = propose.format(**names)
+    return found
+
+
+_GITHUB = (
+    "{url}/blob/{branch}/{path}",
+    "{url}/tree/{branch}",
+    "{url}/compare/{base}...{branch}",
+    "{url}/compare/{base}...{branch}?quick_pull=1",
+)
+_GITLAB_REQUEST = "merge_request[source_branch]={branch}&merge_request[target_branch]={base}"
+_PAGES = {
+    "github": _GITHUB,
+    "githubEnterprise": _GITHUB,
+    "gitlab": (
+        "{url}/-/blob/{branch}/{path}",
+        "{url}/-/tree/{branch}",
+        "{url}/-/compare/{base}...{branch}",
+        "{url}/-/merge_requests/new?" + _GITLAB_REQUEST,
+    ),
+    "bitbucket": (
+        "{url}/src/{branch}/{path}",
+        "{url}/src/{branch}",
+        "{url}/branches/compare/{branch}%0D{base}",
+        "{url}/pull-requests/new?source={branch}&dest={base}",
+    ),
+}
+"""A file, a branch, two branches compared, the form for a pull request."""
 
 
 async def contents(run: Run[Repository]) -> Contents:
@@ -55,7 +102,8 @@ async def commit(run: Run[Repository], branch: str, edits: Sequence[Edit], messa
     if spec.local is not None and spec.type == "local":
         return await asyncio.to_thread(LocalContents(spec.local.path).write, edits)
     branch = branch or configured_branch(run.object)
-    return await (await contents(run)).commit(branch, edits, message)
+    base = configured_branch(run.object)
+    return await (await contents(run)).commit(branch, edits, message, base)
 
 
 def configured_branch(repository: Repository) -> str:

@@ -14,11 +14,12 @@ from inkube.controllers import provisioning
 from inkube.controllers.client import Client
 from inkube.controllers.kinds import KindModule
 from inkube.controllers.provisioning import connection, job, repository
-from inkube.controllers.provisioning.options import Options
+from inkube.controllers.provisioning.options import BITBUCKET_API, GITHUB_API, Options
 from inkube.controllers.provisioning.remotes import Remotes
 from inkube.controllers.provisioning.repository_checks import Vaults
 from inkube.controllers.provisioning.ssrf import Guard
 from inkube.controllers.provisioning.stock import Stock
+from inkube.controllers.provisioning.tokens import Tokens
 from inkube.controllers.provisioning.types import Connection, Repository
 from inkube.controllers.provisioning.world import GitHost, GitHubApp, World
 from inkube.controllers.secure import SecretStore, SecureValues
@@ -37,10 +38,16 @@ class Provisioning:
         self._guard = Guard(allow_private=options.allow_private_hosts)
         self._git: provisioning.Git | None = None
         self._github: provisioning.GitHub | None = None
+        self._rest: provisioning.Rest | None = None
         self._remotes = Remotes(
-            World(client, clock), self._real_git, self._real_github, is_offline=options.offline
+            World(client, clock),
+            self._real_git,
+            self._real_github,
+            self._real_providers,
+            is_offline=options.offline,
         )
-        self._stock = Stock()
+        self._stock = Stock(options.max_resources_per_repository)
+        self._tokens = Tokens()
         self._vaults = Vaults(
             repositories=SecureValues(_resource(Repository.gvr), store, clock),
             connections=SecureValues(_resource(Connection.gvr), store, clock),
@@ -50,8 +57,8 @@ class Provisioning:
     def modules(self) -> tuple[KindModule[Any], ...]:
         """Repository, Connection and the world's kinds."""
         return (
-            repository.module(self.options, self._vaults.repositories, self._stock),
-            connection.module(self._vaults.connections),
+            repository.module(self.options, self._vaults.repositories, self._stock, self._tokens),
+            connection.module(self._vaults.connections, self._tokens),
             *job.modules(self._stock, self.options),
             KindModule(GitHost),
             KindModule(GitHubApp),
@@ -78,8 +85,8 @@ class Provisioning:
     ) -> None:
         if self._git is not None:
             self._git.close()
-        if self._github is not None:
-            await self._github.close()
+        if self._rest is not None:
+            await self._rest.close()
 
     def _real_git(self) -> "provisioning.Git":
         """Imported and made when first asked: most servers never are."""
@@ -89,9 +96,21 @@ class Provisioning:
 
     def _real_github(self) -> "provisioning.GitHub":
         if self._github is None:
-            url, timeout = self.options.github_api_url, self.options.timeout
-            self._github = provisioning.GitHub(url, self._guard, self._clock, timeout=timeout)
+            self._github = provisioning.GitHub(self.options.github_api_url, self._real_rest())
         return self._github
+
+    def _real_providers(self) -> "provisioning.Providers":
+        return provisioning.Providers(self.options.bitbucket_api_url, self._real_rest())
+
+    def _real_rest(self) -> "provisioning.Rest":
+        """The APIs an operator named are trusted; GitHub's and Bitbucket's own need no trust."""
+        if self._rest is None:
+            named = (self.options.github_api_url, self.options.bitbucket_api_url)
+            trusted = tuple(url for url in named if url not in (GITHUB_API, BITBUCKET_API))
+            self._rest = provisioning.Rest(
+                self._guard, self._clock, timeout=self.options.timeout, trusted=trusted
+            )
+        return self._rest
 
 
 def _resource(gvr: GVR) -> str:

@@ -14,16 +14,17 @@ from inkube.controllers.endpoints import Endpoint, Question, Reply, Subresource
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Key
 from inkube.controllers.provisioning import places, sync
-from inkube.controllers.provisioning.connection_checks import session_of
-from inkube.controllers.provisioning.contents import RefNotFound, TooMuch, Unsupported
+from inkube.controllers.provisioning.connection_checks import session_of as app_session_of
+from inkube.controllers.provisioning.contents import Commit, RefNotFound, TooMuch, Unsupported
 from inkube.controllers.provisioning.hosts import (
+    GITHUB,
     AppNotFound,
     InstallationNotFound,
     KeyRefused,
     NotAuthorized,
     RepositoryNotFound,
 )
-from inkube.controllers.provisioning.repository_checks import CredentialsMissing
+from inkube.controllers.provisioning.repository_checks import CredentialsMissing, session_of
 from inkube.controllers.provisioning.stock import Pulled, Stock
 from inkube.controllers.provisioning.types import GROUP, Connection, Repository
 from inkube.schemas import status
@@ -90,14 +91,14 @@ async def _history(question: Question, env: Environment) -> Reply:
             raise _not_implemented("history is not supported for pure git repositories")
         branch = question.query.get("ref") or places.configured_branch(run.object)
         try:
-            commits = await (await places.contents(run)).history(branch)
+            commits = await (await session_of(run)).history(branch)
         except Unsupported as error:
             raise _not_implemented(str(error)) from error
         items = [
             {
                 "ref": commit.ref,
                 "message": commit.message,
-                "authors": [{"name": commit.author, "username": commit.author}],
+                "authors": [_author(commit)],
                 "createdAt": commit.created,
             }
             for commit in commits
@@ -105,6 +106,11 @@ async def _history(question: Question, env: Environment) -> Reply:
         return {"kind": "HistoryList", "items": items}
 
     return await asked(question, env, told)
+
+
+def _author(commit: Commit) -> Object:
+    found = {"name": commit.author, "username": commit.username or commit.author}
+    return {**found, "avatarURL": commit.avatar} if commit.avatar else found
 
 
 refs = Subresource("refs", _refs, kind="RefList")
@@ -170,7 +176,7 @@ async def _external(question: Question, env: Environment) -> Reply:
         raise status.not_found(GROUP, Connection.gvr.resource, question.name)
     run = Run(obj, env, model=Connection)
     try:
-        session = await session_of(run)
+        session = await app_session_of(run)
         if session is None:
             raise _not_implemented(NO_LIST)
         names = await session.repositories()
@@ -181,10 +187,10 @@ async def _external(question: Question, env: Environment) -> Reply:
         raise status.internal(_cause(error)) from error
     finally:
         await run.memo.close()
-    items = []
+    items, base = [], run.object.spec.server_url or f"https://{GITHUB}"
     for path in sorted(names):
         owner, _, name = path.partition("/")
-        items.append({"name": name, "owner": owner, "url": f"https://github.com/{path}"})
+        items.append({"name": name, "owner": owner, "url": f"{base}/{path}"})
     head = {"kind": "ExternalRepositoryList", "apiVersion": question.api_version}
     return Reply({**head, "items": items})
 

@@ -12,6 +12,8 @@ from inkube.controllers.provisioning.hosts import (
     AppNotFound,
     AppSession,
     Credentials,
+    Grant,
+    InstallationToken,
     Session,
     Target,
 )
@@ -26,12 +28,14 @@ class Remotes:
         world: World,
         git: "Callable[[], provisioning.Git]",
         github: "Callable[[], provisioning.GitHub]",
+        providers: "Callable[[], provisioning.Providers]",
         *,
         is_offline: bool,
     ) -> None:
         self._world = world
         self._git = git
         self._github = github
+        self._providers = providers
         self._is_offline = is_offline
 
     async def repository(self, target: Target) -> Session:
@@ -39,8 +43,10 @@ class Remotes:
         near = await self._near(target)
         if near is not None:
             return near
-        if target.type == "github":
+        if target.type in ("github", "githubEnterprise"):
             return self._github().repository(target)
+        if target.type in ("gitlab", "bitbucket"):
+            return self._providers().open(target)
         return self._git().open(target)
 
     async def contents(self, target: Target) -> Contents:
@@ -53,6 +59,26 @@ class Remotes:
             token = await self._github().token_of(target)
         credentials = Credentials(token=token, user=target.credentials.user)
         return self._git().open(replace(target, credentials=credentials))
+
+    async def token_for(self, target: Target) -> InstallationToken:
+        """A token of the target's app for the target alone. Raises NotAuthorized, OutsideError."""
+        near = await self._near(target)
+        if isinstance(near, WorldSession):
+            return await near.token()
+        return await self._github().token_for(target)
+
+    async def exchange(self, grant: Grant) -> tuple[str, float]:
+        """The token for a code of OAuth, and the seconds it lives; 0 for ever.
+
+        Raises NotAuthorized, OutsideError.
+        """
+        host = urls.host_of(grant.base)
+        scripted = await self._world.exchange(host, grant.code)
+        if scripted is not None:
+            return scripted, 0.0
+        if self._is_offline:
+            raise Unreachable(host, f"host {host} is not reachable", is_final=True)
+        return await self._providers().exchange(grant)
 
     async def _near(self, target: Target) -> "WorldSession | provisioning.GitSession | None":
         """Who answers without the network. Raises Unreachable when nobody else may be asked."""

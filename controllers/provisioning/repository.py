@@ -1,19 +1,20 @@
 """Repository as a kind: rules, checks, what its status says and when it is looked at again."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from inkube.controllers.checks import Forbidden, Problem, Run, status
+from inkube.controllers.checks import Run, status
 from inkube.controllers.checks.controller import Report
 from inkube.controllers.checks.status import Finding
-from inkube.controllers.client import Object, Selection
+from inkube.controllers.client import Object
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key
-from inkube.controllers.kinds import Guard, KindModule
+from inkube.controllers.kinds import KindModule
 from inkube.controllers.manager import Watch
-from inkube.controllers.provisioning import indexes, readings, rivals, sync
+from inkube.controllers.provisioning import hooks, indexes, quotas, readings, rivals, sync
 from inkube.controllers.provisioning import repository_checks as checks
 from inkube.controllers.provisioning import repository_rules as rules
+from inkube.controllers.provisioning.deletion import finalizers
 from inkube.controllers.provisioning.files import files
 from inkube.controllers.provisioning.job_requests import jobs
 from inkube.controllers.provisioning.options import Options
@@ -21,7 +22,9 @@ from inkube.controllers.provisioning.rivals import Rival
 from inkube.controllers.provisioning.settings import settings
 from inkube.controllers.provisioning.stock import Stock
 from inkube.controllers.provisioning.sync import UNHEALTHY
+from inkube.controllers.provisioning.tokens import Tokens
 from inkube.controllers.provisioning.types import Connection, Repository
+from inkube.controllers.provisioning.webhook import webhook
 from inkube.controllers.provisioning.world import GitHost, GitHubApp, WorldSession
 from inkube.controllers.secure import SecureValues
 from inkube.schemas.fielderrors import FieldError, Type
@@ -30,15 +33,34 @@ AUTHENTICATION_FAILED = "AuthenticationFailed"
 RATE_LIMITED = "RateLimited"
 
 
-def module(options: Options, secure: SecureValues, stock: Stock) -> KindModule[Repository]:
+def module(
+    options: Options, secure: SecureValues, stock: Stock, tokens: Tokens
+) -> KindModule[Repository]:
     """The kind with everything it does."""
+
+    async def findings(run: Run[Repository], errors: Sequence[FieldError]) -> list[Object]:
+        if errors:
+            return []
+        found = await _default_branch(run) + hooks.new_secret(run.object)
+        return found or await tokens.of_repository(run)
+
+    async def members(run: Run[Repository], errors: Sequence[FieldError]) -> Object:
+        found = _sync_of(run, errors) | hooks.members(run) | tokens.members(run.raw)
+        return {**found, "quota": quotas.status_of(options)}
+
+    def conditions(run: Run[Repository], errors: Sequence[FieldError]) -> list[Finding]:
+        return [
+            *quotas.conditions(run, options),
+            _path_conflict(run.memo.known(checks.RIVALS) or ()),
+        ]
+
     return KindModule(
         Repository,
         mutators=rules.mutators(options),
-        validators=rules.validators(options),
-        checks=checks.CHECKS,
+        validators=rules.validators(options, secure),
+        checks=(*checks.CHECKS, hooks.webhook_registered, quotas.within(options)),
         secure=secure,
-        creation_guards=(_room_for(options),),
+        creation_guards=(quotas.room_for(options),),
         create_on_update=True,
         unconditional_update=True,
         endpoints=(settings(options), readings.stats(stock)),
@@ -48,37 +70,27 @@ def module(options: Options, secure: SecureValues, stock: Stock) -> KindModule[R
             readings.resources(stock),
             readings.history,
             jobs,
+            webhook,
         ),
+        finalizers=finalizers(stock),
         extra_controllers=lambda env: [sync.controller(stock, options, env)],
         report=Report(
             reason=reason_of,
-            members=_members,
-            findings=_findings,
+            error=_error_of,
+            members=members,
+            findings=findings,
             interval=_interval,
             is_watched=_is_watched,
-            conditions=_conditions,
+            conditions=conditions,
         ),
-        watches=_watches,
+        watches=lambda env: _watches(env, options),
     )
-
-
-def _room_for(options: Options) -> Guard:
-    """At most so many repositories in a namespace."""
-
-    async def guard(repository: Repository, env: Environment) -> AsyncIterator[Problem]:
-        most = options.max_repositories
-        if not most:
-            return
-        listed = await env.client.list(Repository.gvr, Selection(repository.metadata.namespace))
-        alive = [obj for obj in listed.items if not obj["metadata"].get("deletionTimestamp")]
-        if len(alive) >= most:
-            yield Forbidden(f"Maximum number of {most} repositories reached")
-
-    return guard
 
 
 def reason_of(errors: Sequence[FieldError]) -> str:
     """The Ready condition's reason."""
+    if any("quota exceeded" in error.detail for error in errors):
+        return quotas.EXCEEDED
     if any(error.field.startswith("secure.") for error in errors):
         return AUTHENTICATION_FAILED
     if any("rate limit" in error.detail for error in errors):
@@ -92,12 +104,17 @@ def _is_outage(error: FieldError) -> bool:
     return error.type == Type.INTERNAL or error.detail.startswith("unreachable: ")
 
 
-async def _findings(run: Run[Repository], errors: Sequence[FieldError]) -> list[Object]:
+def _error_of(errors: Sequence[FieldError]) -> str:
+    """`health.error`: whether only the webhook is missing."""
+    return "hook" if all(error.field == hooks.FIELD for error in errors) else status.HEALTH
+
+
+async def _default_branch(run: Run[Repository]) -> list[Object]:
     """The default branch that was looked up for an empty one."""
     remote = run.object.spec.remote
-    if remote is None or remote.branch or errors:
+    if remote is None or remote.branch:
         return []
-    branch = await (await checks.session_of(run)).default_branch()
+    branch = await checks.branch_of(run, await checks.session_of(run))
     block = f"/spec/{run.object.spec.type}"
     return [
         {"op": "test", "path": f"{block}/url", "value": remote.url},
@@ -105,7 +122,7 @@ async def _findings(run: Run[Repository], errors: Sequence[FieldError]) -> list[
     ]
 
 
-async def _members(run: Run[Repository], errors: Sequence[FieldError]) -> Object:
+def _sync_of(run: Run[Repository], errors: Sequence[FieldError]) -> Object:
     """`status.sync`, where the health of the repository says something about it."""
     options = run.object.spec.sync
     if options is None or not options.enabled:
@@ -115,11 +132,6 @@ async def _members(run: Run[Repository], errors: Sequence[FieldError]) -> Object
     if errors and not is_told:
         return {"sync": {**before, "state": "error", "message": [UNHEALTHY]}}
     return {"sync": {**before, "message": []}} if is_told and not errors else {}
-
-
-def _conditions(run: Run[Repository], errors: Sequence[FieldError]) -> list[Finding]:
-    """Whether somebody else has the place."""
-    return [_path_conflict(run.memo.known(checks.RIVALS) or ())]
 
 
 def _path_conflict(found: Sequence[Rival]) -> Finding:
@@ -153,7 +165,7 @@ def _interval(repository: Repository, interval: float) -> float:
     return min(interval, float(sync.interval_seconds))
 
 
-def _watches(env: Environment) -> Sequence[Watch]:
+def _watches(env: Environment, options: Options) -> Sequence[Watch]:
     """Connections, rivals and the world: whatever a repository's errors depend on."""
     by_host = indexes.repositories_by_host(env)
     by_connection = indexes.repositories_by_connection(env)
@@ -163,6 +175,8 @@ def _watches(env: Environment) -> Sequence[Watch]:
         return by_connection.keys(_name(change.object)) if _is_news(change) else []
 
     def of_host(change: Change) -> list[Key]:
+        if not is_edit(change):
+            return []
         return by_host.keys(change.object["metadata"]["name"])
 
     def of_app(change: Change) -> list[Key]:
@@ -175,10 +189,18 @@ def _watches(env: Environment) -> Sequence[Watch]:
 
     return (
         Watch(Repository.gvr, lambda change: rivals.neighbours_of(change, env)),
+        Watch(Repository.gvr, lambda change: quotas.neighbours_of(change, options, env)),
         Watch(Connection.gvr, of_connection),
         Watch(GitHost.gvr, of_host),
         Watch(GitHubApp.gvr, of_app),
     )
+
+
+def is_edit(change: Change) -> bool:
+    """Whether a host says something else, and did not merely note a webhook."""
+    if change.old is None or change.new is None:
+        return True
+    return bool(change.old.get("spec") != change.new.get("spec"))
 
 
 def _name(obj: Object) -> str:

@@ -67,10 +67,10 @@ async def connection_healthy(
     """A Connection of that name exists in the namespace, fits, and its own checks passed."""
     if repository.spec.connection is None:
         return
-    connection = await _connection(repository, client, memo)
+    connection = await connection_of(repository, client, memo)
     if connection is None:
         yield NotFound("connection not found")
-    elif connection.spec.type != repository.spec.type:
+    elif connection.spec.type.removesuffix("OAuth") != repository.spec.type:
         kind = repository.spec.type
         yield Invalid(f"connection is for {connection.spec.type}, the repository is of type {kind}")
     elif connection.status.health is None or not connection.status.health.healthy:
@@ -108,11 +108,18 @@ async def branch_exists(repository: Repository, run: Run[Repository]) -> Problem
     """The branch, or the default branch when none is named."""
     try:
         session = await session_of(run)
+        if await head_of(run, session) is not None:
+            return None
+        names = await _names(session)
     except NoRemote:
         return None
-    if await head_of(run, session) is None:
-        return Invalid("branch not found")
-    return None
+    except (NotAuthorized, RepositoryNotFound) as error:
+        return _later(error)
+    if names == []:
+        return Invalid(
+            "repository has no branches; push at least one commit before configuring sync"
+        )
+    return Invalid("branch not found")
 
 
 @check(Repository, field="secure.token", after=[repository_reachable])
@@ -122,9 +129,45 @@ async def may_write(repository: Repository, run: Run[Repository]) -> Problem | N
         return None
     try:
         session = await session_of(run)
+        if await session.may_write():
+            return None
     except NoRemote:
         return None
-    return None if await session.may_write() else Forbidden("write permission denied")
+    except (NotAuthorized, RepositoryNotFound) as error:
+        return _later(error)
+    return Forbidden("write permission denied")
+
+
+@check(Repository, field="spec.workflows", after=[branch_exists, may_write])
+async def branch_open(repository: Repository, run: Run[Repository]) -> Problem | None:
+    """The workflow `write` pushes to the branch itself."""
+    if "write" not in repository.spec.workflows:
+        return None
+    try:
+        session = await session_of(run)
+        branch = await branch_of(run, session)
+        if not await session.is_protected(branch):
+            return None
+    except NoRemote:
+        return None
+    except (NotAuthorized, RepositoryNotFound) as error:
+        return _later(error)
+    return Invalid(f"the branch {branch} has protection rules that prevent direct pushes")
+
+
+async def _names(session: Session) -> list[str] | None:
+    """All branches; None where the host does not list them."""
+    try:
+        return await session.branch_names()
+    except RepositoryNotFound:
+        return None
+
+
+def _later(error: NotAuthorized | RepositoryNotFound) -> Problem:
+    """Credentials that were accepted at first and are refused at a later question."""
+    is_denied = isinstance(error, NotAuthorized) and not error.is_denied
+    text = "authentication failed" if is_denied else "permission denied"
+    return Invalid(text, field="secure.token")
 
 
 @check(Repository, field="spec.local.path")
@@ -155,6 +198,7 @@ CHECKS = (
     repository_reachable,
     branch_exists,
     may_write,
+    branch_open,
     directory_exists,
     nobody_else_syncs,
 )
@@ -167,7 +211,7 @@ async def session_of(run: Run[Repository]) -> Session:
 
 async def head_of(run: Run[Repository], session: Session) -> str | None:
     """The commit of the branch to sync; None when there is no such branch."""
-    branch = await _branch_of(run, session)
+    branch = await branch_of(run, session)
     return await session.head(branch) if branch else None
 
 
@@ -181,35 +225,55 @@ async def target_of(run: Run[Repository]) -> Target:
     remote = run.object.spec.remote
     if remote is None:
         raise NoRemote
-    return Target(run.object.spec.type, remote.url, await _credentials(run))
+    server_url = str(getattr(remote, "server_url", ""))
+    return Target(run.object.spec.type, remote.url, await _credentials(run), server_url)
 
 
 async def _credentials(run: Run[Repository]) -> Credentials:
+    """A connection's where there is one; `secure.token` is then what the server made of it."""
     repository, client = run.object, run.env.client
     vaults: Vaults = run.env.services["vaults"]
     user = str(getattr(repository.spec.remote, "token_user", ""))
-    if repository.secure.token is not None and repository.secure.token.name:
-        key = Key(repository.metadata.namespace, repository.metadata.name)
-        name = repository.secure.token.name
-        token = await vaults.repositories.read(client, key, "token", name)
-        if token is None:
-            raise CredentialsMissing
-        return Credentials(token=token, user=user)
-    connection = await _connection(repository, client, run.memo)
-    app = await app_of(connection, client, vaults.connections) if connection is not None else None
-    return Credentials(user=user, app=app)
+    email = str(getattr(repository.spec.remote, "email", ""))
+    if repository.spec.connection is not None and repository.spec.connection.name:
+        connection = await connection_of(repository, client, run.memo)
+        if connection is None:
+            return Credentials(user=user)
+        app = await app_of(connection, client, vaults.connections)
+        token = await _token_of(connection, client, vaults.connections) if app is None else ""
+        return Credentials(token=token, user=user, app=app)
+    held = repository.secure.token
+    if held is None or not held.name:
+        return Credentials(user=user)
+    key = Key(repository.metadata.namespace, repository.metadata.name)
+    value = await vaults.repositories.read(client, key, "token", held.name)
+    if value is None:
+        raise CredentialsMissing
+    return Credentials(token=value, user=user, email=email)
+
+
+async def _token_of(connection: Connection, client: Client, vault: SecureValues) -> str:
+    """What a user's authorization gave a connection; "" while it waits for that."""
+    held = connection.secure.token
+    if held is None or not held.name:
+        return ""
+    key = Key(connection.metadata.namespace, connection.metadata.name)
+    value = await vault.read(client, key, "token", held.name)
+    if value is None:
+        raise CredentialsMissing
+    return value
 
 
 async def app_of(connection: Connection, client: Client, vault: SecureValues) -> App | None:
     """The app a connection logs in as; None for other types. Raises CredentialsMissing."""
-    app, held = connection.spec.github, connection.secure.private_key
+    app, held = connection.spec.app, connection.secure.private_key
     if app is None or held is None or not held.name:
         return None
     key = Key(connection.metadata.namespace, connection.metadata.name)
     value = await vault.read(client, key, "privateKey", held.name)
     if value is None:
         raise CredentialsMissing
-    return App(app.app_id, app.installation_id, _pem(value))
+    return App(app.app_id, app.installation_id, _pem(value), connection.spec.server_url)
 
 
 def _pem(value: str) -> str:
@@ -220,7 +284,9 @@ def _pem(value: str) -> str:
         return value
 
 
-async def _connection(repository: Repository, client: Client, memo: Memo) -> Connection | None:
+async def connection_of(repository: Repository, client: Client, memo: Memo) -> Connection | None:
+    """The connection a repository names; None where there is none."""
+
     async def ask() -> Connection | None:
         reference = repository.spec.connection
         if reference is None or not reference.name:
@@ -236,9 +302,20 @@ async def _connection(repository: Repository, client: Client, memo: Memo) -> Con
     return await memo("connection", ask)
 
 
-async def _branch_of(run: Run[Repository], session: Session) -> str:
+async def branch_of(run: Run[Repository], session: Session) -> str:
+    """The branch to sync; where none is named the host's default, else main, master, the first."""
     remote = run.object.spec.remote
-    return (remote.branch if remote is not None else "") or await session.default_branch()
+    if remote is not None and remote.branch:
+        return remote.branch
+    return await run.memo("default branch", lambda: _default_branch(session))
+
+
+async def _default_branch(session: Session) -> str:
+    default = await session.default_branch()
+    if default and await session.head(default) is not None:
+        return default
+    names = await _names(session) or []
+    return next((name for name in ("main", "master") if name in names), next(iter(names), ""))
 
 
 async def _branch(run: Run[Repository]) -> str:
@@ -247,6 +324,6 @@ async def _branch(run: Run[Repository]) -> str:
     if remote is None or remote.branch:
         return remote.branch if remote is not None else ""
     try:
-        return await _branch_of(run, await session_of(run))
+        return await branch_of(run, await session_of(run))
     except (NotAuthorized, RepositoryNotFound, OutsideError, NoRemote, CredentialsMissing):
         return ""

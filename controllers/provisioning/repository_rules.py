@@ -1,6 +1,11 @@
-"""Static rules and normal form of a Repository: offline, on every write."""
+"""Static rules and normal form of a Repository: offline, on every write.
 
+Texts are Grafana's (apps/provisioning/pkg/repository, the validators of each type).
+"""
+
+import re
 from collections.abc import Iterator, Sequence
+from urllib.parse import urlsplit
 
 from inkube.controllers.checks import (
     Duplicate,
@@ -15,17 +20,59 @@ from inkube.controllers.checks import (
 )
 from inkube.controllers.provisioning import urls
 from inkube.controllers.provisioning.options import TYPES, Options
-from inkube.controllers.provisioning.types import Repository
+from inkube.controllers.provisioning.types import Repository, SyncOptions
+from inkube.controllers.secure import SecureValues
 
+CLEANUP = "cleanup"
+PENDING_JOBS = "remove-pending-jobs"
+REMOVE = "remove-orphan-resources"
+RELEASE = "release-orphan-resources"
+FINALIZERS = (PENDING_JOBS, CLEANUP, RELEASE, REMOVE)
+"""In the order in which their steps are taken."""
 RESERVED = frozenset(
     {
         "new", "create", "update", "delete", "edit", "list", "get", "watch", "patch", "job", "jobs",
         "local", "github", "git", "gitlab", "bitbucket", "file", "files", "http", "https", "s3",
         "gcs", "azure", "repository", "repositories", "connection", "connections", "settings",
         "stats", "test", "validate", "check", "sync", "export", "history", "render", "resources",
-        "refs", "webhook", "status",
+        "refs", "webhook", "status", "classic", "sql", "plugins", "legacy",
     }
 )  # fmt: skip
+RESERVED_TEXT = "Name is reserved, choose a different identifier"
+WORKFLOWS = ("write", "branch")
+_WRONG_BLOCK = {
+    "local": "Local config only valid when type is local",
+    "github": "Github config only valid when type is github",
+    "githubEnterprise": "GitHub Enterprise config only valid when type is githubEnterprise",
+    "git": "Git config only valid when type is git",
+    "gitlab": "Gitlab config only valid when type is gitlab",
+    "bitbucket": "Bitbucket config only valid when type is bitbucket",
+}
+_NO_BLOCK = {
+    "local": "local configuration is required for local repository type",
+    "github": "a github config is required",
+    "githubEnterprise": "a github enterprise config is required",
+    "git": "git configuration is required for git repository type",
+    "gitlab": "gitlab configuration is required for gitlab repository type",
+    "bitbucket": "bitbucket configuration is required for bitbucket repository type",
+}
+_NO_URL = {
+    "github": "a github url is required",
+    "githubEnterprise": "a github enterprise url is required",
+    "git": "a git url is required",
+    "gitlab": "a gitlab url is required",
+    "bitbucket": "a bitbucket url is required",
+}
+_GITHUB = "unable to parse repo+owner from url"
+_BITBUCKET = "must be a valid Bitbucket repository URL (https://bitbucket.org/workspace/repo)"
+_UNSIGNED = (
+    "signer identity requires a signing method; use authorName/authorEmail to set the commit "
+    "author without signing"
+)
+_SIGNED = (
+    "author override is not allowed when commit signing is enabled; use signerName/signerEmail "
+    "with signerIsAuthor instead"
+)
 
 
 def field_of(repository: Repository, member: str) -> str:
@@ -37,23 +84,32 @@ def mutators(options: Options) -> Sequence[Rule[Repository]]:
     """In their order."""
 
     @mutator(Repository)
-    def normalise(repository: Repository, old: Repository | None) -> None:
-        remote = repository.spec.remote
-        if remote is not None:
-            url = urls.normalised(remote.url)
-            if url != remote.url:
-                remote.url = url
+    def complete_sync(repository: Repository, old: Repository | None) -> None:
+        spec, least = repository.spec, options.minimum_sync_interval
+        if spec.sync is None:
+            spec.sync = SyncOptions(enabled=False)
+        if spec.sync.interval_seconds is None or 0 < spec.sync.interval_seconds < least:
+            spec.sync.interval_seconds = least
 
-    @mutator(Repository)
-    def raise_interval(repository: Repository, old: Repository | None) -> None:
-        sync = repository.spec.sync
-        if sync is not None and 0 < (sync.interval_seconds or 0) < options.minimum_sync_interval:
-            sync.interval_seconds = options.minimum_sync_interval
-
-    return (normalise, raise_interval)
+    return (normalise, complete_sync)
 
 
-def validators(options: Options) -> Sequence[Rule[Repository]]:
+@mutator(Repository)
+def normalise(repository: Repository, old: Repository | None) -> None:
+    """URLs without slashes at their ends; a list where there are no workflows."""
+    spec = repository.spec
+    remote = spec.remote
+    if remote is not None:
+        url = urls.normalised(remote.url)
+        if url != remote.url:
+            remote.url = url
+    if spec.webhook is not None and spec.webhook.base_url.endswith("/"):
+        spec.webhook.base_url = spec.webhook.base_url.rstrip("/")
+    if "workflows" not in spec.model_fields_set:
+        spec.workflows = []
+
+
+def validators(options: Options, secure: SecureValues) -> Sequence[Rule[Repository]]:
     """In the order of the fields."""
 
     @validator(Repository, field="spec.type")
@@ -67,12 +123,15 @@ def validators(options: Options) -> Sequence[Rule[Repository]]:
         remote, kind = repository.spec.remote, repository.spec.type
         if remote is None:
             return
+        shown = urls.without_credentials(remote.url)
         if not remote.url:
-            yield Required("the URL of the repository is needed")
+            yield Required(_NO_URL[kind])
         elif kind == "git" and remote.url.startswith("file://"):
             yield from _wrong_with_file(remote.url.removeprefix("file://"), options)
-        elif why := urls.wrong_with_url(remote.url, kind):
-            yield Invalid(why, value=urls.without_credentials(remote.url))
+        elif why := urls.wrong_with_url(remote.url):
+            yield Invalid(_worded(why, kind), value=shown)
+        elif why := _wrong_with_place(remote.url, kind):
+            yield Invalid(why, value=shown)
 
     @validator(Repository, field="spec.local.path")
     def local_path_permitted(repository: Repository, old: Repository | None) -> Iterator[Problem]:
@@ -80,15 +139,62 @@ def validators(options: Options) -> Sequence[Rule[Repository]]:
         if local is None or repository.spec.type != "local":
             return
         if not local.path:
-            yield Required("the directory is needed")
+            yield Required("must enter a path to local file")
         elif why := urls.wrong_with_local_path(local.path, options.local_path_prefixes):
             yield Invalid(why)
 
+    @validator(Repository, field="secure.token")
+    def token_of_the_url(repository: Repository, old: Repository | None) -> Iterator[Problem]:
+        """What was given for one place is not sent to another one."""
+        if old is None or old.spec.remote is None or repository.spec.remote is None:
+            return
+        before, now = old.secure.token, repository.secure.token
+        if before is None or now is None or before.name != now.name:
+            return
+        if repository.spec.connection is not None or _same_place(old, repository):
+            return
+        if now.name is None or secure.staged(repository.metadata.namespace, now.name) is None:
+            yield Forbidden("a new token is required when changing the repository URL")
+
     return (
-        name_not_reserved, title_given, type_enabled, type_unchanged, block_of_the_type,
-        url_well_formed, branch_well_formed, path_well_formed, local_path_permitted,
-        sync_complete, workflows_possible, credentials_unambiguous, webhook_url_well_formed,
+        name_not_reserved, finalizers_known, title_given, type_enabled, type_unchanged,
+        block_of_the_type, url_well_formed, branch_well_formed, path_well_formed,
+        local_path_permitted, sync_complete, target_unchanged, workflows_possible,
+        options_of_the_type, identities_apart, nothing_rendered, credentials_unambiguous,
+        token_of_the_url, webhook_url_well_formed,
     )  # fmt: skip
+
+
+def _same_place(one: Repository, other: Repository) -> bool:
+    assert one.spec.remote is not None, "asked for types with a URL"
+    assert other.spec.remote is not None, "asked for types with a URL"
+    return urls.normalised(one.spec.remote.url) == urls.normalised(other.spec.remote.url)
+
+
+def _worded(why: str, kind: str) -> str:
+    """A refusal of a URL in the words of its type."""
+    if kind == "git":
+        return "invalid git URL format"
+    if kind == "bitbucket":
+        return _BITBUCKET
+    return _GITHUB if why == urls.NO_PATH and kind.startswith("github") else why
+
+
+def _wrong_with_place(url: str, kind: str) -> str:
+    """What keeps the URL from being one of that provider."""
+    path, host = urls.path_of(url).removesuffix(".git"), urls.host_of(url)
+    if kind == "github" and host not in ("github.com", "www.github.com"):
+        return (
+            'URL must point to github.com; use type "githubEnterprise" for self-managed GitHub '
+            "Enterprise Server"
+        )
+    if kind in ("github", "githubEnterprise") and not re.fullmatch(r"[\w.\-]+/[\w.\-]+", path):
+        return _GITHUB
+    if kind == "bitbucket":
+        is_there = host == "bitbucket.org" and urlsplit(url).scheme == "https"
+        if not is_there or path.count("/") != 1:
+            return _BITBUCKET
+    return ""
 
 
 def _wrong_with_file(path: str, options: Options) -> Iterator[Problem]:
@@ -103,21 +209,33 @@ def _wrong_with_file(path: str, options: Options) -> Iterator[Problem]:
 def name_not_reserved(repository: Repository, old: Repository | None) -> Iterator[Problem]:
     """Names that stand for something else in paths and user interfaces."""
     if repository.metadata.name in RESERVED:
-        yield Invalid("is a reserved name; choose another one")
+        yield Invalid(RESERVED_TEXT)
+
+
+@validator(Repository, field="metadata.finalizers")
+def finalizers_known(repository: Repository, old: Repository | None) -> Iterator[Problem]:
+    """Only those a controller takes off, and not both ways to leave resources behind."""
+    given = repository.metadata.finalizers
+    before = old.metadata.finalizers if old is not None else []
+    for name in given:
+        if name not in FINALIZERS and name not in before:
+            yield Invalid(f"unknown finalizer: {name}")
+    if REMOVE in given and RELEASE in given:
+        yield Invalid("cannot have both remove and release orphan resources finalizers")
 
 
 @validator(Repository, field="spec.title")
 def title_given(repository: Repository, old: Repository | None) -> Iterator[Problem]:
     """People read titles."""
     if not repository.spec.title.strip():
-        yield Required("a title is needed")
+        yield Required("a repository title must be given")
 
 
 @validator(Repository, field="spec.type")
 def type_unchanged(repository: Repository, old: Repository | None) -> Iterator[Problem]:
     """Everything else depends on the type."""
     if old is not None and old.spec.type != repository.spec.type:
-        yield Invalid("field is immutable; create another repository instead")
+        yield Forbidden("Changing repository type is not supported")
 
 
 @validator(Repository, field="spec")
@@ -125,10 +243,10 @@ def block_of_the_type(repository: Repository, old: Repository | None) -> Iterato
     """Exactly the block that is named like the type."""
     kind = repository.spec.type
     if repository.spec.block_of(kind) is None:
-        yield Required(f"is needed by type {kind}", field=f"spec.{kind}")
+        yield Required(_NO_BLOCK[kind], field=f"spec.{kind}")
     for other in TYPES:
         if other != kind and repository.spec.block_of(other) is not None:
-            yield Forbidden(f"does not belong to type {kind}; remove it", field=f"spec.{other}")
+            yield Invalid(_WRONG_BLOCK[other], field=f"spec.{other}")
 
 
 @validator(Repository, field=lambda repository: field_of(repository, "branch"))
@@ -139,8 +257,8 @@ def branch_well_formed(repository: Repository, old: Repository | None) -> Iterat
         return
     if repository.spec.type == "github" and not remote.branch:
         yield Required("a github branch is required")
-    elif why := urls.wrong_with_branch(remote.branch):
-        yield Invalid(why)
+    elif urls.wrong_with_branch(remote.branch):
+        yield Invalid("invalid branch name")
 
 
 @validator(Repository, field=lambda repository: field_of(repository, "path"))
@@ -158,9 +276,21 @@ def sync_complete(repository: Repository, old: Repository | None) -> Iterator[Pr
     if sync is None:
         return
     if sync.enabled and sync.target is None:
-        yield Required("a sync needs a target: instance or folder", field="spec.sync.target")
+        text = "The target type is required when sync is enabled"
+        yield Required(text, field="spec.sync.target")
     if sync.interval_seconds is not None and sync.interval_seconds < 1:
         yield Invalid("must be a positive number of seconds", field="spec.sync.intervalSeconds")
+
+
+@validator(Repository, field="spec.sync.target")
+def target_unchanged(repository: Repository, old: Repository | None) -> Iterator[Problem]:
+    """Resources that were made lie where they lie."""
+    if old is None or not old.status.stats:
+        return
+    before = old.spec.sync.target if old.spec.sync is not None else None
+    now = repository.spec.sync.target if repository.spec.sync is not None else None
+    if before != now:
+        yield Forbidden("Changing sync target after running sync is not supported")
 
 
 @validator(Repository, field="spec.workflows")
@@ -168,31 +298,102 @@ def workflows_possible(repository: Repository, old: Repository | None) -> Iterat
     """Each once, and only those the type can do."""
     seen = set()
     for position, workflow in enumerate(repository.spec.workflows):
-        field = f"spec.workflows[{position}]"
         if workflow in seen:
-            yield Duplicate("stands there already; name each workflow once", field=field)
+            text = "stands there already; name each workflow once"
+            yield Duplicate(text, field=f"spec.workflows[{position}]")
+        elif workflow not in WORKFLOWS:
+            yield Invalid("invalid workflow", value=workflow)
+        elif workflow == "branch" and repository.spec.type == "local":
+            yield Invalid("branch is only supported on git repositories", value=workflow)
         seen.add(workflow)
-        if workflow == "branch" and repository.spec.type == "local":
-            yield Invalid("a local repository has no branches; use write", field=field)
+
+
+@validator(Repository, field="spec")
+def options_of_the_type(repository: Repository, old: Repository | None) -> Iterator[Problem]:
+    """What a type cannot do has no options."""
+    spec = repository.spec
+    given = {
+        "branch": ("branch", spec.branch),
+        "commit": ("commit", spec.commit),
+        "pullRequest": ("pull request", spec.pull_request),
+    }
+    for member, (words, value) in given.items():
+        if value is None:
+            continue
+        if spec.type == "local":
+            text = f"{words} options are not supported on this repository type"
+            yield Invalid(text, field=f"spec.{member}")
+        elif spec.type == "git" and member == "pullRequest":
+            text = "pull request options are not supported on git repositories"
+            yield Invalid(text, field=f"spec.{member}")
+
+
+@validator(Repository, field="spec.commit")
+def identities_apart(repository: Repository, old: Repository | None) -> Iterator[Problem]:
+    """A signer where commits are signed, another author where they are not."""
+    commit = repository.spec.commit
+    if commit is None:
+        return
+    signer = {
+        "signerName": commit.signer_name,
+        "signerEmail": commit.signer_email,
+        "signerIsAuthor": commit.signer_is_author,
+    }
+    author = {"authorName": commit.author_name, "authorEmail": commit.author_email}
+    wrong, text = (author, _SIGNED) if commit.signing_method else (signer, _UNSIGNED)
+    for member, value in wrong.items():
+        if value:
+            yield Invalid(text, field=f"spec.commit.{member}")
+
+
+@validator(Repository, field="spec")
+def nothing_rendered(repository: Repository, old: Repository | None) -> Iterator[Problem]:
+    """Previews are images, which nobody here makes."""
+    spec = repository.spec
+    if spec.type == "github":
+        is_wanted = spec.github is not None and spec.github.generate_dashboard_previews
+    else:
+        is_wanted = spec.pull_request is not None and spec.pull_request.generate_dashboard_previews
+    if is_wanted:
+        text = "image rendering is not enabled"
+        yield Invalid(text, field="spec.generateDashboardPreviews", value=True)
 
 
 @validator(Repository, field="secure.token")
 def credentials_unambiguous(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """A token or a connection, not both; one of them where something is written."""
+    """A token or a connection, not both; one of them where something is written.
+
+    An existing object may have both: the server itself writes the token of a connection.
+    """
     has_token = repository.secure.token is not None
-    has_connection = repository.spec.connection is not None
-    if has_token and has_connection:
-        yield Forbidden("may not be combined with spec.connection; remove one of them")
+    connection = repository.spec.connection
+    has_connection = connection is not None and connection.name != ""
+    if has_token and has_connection and not repository.metadata.resource_version:
+        text = "cannot have both connection and token defined"
+        yield Invalid(text, field="spec.connection.name")
+        yield Invalid(text)
     writes = repository.spec.workflows and repository.spec.type != "local"
     if writes and not has_token and not has_connection:
-        yield Required("a token or a connection is needed by the workflows that write")
+        text = "either a token or a connection should be provided"
+        yield Required(text, field="spec.connection")
+        yield Required(text)
 
 
 @validator(Repository, field="spec.webhook.baseUrl")
 def webhook_url_well_formed(repository: Repository, old: Repository | None) -> Iterator[Problem]:
     """Where the provider can reach us."""
     webhook = repository.spec.webhook
-    if webhook is not None and webhook.base_url:
-        why = urls.wrong_with_http_url(webhook.base_url)
-        if why:
-            yield Invalid(why, value=urls.without_credentials(webhook.base_url))
+    if webhook is None or not webhook.base_url:
+        return
+    shown = urls.without_credentials(webhook.base_url)
+    try:
+        parts = urlsplit(webhook.base_url)
+    except ValueError:
+        yield Invalid("must be a valid URL", value=shown)
+        return
+    if parts.scheme not in ("http", "https"):
+        yield Invalid("must use HTTP or HTTPS scheme", value=shown)
+    if not parts.hostname:
+        yield Invalid("must include a host", value=shown)
+    elif parts.scheme in ("http", "https") and urls.wrong_with_http_url(webhook.base_url):
+        yield Invalid("must be a valid URL", value=shown)

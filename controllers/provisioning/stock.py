@@ -35,7 +35,9 @@ class Pulled:
 class Stock:
     """The newest pull of every repository."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_resources: int = 0) -> None:
+        self.most_resources = most_resources
+        """So many one repository may have; 0 means no limit."""
         self._pulled: dict[Key, Pulled] = {}
 
     def of(self, key: Key, uid: str) -> Pulled | None:

@@ -12,9 +12,9 @@ from inkube.controllers.client import Object
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Result, Watch
-from inkube.controllers.provisioning import places
+from inkube.controllers.provisioning import places, quotas
 from inkube.controllers.provisioning.hosts import NotAuthorized, RepositoryNotFound
-from inkube.controllers.provisioning.job_types import FINAL, REPOSITORY, Job
+from inkube.controllers.provisioning.job_types import REPOSITORY, Job
 from inkube.controllers.provisioning.options import Options
 from inkube.controllers.provisioning.repository_checks import (
     CredentialsMissing,
@@ -23,6 +23,7 @@ from inkube.controllers.provisioning.repository_checks import (
 )
 from inkube.controllers.provisioning.stock import Stock
 from inkube.controllers.provisioning.types import GROUP, VERSION, Repository
+from inkube.controllers.work import FINAL
 from inkube.schemas.status import Reason, StatusError
 
 UNHEALTHY = "Repository is unhealthy"
@@ -82,7 +83,10 @@ async def _reconcile(key: Key, stock: Stock, options: Options, env: Environment)
     if pulled is None or pulled.generation != metadata["generation"]:
         await ask(obj, env, is_incremental=False)
         return None
-    if sync.get("state") in ("pending", "working"):  # its job was deleted before it was done
+    if sync.get("state") in ("pending", "working"):
+        if sync.get("job") and await found(env, Job, Key(key.namespace, sync["job"])) is not None:
+            return None  # somebody asked for that one: its end will be heard
+        # its job was deleted before it was done
         await ask(obj, env, is_incremental=False)
         return None
     interval = float(obj["spec"]["sync"].get("intervalSeconds") or options.minimum_sync_interval)
@@ -124,8 +128,7 @@ async def ask(obj: Object, env: Environment, *, is_incremental: bool) -> None:
     if await found(env, Job, Key(namespace, name)) is not None:
         return
     # told before it is made: the job's own reports come after this one
-    now = int(env.clock.now().timestamp() * 1000)
-    await report(obj, env, {"state": "pending", "scheduled": now, "job": name, "message": []})
+    await report(obj, env, {"state": "pending", "scheduled": now(env), "job": name, "message": []})
     try:
         await env.client.create(job(name, namespace, spec))
     except StatusError as error:
@@ -134,7 +137,11 @@ async def ask(obj: Object, env: Environment, *, is_incremental: bool) -> None:
 
 
 async def report(
-    obj: Object, env: Environment, sync: Object, stats: list[Object] | None = None
+    obj: Object,
+    env: Environment,
+    sync: Object,
+    stats: list[Object] | None = None,
+    most_resources: int = 0,
 ) -> None:
     """Write `status.sync`, and what there is now. The last head stays where `sync` has none.
 
@@ -153,7 +160,11 @@ async def report(
         {"op": "add", "path": "/status/sync", "value": sync},
     ]
     if sync["state"] in FINAL:
-        conditions = status.conditions(obj, [_finding(sync)], env.clock.now())
+        findings = [_finding(sync)]
+        if stats is not None:
+            quota = quotas.of_resources(stats, most_resources)
+            findings = [quota, _finding(sync, quota)]
+        conditions = status.conditions(obj, findings, env.clock.now())
         patch.append({"op": "add", "path": "/status/conditions", "value": conditions})
     if stats is not None:
         patch.append({"op": "add", "path": "/status/stats", "value": stats})
@@ -167,7 +178,9 @@ async def report(
     )
 
 
-def _finding(sync: Object) -> Finding:
+def _finding(sync: Object, quota: Finding | None = None) -> Finding:
+    if quota is not None and not quota.is_true:
+        return Finding("SyncStatus", False, "SyncQuotaExceeded", quota.message)
     if sync["state"] == "error":
         return Finding("SyncStatus", False, "SyncFailed", "; ".join(sync["message"]))
     return Finding("SyncStatus", True, "SyncSuccessful", "the last sync was successful")
@@ -189,9 +202,9 @@ def job_name(repository: str, suffix: str) -> str:
     return f"{repository[: 252 - len(suffix)]}-{suffix}"
 
 
-def is_done(obj: Object) -> bool:
-    """Whether a job has come to its end."""
-    return (obj.get("status") or {}).get("state") in FINAL
+def now(env: Environment) -> int:
+    """Milliseconds since the epoch."""
+    return int(env.clock.now().timestamp() * 1000)
 
 
 async def found(env: Environment, model: Any, key: Key) -> Object | None:

@@ -11,19 +11,23 @@ from inkube.schemas.models import Model, Resource, Status
 GROUP = "provisioning.grafana.app"
 VERSION = "v0alpha1"
 BETA = "v1beta1"
-CONNECTION_TYPES = ("github", "gitlab", "bitbucket")
+CONNECTION_TYPES = (
+    "github", "githubEnterprise", "githubOAuth", "githubEnterpriseOAuth", "gitlab", "bitbucket",
+)  # fmt: skip
+APP_TYPES = ("github", "githubEnterprise")
+"""Connections that log in as an app of GitHub; the others by OAuth."""
 
 
 class LocalBlock(Model):
     """Files on the server's own disk."""
 
-    path: str
+    path: str = ""
 
 
 class GitBlock(Model):
     """Any git server over http(s), or a bare repository in a file."""
 
-    url: str
+    url: str = ""
     branch: str = Field("", description="Empty: the default branch is looked up and filled in.")
     path: str = Field("", description="The directory to sync; empty: the whole repository.")
     token_user: str = Field("", description="The user name that goes with the token.")
@@ -32,7 +36,7 @@ class GitBlock(Model):
 class GitHubBlock(Model):
     """A repository on GitHub."""
 
-    url: str
+    url: str = ""
     branch: str = Field("", description="Empty: the default branch is looked up and filled in.")
     path: str = Field("", description="The directory to sync; empty: the whole repository.")
     generate_dashboard_previews: bool = False
@@ -42,7 +46,7 @@ class GitHubEnterpriseBlock(Model):
     """A repository on a GitHub Enterprise server."""
 
     server_url: str = Field("", description="The server's own URL; empty: that of the repository.")
-    url: str
+    url: str = ""
     branch: str = Field("", description="Empty: the default branch is looked up and filled in.")
     path: str = Field("", description="The directory to sync; empty: the whole repository.")
 
@@ -50,7 +54,7 @@ class GitHubEnterpriseBlock(Model):
 class BitbucketBlock(Model):
     """A repository on Bitbucket."""
 
-    url: str
+    url: str = ""
     branch: str = Field("", description="Empty: the default branch is looked up and filled in.")
     path: str = Field("", description="The directory to sync; empty: the whole repository.")
     token_user: str = Field("", description="The user name that goes with the token.")
@@ -60,7 +64,7 @@ class BitbucketBlock(Model):
 class GitLabBlock(Model):
     """A repository on GitLab."""
 
-    url: str
+    url: str = ""
     branch: str = Field("", description="Empty: the default branch is looked up and filled in.")
     path: str = Field("", description="The directory to sync; empty: the whole repository.")
 
@@ -74,14 +78,14 @@ class SyncOptions(Model):
     enabled: bool = False
     target: Literal["instance", "folder", "folderless"] | None = None
     interval_seconds: int | None = Field(
-        None, description="Below the server's minimum it is raised to it."
+        default=None, description="Below the server's minimum it is raised to it."
     )
 
 
 class ConnectionReference(Model):
     """A Connection in the same namespace."""
 
-    name: str
+    name: str = ""
 
 
 class WebhookOptions(Model):
@@ -121,9 +125,12 @@ class PullRequestOptions(Model):
 
 
 class RepositorySpec(Model):
-    """What to sync; exactly the block named like the type is present."""
+    """What to sync; exactly the block named like the type is present.
 
-    title: str
+    Members are strings that may be empty, as Go's are: admission says what is missing.
+    """
+
+    title: str = ""
     description: str = ""
     type: Literal["local", "github", "githubEnterprise", "git", "bitbucket", "gitlab"]
     local: LocalBlock | None = None
@@ -133,7 +140,7 @@ class RepositorySpec(Model):
     bitbucket: BitbucketBlock | None = None
     gitlab: GitLabBlock | None = None
     sync: SyncOptions | None = None
-    workflows: list[Literal["write", "branch"]] = Field(
+    workflows: list[str] = Field(
         default_factory=list, description="How changes may be written; empty: read only."
     )
     connection: ConnectionReference | None = None
@@ -180,10 +187,14 @@ class SyncStatus(Model):
 
 
 class WebhookStatus(Model):
-    """The webhook at the provider."""
+    """The webhook at the provider; times are milliseconds since the epoch."""
 
     id: int | None = None
+    uuid: str = ""
     url: str = ""
+    subscribed_events: list[str] = Field(default_factory=list)
+    last_event: int | None = None
+    last_rotated: int | None = None
 
 
 class TokenStatus(Model):
@@ -212,7 +223,9 @@ class RepositoryStatus(Status):
     """What the controller found."""
 
     stats: list[ResourceCount] | None = None
-
+    delete_error: str = Field(
+        default="", description="Why it is still there, while it is being deleted."
+    )
     sync: SyncStatus | None = None
     webhook: WebhookStatus | None = None
     token: TokenStatus | None = None
@@ -241,6 +254,7 @@ class Repository(
         Column("Age", "date", ".metadata.creationTimestamp"),
     ),
     selectable_fields=("spec.connection.name",),
+    unknown_field="field label not supported for Repository: {label}",
 ):
     """A place whose files are synced."""
 
@@ -252,18 +266,66 @@ class Repository(
 class GitHubApp(Model):
     """An app of GitHub and one of its installations, both strings of digits."""
 
-    app_id: str = Field(alias="appID")
-    installation_id: str = Field(alias="installationID")
+    app_id: str = Field("", alias="appID")
+    installation_id: str = Field("", alias="installationID")
+
+
+class GitHubEnterpriseApp(GitHubApp):
+    """An app of a GitHub Enterprise server; OAuth needs the server alone."""
+
+    server_url: str = ""
+
+
+class BitbucketAccount(Model):
+    """Whose repositories a connection to Bitbucket reaches."""
+
+    workspace: str = ""
+
+
+class OAuthClient(Model):
+    """The application that users authorize."""
+
+    client_id: str = Field("", alias="clientID")
+
+
+class ConnectionWebhook(Model):
+    """Whether repositories of the connection are to have webhooks."""
+
+    disabled: bool = False
 
 
 class ConnectionSpec(Model):
-    """How to log in at a provider."""
+    """How to log in at a provider; the block named like the type is present."""
 
-    title: str
+    title: str = ""
     description: str = ""
-    type: Literal["github", "gitlab", "bitbucket"]
+    type: Literal[
+        "github", "githubEnterprise", "githubOAuth", "githubEnterpriseOAuth", "gitlab", "bitbucket"
+    ]
     github: GitHubApp | None = None
+    github_enterprise: GitHubEnterpriseApp | None = None
+    bitbucket: BitbucketAccount | None = None
+    oauth: OAuthClient | None = None
+    webhook: ConnectionWebhook | None = None
     url: str = Field("", description="The installation's settings page; set by the server.")
+
+    @property
+    def app(self) -> GitHubApp | None:
+        """The app it logs in as, for the types that do."""
+        if self.type == "github":
+            return self.github
+        return self.github_enterprise if self.type == "githubEnterprise" else None
+
+    @property
+    def server_url(self) -> str:
+        """The GitHub Enterprise server, without a slash at its end; "" for other types."""
+        found = self.github_enterprise.server_url if self.github_enterprise is not None else ""
+        return found.rstrip("/") if self.type.startswith("githubEnterprise") else ""
+
+    @property
+    def block(self) -> str:
+        """The path of the app's block."""
+        return f"spec.{self.type}"
 
 
 class ConnectionSecure(Model):
@@ -288,6 +350,7 @@ class Connection(
     also_served=(BETA,),
     short_names=("conn",),
     zero_status={"health": {"healthy": False}, "token": {}},
+    unknown_field="field label not supported for Connection: {label}",
     columns=(
         Column("Title", "string", ".spec.title"),
         Column("Type", "string", ".spec.type"),

@@ -46,8 +46,11 @@ def owner_and_name(url: str) -> tuple[str, str]:
     return owner, name
 
 
-def wrong_with_url(url: str, kind: str = "git") -> str:
-    """What keeps it from being a repository's URL of that type."""
+NO_PATH = "must name a repository after the host, such as https://host/owner/repository"
+
+
+def wrong_with_url(url: str) -> str:
+    """What keeps it from being a repository's URL."""
     parts, why = _split(url)
     if parts is None:
         return why
@@ -55,9 +58,7 @@ def wrong_with_url(url: str, kind: str = "git") -> str:
         return "must not have a query or a fragment"
     path = parts.path.strip("/").removesuffix(".git")
     if not path:
-        return "must name a repository after the host, such as https://host/owner/repository"
-    if kind == "github" and not re.fullmatch(r"[\w.\-]+/[\w.\-]+", path):
-        return "must have the form https://HOST/OWNER/REPOSITORY"
+        return NO_PATH
     return ""
 
 

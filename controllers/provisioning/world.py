@@ -4,8 +4,12 @@ A GitHost answers for the host it is named after, a GitHubApp for the app whose 
 They are read when a check asks, so an edit holds from the next check on.
 """
 
+import secrets
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -24,11 +28,12 @@ from inkube.controllers.provisioning.contents import (
     digest,
 )
 from inkube.controllers.provisioning.hosts import (
-    GITHUB,
     NEEDED,
     App,
     AppNotFound,
+    Hook,
     InstallationNotFound,
+    InstallationToken,
     KeyRefused,
     NotAuthorized,
     RepositoryNotFound,
@@ -37,11 +42,14 @@ from inkube.controllers.provisioning.hosts import (
 )
 from inkube.schemas import models
 from inkube.schemas.clock import Clock
-from inkube.schemas.models import Model, Resource
+from inkube.schemas.models import Model, Resource, Status
 from inkube.schemas.status import Reason, StatusError
 
 GROUP = "world.inkube.dev"
 BRANCHES = 1_000
+TOKENS = 10_000
+TOKEN_SECONDS = 3600.0
+"""How many tokens the world remembers, and how long one holds."""
 COMMITS = 100
 """So many commits of so many branches are remembered, the latest."""
 
@@ -107,11 +115,11 @@ class HostedRepository(Model):
         files = [File(path.strip("/"), content.encode()) for path, content in found]
         return Tree(digest(branch, files), files)
 
-    def change(self, branch: str, edits: Sequence[Edit]) -> None:
+    def change(self, branch: str, edits: Sequence[Edit], base: str = "") -> None:
         """Carry out a commit: what was on every branch stays on the others."""
         others = [name for name in self.branches if name != branch]
         if not self.has(branch):
-            source = self.default_branch or next(iter(self.branches), "")
+            source = base or self.default_branch or next(iter(self.branches), "")
             theirs = [each for each in self.files if each.branch == source]
             copied = [
                 HostedFile(path=each.path, content=each.content, branch=branch) for each in theirs
@@ -150,10 +158,25 @@ class GitHostSpec(Model):
     outage: Outage | None = None
 
 
+class RegisteredHook(Model):
+    """A webhook as it was registered; nobody sends its events but who plays the host."""
+
+    repository: str
+    id: int
+    url: str
+
+
+class GitHostStatus(Status):
+    """What the host was asked to keep."""
+
+    webhooks: list[RegisteredHook] | None = None
+
+
 class GitHost(Resource, group=GROUP, version="v1", namespaced=False):
     """A git host, named like the host it answers for."""
 
     spec: GitHostSpec = Field(default_factory=GitHostSpec)
+    status: GitHostStatus = Field(default_factory=GitHostStatus)
 
 
 class Installation(Model):
@@ -190,6 +213,7 @@ class World:
         self._client = client
         self._clock = clock
         self._history: OrderedDict[tuple[str, str, str], deque[Commit]] = OrderedDict()
+        self._issued: OrderedDict[str, _Issued] = OrderedDict()
 
     async def repository(self, target: Target) -> "WorldSession | None":
         """A conversation with the host of the target."""
@@ -197,9 +221,9 @@ class World:
         return WorldSession(self, host, target) if host is not None else None
 
     async def app(self, app: App) -> "WorldAppSession | None":
-        """A conversation about an app: with the world when it knows the app or has a github.com."""
+        """A conversation about an app: with the world when it knows the app or has its host."""
         known = await self.find_app(app.app_id)
-        host = await self._find(GitHost, GITHUB)
+        host = await self._find(GitHost, app.host)
         if known is None and host is None:
             return None
         return WorldAppSession(self, known, app, host)
@@ -239,14 +263,62 @@ class World:
         """The commits seen there, the newest first."""
         return list(self._history.get(place, ()))
 
-    async def edit(self, host: str, path: str, branch: str, edits: Sequence[Edit]) -> None:
+    def issue(self, host: str, path: str, *, may_write: bool) -> str:
+        """A token for one repository of a host, which is accepted for an hour."""
+        value = secrets.token_urlsafe(24)
+        ends = self.now() + TOKEN_SECONDS
+        self._issued[value] = _Issued(host, path, may_write, ends)
+        while len(self._issued) > TOKENS:
+            self._issued.popitem(last=False)
+        return value
+
+    def issued(self, value: str, host: str, path: str) -> "_Issued | None":
+        """What is known of a token that was given for that place and still holds."""
+        found = self._issued.get(value)
+        is_good = found is not None and found[:2] == (host, path) and found.ends > self.now()
+        return found if is_good else None
+
+    async def exchange(self, host: str, code: str) -> str | None:
+        """The token for a code of OAuth: a token's value stands for itself. None: nobody's host.
+
+        Raises NotAuthorized, OutsideError.
+        """
+        found = await self.find_host(host)
+        if found is None:
+            return None
+        await self.endure(found)
+        tokens = {token.value for token in found.spec.tokens}
+        if tokens and code not in tokens:
+            raise NotAuthorized
+        return code
+
+    async def set_hooks(
+        self, host: str, change: Callable[[list[RegisteredHook]], list[RegisteredHook]]
+    ) -> None:
+        """Change what a host keeps of webhooks, in its status."""
+        while True:
+            obj = await self._client.get(GitHost.gvr, host)
+            before = models.parse(GitHost, obj).status.webhooks or []
+            hooks = [models.dump(each) for each in change(list(before))]
+            obj["status"] = {**(obj.get("status") or {}), "webhooks": hooks}
+            try:
+                await self._client.update(obj, subresource="status")
+            except StatusError as error:
+                if error.reason != Reason.CONFLICT:
+                    raise
+                continue  # somebody else edited the world: again on the newer one
+            return
+
+    async def edit(
+        self, host: str, path: str, branch: str, edits: Sequence[Edit], base: str
+    ) -> None:
         """Change the files of a repository by an update of its GitHost."""
         while True:
             obj = await self._client.get(GitHost.gvr, host)
             spec = models.parse(GitHost, obj).spec
             for repository in spec.repositories:
                 if urls.normalised(repository.path.strip("/")) == path:
-                    repository.change(branch, edits)
+                    repository.change(branch, edits, base)
             repositories = [models.dump(each) for each in spec.repositories]
             obj["spec"]["repositories"] = repositories
             try:
@@ -270,6 +342,15 @@ class World:
             raise
 
 
+class _Issued(NamedTuple):
+    """A token the world gave: for which repository of which host, until when."""
+
+    host: str
+    path: str
+    may_write: bool
+    ends: float
+
+
 class WorldSession:
     """A conversation with a scripted host about one repository."""
 
@@ -289,6 +370,61 @@ class WorldSession:
         found = await self._repository()
         return found.tree(branch).head if found.has(branch) else None
 
+    async def branch_names(self) -> list[str]:
+        """As scripted."""
+        return [branch.name for branch in await self.branches()]
+
+    async def is_protected(self, branch: str) -> bool:
+        """As scripted."""
+        return branch in (await self._repository()).protected_branches
+
+    async def token(self) -> InstallationToken:
+        """One for this repository alone, in the name of an app."""
+        await self._repository()
+        app = self._target.credentials.app
+        assert app is not None, "asked for repositories that log in with an app"
+        permissions, _ = await self._installation(app)
+        host, path, _ = self._place("")
+        may_write = permissions.get("contents") == "write"
+        value = self._world.issue(host, path, may_write=may_write)
+        ends = datetime.fromtimestamp(self._world.now() + TOKEN_SECONDS, UTC)
+        return InstallationToken(value, ends, permissions)
+
+    async def put_hook(self, hook: Hook, known: int | None) -> int:
+        """Kept in the status of the GitHost."""
+        await self._permit_hooks()
+        host, path, _ = self._place("")
+        made = known or 0
+
+        def change(hooks: list[RegisteredHook]) -> list[RegisteredHook]:
+            nonlocal made
+            others = [each for each in hooks if each.id != known]
+            if len(others) == len(hooks):
+                made = max([each.id for each in hooks], default=0) + 1
+            return [*others, RegisteredHook(repository=path, id=made, url=hook.url)]
+
+        await self._world.set_hooks(host, change)
+        return made
+
+    async def remove_hook(self, known: int) -> None:
+        """Gone from the status of the GitHost."""
+        await self._permit_hooks()
+        host, _, _ = self._place("")
+        await self._world.set_hooks(
+            host, lambda hooks: [each for each in hooks if each.id != known]
+        )
+
+    async def _permit_hooks(self) -> None:
+        await self._repository()
+        app = self._target.credentials.app
+        if app is None:
+            is_permitted = await self.may_write()
+        else:
+            permissions, _ = await self._installation(app)
+            is_permitted = permissions.get("webhooks") == "write"
+        if not is_permitted:
+            raise NotAuthorized(HTTPStatus.FORBIDDEN)
+
     async def branches(self) -> list[Branch]:
         """As scripted."""
         found = await self._repository()
@@ -307,11 +443,11 @@ class WorldSession:
         self._world.note(self._place(branch), tree.head)
         return tree
 
-    async def commit(self, branch: str, edits: Sequence[Edit], message: str) -> str:
+    async def commit(self, branch: str, edits: Sequence[Edit], message: str, base: str = "") -> str:
         """Edit the GitHost, which anybody can see."""
         await self._repository()
         host, path, _ = self._place(branch)
-        await self._world.edit(host, path, branch, edits)
+        await self._world.edit(host, path, branch, edits, base)
         self._memo = Memo()
         self._host = await self._world.find_host(host) or self._host
         head = (await self._repository()).tree(branch).head
@@ -338,7 +474,10 @@ class WorldSession:
         if app is not None:
             permissions, _ = await self._installation(app)
             return permissions.get("contents") == "write"
-        tokens = self._host.spec.tokens
+        tokens, (host, path, _) = self._host.spec.tokens, self._place("")
+        issued = self._world.issued(self._target.credentials.token, host, path)
+        if issued is not None:
+            return issued.may_write
         return not tokens or any(
             token.write for token in tokens if token.value == self._target.credentials.token
         )
@@ -363,7 +502,9 @@ class WorldSession:
                 raise RepositoryNotFound
             return
         tokens = {token.value for token in self._host.spec.tokens}
-        if tokens and credentials.token not in tokens:
+        if not tokens or credentials.token in tokens:
+            return
+        if self._world.issued(credentials.token, self._host.metadata.name, path) is None:
             raise NotAuthorized
 
     async def _installation(self, app: App) -> tuple[dict[str, str], list[str] | None]:

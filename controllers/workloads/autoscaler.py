@@ -15,7 +15,7 @@ from inkube.controllers.workloads import pods, templates, writes
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.scheduling.nodes import amount
 from inkube.schemas import selectors
-from inkube.schemas.meta import format_time, split_api_version
+from inkube.schemas.meta import GVR, format_time, split_api_version
 from inkube.schemas.status import StatusError, bad_request
 
 NAME = "horizontal-pod-autoscaler-controller"
@@ -28,6 +28,27 @@ _NO_METRICS = (
     "unable to fetch metrics from resource metrics API: the server could not find the requested "
     "resource (get pods.metrics.k8s.io)"
 )
+
+
+class Target(NamedTuple):
+    """What is scaled, seen through its scale subresource: a Scale of autoscaling/v1."""
+
+    resource: GVR
+    scale: Object
+
+    @property
+    def replicas(self) -> int:
+        """How many are wanted now."""
+        return int((self.scale.get("spec") or {}).get("replicas", 0))
+
+    @property
+    def selector(self) -> str:
+        """Which pods are its own, as a query says it."""
+        return str((self.scale.get("status") or {}).get("selector", ""))
+
+
+class _NotScaled(Exception):
+    """No number of replicas can be computed; the text is what the event says."""
 
 
 class _NoMetric(Exception):
@@ -107,7 +128,7 @@ class Autoscaler:
         before = templates.copy(owner.get("status") or {})
         status = owner.setdefault("status", {})
         try:
-            target, current = await self._target(owner)
+            target = await self._target(owner)
         except StatusError as error:
             text = "the HPA controller was unable to get the target's current scale: "
             self._say(owner, "AbleToScale", "False", "FailedGetScale", text + error.message)
@@ -118,6 +139,7 @@ class Autoscaler:
         self._say(owner, "AbleToScale", "True", "SucceededGetScale", text)
         spec = owner["spec"]
         least, most = spec.get("minReplicas", 1), spec["maxReplicas"]
+        current = target.replicas
         status["currentReplicas"] = current
         desired, reason, metrics = 0, "", status.get("currentMetrics")
         if current == 0 and least != 0:
@@ -130,14 +152,11 @@ class Autoscaler:
         else:
             try:
                 desired, reason, metrics = await self._wanted(owner, target, current)
-            except _NoMetric as error:
+            except _NotScaled as error:
                 status["currentMetrics"] = [{"type": ""}]
                 status["desiredReplicas"] = current
                 await self._write(owner, before)
-                text = "invalid metrics (1 invalid out of 1), first error is: " + error.first
-                count = len(spec.get("metrics") or ())
-                text = text.replace("(1 invalid out of 1)", f"({count} invalid out of {count})")
-                await self._events.warning(owner, "FailedComputeMetricsReplicas", text)
+                await self._events.warning(owner, "FailedComputeMetricsReplicas", str(error))
                 return
         if desired != current and reason:
             await self._rescale(owner, target, desired, reason)
@@ -145,8 +164,8 @@ class Autoscaler:
         status["currentMetrics"] = metrics
         await self._write(owner, before)
 
-    async def _target(self, owner: Object) -> tuple[Object, int]:
-        """The target and its replicas. Raises StatusError."""
+    async def _target(self, owner: Object) -> Target:
+        """The target as it is now. Raises StatusError."""
         reference = owner["spec"]["scaleTargetRef"]
         version, name = reference.get("apiVersion", "v1"), reference["kind"]
         kind = self._cluster.outside.find_kind(version, name)
@@ -154,14 +173,20 @@ class Autoscaler:
             group, _ = split_api_version(version)
             raise bad_request(f'no matches for kind "{name}" in group "{group}"')
         namespace = owner["metadata"]["namespace"]
-        found = await self._client.get(kind.resource, reference["name"], namespace)
-        return found, (found.get("spec") or {}).get("replicas", 1)
+        scale = await self._client.get(
+            kind.resource, reference["name"], namespace, subresource="scale"
+        )
+        return Target(kind.resource, scale)
 
-    async def _rescale(self, owner: Object, target: Object, desired: int, reason: str) -> None:
-        changed = templates.copy(target)
-        changed["spec"]["replicas"] = desired
+    async def _rescale(self, owner: Object, target: Target, desired: int, reason: str) -> None:
+        meta = target.scale["metadata"]
+        # A patch says the number and nothing else, so that it meets no conflict with whoever
+        # writes the target's status meanwhile; upstream's update of the Scale may.
+        change = {"spec": {"replicas": desired}}
         try:
-            await self._client.update(changed)
+            await self._client.patch(
+                target.resource, meta["name"], meta["namespace"], patch=change, subresource="scale"
+            )
         except StatusError as error:
             text = "the HPA controller was unable to update the target scale: " + error.message
             self._say(owner, "AbleToScale", "False", "FailedUpdateScale", text)
@@ -178,17 +203,19 @@ class Autoscaler:
     # --- metrics
 
     async def _wanted(
-        self, owner: Object, target: Object, current: int
+        self, owner: Object, target: Target, current: int
     ) -> tuple[int, str, list[Object]]:
-        """computeReplicasForMetrics and what bounds it."""
-        selector = _selector(target)
+        """computeReplicasForMetrics and what bounds it. Raises _NotScaled."""
+        selector = await self._selector(owner, target)
         found = [
             pod
             for pod in self._pods.items(owner["metadata"]["namespace"])
-            if selectors.selects(selector, pod["metadata"].get("labels") or {})
+            if selectors.matches(selector, pod["metadata"].get("labels") or {})
         ]
-        proposals, failures = [], []
-        for metric in owner["spec"].get("metrics") or ():
+        proposals: list[Proposal] = []
+        failures: list[_NoMetric] = []
+        metrics = owner["spec"].get("metrics") or ()
+        for metric in metrics:
             try:
                 proposals.append(self._propose(metric, found, current))
             except _NoMetric as error:
@@ -199,13 +226,32 @@ class Autoscaler:
             self._say(owner, "ScalingActive", "False", first.reason, text)
             for each in failures:
                 await self._events.warning(owner, each.reason, each.text)
-            raise first
+            count = f"{len(failures)} invalid out of {len(metrics)}"
+            raise _NotScaled(f"invalid metrics ({count}), first error is: {first.first}")
         best = max(proposals, key=lambda each: each.replicas)
         text = "the HPA was able to successfully calculate a replica count from "
         self._say(owner, "ScalingActive", "True", "ValidMetricFound", text + best.metric)
         desired = self._bounded(owner, current, best.replicas)
         word = f"{best.metric} above target" if desired > current else "All metrics below target"
         return desired, word, [each.status for each in proposals]
+
+    async def _selector(self, owner: Object, target: Target) -> tuple[selectors.Requirement, ...]:
+        """validateAndParseSelector. Raises _NotScaled."""
+        if not target.selector:
+            text = "the HPA target's scale is missing a selector"
+            self._say(owner, "ScalingActive", "False", "InvalidSelector", text)
+            await self._events.warning(owner, "SelectorRequired", "selector is required")
+            raise _NotScaled("selector is required")
+        try:
+            return selectors.parse_labels(target.selector)
+        except StatusError as error:
+            text = (
+                "couldn't convert selector into a corresponding internal selector object: "
+                + error.message
+            )
+            self._say(owner, "ScalingActive", "False", "InvalidSelector", text)
+            await self._events.warning(owner, "InvalidSelector", text)
+            raise _NotScaled(text) from error
 
     def _propose(self, metric: Object, found: list[Object], current: int) -> Proposal:
         kind = metric["type"]
@@ -398,12 +444,6 @@ def _rate(current: int, rules: Object, *, up: bool) -> int:
             steps.append(math.ceil(share) if up else math.floor(share))
     choose = min if rules.get("selectPolicy") == "Min" else max
     return max(current + sign * choose(steps, default=0), 0)
-
-
-def _selector(target: Object) -> Object:
-    found: Object = (target.get("spec") or {}).get("selector") or {}
-    is_map = found and not {"matchLabels", "matchExpressions"} & found.keys()
-    return {"matchLabels": found} if is_map else found
 
 
 def _request(pod: Object, name: str, only: str | None) -> float:

@@ -3,10 +3,11 @@
 Follows pkg/controller/controller_ref_manager.go.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from inkube.controllers.client import Client, Object
-from inkube.controllers.workloads import templates
+from inkube.controllers.informer import Change, Informer, Key
+from inkube.controllers.workloads import pods, templates
 from inkube.schemas import selectors
 from inkube.schemas.status import StatusError
 
@@ -20,6 +21,33 @@ def controller_of(obj: Object) -> Object | None:
             found: Object = reference
             return found
     return None
+
+
+def named_owners(change: Change, kind: str) -> Iterator[Key]:
+    """The owners of a kind that an object named as its controller before a change, and after."""
+    for state in (change.old, change.new):
+        reference = controller_of(state) if state is not None else None
+        if reference is not None and reference["kind"] == kind:
+            yield Key(change.object["metadata"].get("namespace", ""), reference["name"])
+
+
+def adopters(
+    change: Change, owners: Informer, selector: Callable[[Object], Object]
+) -> Iterator[Object]:
+    """The owners that might adopt an object that nobody controls: `selector` is what one wants."""
+    stray = change.new
+    if stray is None or controller_of(stray) is not None or pods.is_deleting(stray):
+        return
+    labels = stray["metadata"].get("labels")
+    for owner in owners.items(stray["metadata"]["namespace"]) if labels else ():
+        if selectors.selects(selector(owner), labels):
+            yield owner
+
+
+def own_selector(owner: Object) -> Object:
+    """`spec.selector`, a LabelSelector."""
+    found: Object = owner["spec"].get("selector") or {}
+    return found
 
 
 def matcher(selector: Object) -> Callable[[Labels], bool]:

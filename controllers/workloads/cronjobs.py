@@ -13,7 +13,7 @@ from inkube.controllers.client import Object
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Result, Watch
 from inkube.controllers.workloads import cron, pods, templates, writes
-from inkube.controllers.workloads.claims import controller_of
+from inkube.controllers.workloads.claims import named_owners
 from inkube.controllers.workloads.cluster import Cluster
 from inkube.controllers.workloads.jobs import state
 from inkube.controllers.workloads.jobs.controller import JOBS
@@ -70,10 +70,7 @@ class CronJobController:
 
     def of_job(self, change: Change) -> Iterator[Key]:
         """The CronJob of a Job."""
-        for each in (change.old, change.new):
-            reference = controller_of(each) if each is not None else None
-            if reference is not None and reference["kind"] == "CronJob":
-                yield Key(change.object["metadata"]["namespace"], reference["name"])
+        yield from named_owners(change, "CronJob")
 
     async def reconcile(self, key: Key) -> Result | None:
         """Note what became of Jobs, clear old ones away, make the one that is due."""

@@ -10,13 +10,12 @@ from inkube.controllers.client import Object
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Result, Watch
 from inkube.controllers.workloads import pods, templates, writes
-from inkube.controllers.workloads.claims import Claims, controller_of
+from inkube.controllers.workloads.claims import Claims, adopters, named_owners, own_selector
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
 from inkube.controllers.workloads.revisions import HASH, Revisions
 from inkube.controllers.workloads.rollouts import scaled_value
 from inkube.controllers.workloads.scheduling import matching
 from inkube.controllers.workqueue import Backoff
-from inkube.schemas import selectors
 from inkube.schemas.status import StatusError
 
 NAME = "daemonset-controller"
@@ -102,18 +101,8 @@ class DaemonSetController:
 
     def of_pod(self, change: Change) -> Iterator[Key]:
         """Its set, or those that might adopt it."""
-        namespace = change.object["metadata"]["namespace"]
-        for state in (change.old, change.new):
-            reference = controller_of(state) if state is not None else None
-            if reference is not None and reference["kind"] == "DaemonSet":
-                yield Key(namespace, reference["name"])
-        new = change.new
-        if new is None or controller_of(new) is not None:
-            return
-        labels = new["metadata"].get("labels") or {}
-        for owner in self._sets.items(namespace) if labels else ():
-            if selectors.selects(owner["spec"]["selector"], labels):
-                yield Key.of(owner)
+        yield from named_owners(change, "DaemonSet")
+        yield from map(Key.of, adopters(change, self._sets, own_selector))
 
     def of_node(self, change: Change) -> Iterator[Key]:
         """The sets for which a node came, went or changed."""

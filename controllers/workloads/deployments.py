@@ -11,7 +11,7 @@ from inkube.controllers.client import Object
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Result, Watch
 from inkube.controllers.workloads import pods, rollouts, templates, writes
-from inkube.controllers.workloads.claims import Claims, controller_of
+from inkube.controllers.workloads.claims import Claims, controller_of, named_owners
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.replicasets import REPLICA_SETS
 from inkube.controllers.workloads.rollouts import size
@@ -44,10 +44,7 @@ class DeploymentController:
     def of_set(self, change: Change) -> Iterator[Key]:
         """The Deployment of a ReplicaSet; every one of the namespace for a stray one."""
         namespace = change.object["metadata"]["namespace"]
-        for state in (change.old, change.new):
-            reference = controller_of(state) if state is not None else None
-            if reference is not None and reference["kind"] == "Deployment":
-                yield Key(namespace, reference["name"])
+        yield from named_owners(change, "Deployment")
         if change.new is not None and controller_of(change.new) is None:
             for deployment in self._deployments.items(namespace):
                 yield Key.of(deployment)

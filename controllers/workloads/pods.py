@@ -28,6 +28,22 @@ def phase(pod: Object) -> str:
     return (pod.get("status") or {}).get("phase") or ""
 
 
+def unstarted(pod: Object, state: Object) -> list[Object]:
+    """The containerStatuses of containers that never ran, or are lost: all in one state."""
+    return [
+        {
+            "name": one["name"],
+            "image": one.get("image", ""),
+            "imageID": "",
+            "ready": False,
+            "started": False,
+            "restartCount": 0,
+            "state": state,
+        }
+        for one in pod["spec"]["containers"]
+    ]
+
+
 def is_deleting(obj: Object) -> bool:
     """Whether it is being deleted."""
     return "deletionTimestamp" in obj["metadata"]

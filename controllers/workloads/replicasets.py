@@ -11,10 +11,9 @@ from inkube.controllers.client import Object
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Result, Watch
 from inkube.controllers.workloads import pods, templates, writes
-from inkube.controllers.workloads.claims import Claims, controller_of
+from inkube.controllers.workloads.claims import Claims, adopters, controller_of, named_owners
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workqueue import Backoff
-from inkube.schemas import selectors
 from inkube.schemas.meta import format_time
 from inkube.schemas.status import StatusError
 
@@ -66,17 +65,8 @@ class ReplicaController:
 
     def of_pod(self, change: Change) -> Iterator[Key]:
         """The set that a pod belonged to or belongs to, or might adopt it."""
-        for state in (change.old, change.new):
-            reference = controller_of(state) if state is not None else None
-            if reference is not None and reference["kind"] == self._sort.kind:
-                yield Key(change.object["metadata"].get("namespace", ""), reference["name"])
-        new = change.new
-        if new is None or controller_of(new) is not None or pods.is_deleting(new):
-            return
-        labels = new["metadata"].get("labels") or {}
-        for owner in self._sets.items(new["metadata"]["namespace"]) if labels else ():
-            if selectors.selects(self.selector(owner), labels):
-                yield Key.of(owner)
+        yield from named_owners(change, self._sort.kind)
+        yield from map(Key.of, adopters(change, self._sets, self.selector))
 
     def of_quota(self, change: Change) -> Iterable[Key]:
         """Those that were refused a pod in the quota's namespace."""

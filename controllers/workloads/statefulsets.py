@@ -13,12 +13,11 @@ from inkube.controllers.client import Object
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Result, Watch
 from inkube.controllers.workloads import pods, templates, writes
-from inkube.controllers.workloads.claims import Claims, controller_of
+from inkube.controllers.workloads.claims import Claims, adopters, named_owners, own_selector
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.revisions import HASH, OWN_HASH, Revisions
 from inkube.controllers.workloads.rollouts import scaled_value
 from inkube.controllers.workloads.volumes import CLAIMS
-from inkube.schemas import selectors
 from inkube.schemas.status import Reason, StatusError
 
 NAME = "statefulset-controller"
@@ -62,18 +61,9 @@ class StatefulSetController:
 
     def of_pod(self, change: Change) -> Iterator[Key]:
         """Its set, or those that might adopt it."""
-        namespace = change.object["metadata"]["namespace"]
-        for state in (change.old, change.new):
-            reference = controller_of(state) if state is not None else None
-            if reference is not None and reference["kind"] == "StatefulSet":
-                yield Key(namespace, reference["name"])
-        new = change.new
-        if new is None or controller_of(new) is not None:
-            return
-        for owner in self._sets.items(namespace):
-            if _is_member(owner, new) and selectors.selects(
-                owner["spec"]["selector"], new["metadata"].get("labels") or {}
-            ):
+        yield from named_owners(change, "StatefulSet")
+        for owner in adopters(change, self._sets, own_selector):
+            if _is_member(owner, change.object):
                 yield Key.of(owner)
 
     async def reconcile(self, key: Key) -> Result | None:

@@ -7,7 +7,7 @@ says to which. Follows apiserver/pkg/quota/v1 and pkg/quota/v1/evaluator/core.
 from collections.abc import Iterable, Mapping
 
 from inkube.schemas import quantity
-from inkube.schemas.builtin import behaviours
+from inkube.schemas.builtin import affinity, behaviours
 from inkube.schemas.objects import Object
 from inkube.schemas.quantity import Quantity
 
@@ -254,15 +254,10 @@ def _selects(requirement: Object, value: str) -> bool:
 
 def _looks_elsewhere(spec: Object) -> bool:
     """Whether affinity looks at pods of other namespaces (usesCrossNamespacePodAffinity)."""
-    affinity = spec.get("affinity") or {}
-    for member in ("podAffinity", "podAntiAffinity"):
-        given = affinity.get(member) or {}
-        terms = [*(given.get("requiredDuringSchedulingIgnoredDuringExecution") or ())]
-        weighted = given.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
-        terms += [one.get("podAffinityTerm") or {} for one in weighted]
-        if any(t.get("namespaces") or t.get("namespaceSelector") is not None for t in terms):
-            return True
-    return False
+    return any(
+        term.get("namespaces") or term.get("namespaceSelector") is not None
+        for term in affinity.pod_terms(spec)
+    )
 
 
 def unsaid(names: Iterable[str], pod: Object) -> str:

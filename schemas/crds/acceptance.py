@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from inkube.schemas.crds import approval, conditions
+from inkube.schemas.crds import approval, certificates, conditions
 from inkube.schemas.golang import gotext
 from inkube.schemas.objects import Object
 
@@ -47,7 +47,8 @@ def next_status(crd: Object, others: Iterable[Object], now: str) -> Object | Non
     status["acceptedNames"] = accepted
     conditions.put(status, why_not or _NO_CONFLICTS, now)
     if not conditions.is_true(status, conditions.ESTABLISHED):
-        conditions.put(status, _NOT_ACCEPTED if why_not else _ESTABLISHED, now)
+        missing = _NOT_ACCEPTED if why_not else _untrusted(crd["spec"])
+        conditions.put(status, missing or _ESTABLISHED, now)
     return None if status == old else status
 
 
@@ -57,9 +58,22 @@ _NO_CONFLICTS = conditions.condition(
 _NOT_ACCEPTED = conditions.condition(
     conditions.ESTABLISHED, "False", "NotAccepted", "not all names are accepted"
 )
+_INVALID_BUNDLE = conditions.condition(
+    conditions.ESTABLISHED,
+    "False",
+    "InvalidCABundle",
+    "The conversion webhook CABundle is invalid",
+)
 _ESTABLISHED = conditions.condition(
     conditions.ESTABLISHED, "True", "InitialNamesAccepted", "the initial names have been accepted"
 )
+
+
+def _untrusted(spec: Object) -> Object | None:
+    """A CRD whose conversion webhook nobody could trust is not served before that is mended."""
+    webhook = (spec.get("conversion") or {}).get("webhook") or {}
+    bundle = (webhook.get("clientConfig") or {}).get("caBundle")
+    return _INVALID_BUNDLE if bundle and not certificates.is_valid(bundle) else None
 
 
 def _accept(wanted: Object, accepted: Object, taken: _Taken) -> tuple[Object, Object | None]:

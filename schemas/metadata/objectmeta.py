@@ -6,7 +6,7 @@ apimachinery/pkg/api/validation/objectmeta.go, pkg/apis/meta/v1/validation and
 apiserver/pkg/registry/rest/{create,update}.go.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from inkube.schemas.fielderrors import (
@@ -71,11 +71,11 @@ def validate_update(meta: Meta, old: Meta, *, namespaced: bool) -> list[FieldErr
     return [*common, *changes, *changes]
 
 
-def finalizer_warnings(meta: Meta, old: Meta | None = None) -> list[str]:
-    """Added finalizers of custom resources that name no domain."""
+def finalizer_warnings(meta: Meta, old: Meta | None = None, own: Iterable[str] = ()) -> list[str]:
+    """Added finalizers of custom resources that name no domain; `own` are the kind's."""
     if not meta.get("finalizers"):
         return []
-    known = {*((old or {}).get("finalizers") or ()), ORPHAN, FOREGROUND}
+    known = {*((old or {}).get("finalizers") or ()), ORPHAN, FOREGROUND, *own}
     added = sorted({*meta["finalizers"]} - known)
     return [
         f"metadata.finalizers: {gotext.quote(name)}: prefer a domain-qualified finalizer name "

@@ -1,7 +1,8 @@
 """Go's string types that are enumerations: their values, and the fields that are of them.
 
 For documents only: what is refused is said by validation. `enums.json` has, by Go type, each value
-with what a document says of it, and the fields. Follows kube-openapi/pkg/generators/enum.go.
+with what a document says of it, as far as recordings show that, and the fields. Follows
+kube-openapi/pkg/generators/enum.go.
 """
 
 from pathlib import Path
@@ -22,11 +23,12 @@ def of_type(name: str) -> dict[str, Texts]:
 
 
 def apply(node: Object, texts: Texts) -> None:
-    """Name the values in a field's schema, or in that of its items."""
+    """Name the values in a field's schema, or in that of its items or members."""
     values = sorted(texts)
-    if "items" in node:
-        node["items"]["enum"] = values
-        return
+    for inner in ("items", "additionalProperties"):
+        if inner in node:
+            node[inner]["enum"] = values
+            return
     node["enum"] = values
     listed = "\n".join(f' - `"{value}"`{texts[value]}' for value in values)
     node["description"] = f"{node.get('description', '')}\n\nPossible enum values:\n{listed}"

@@ -1,8 +1,8 @@
 """What held once keeps holding: no step falls below its grade.
 
 `floor.json` names the steps that need not be exact, with the grade they keep: those that tell of
-time (how long a client waits, how wide a column is beside names of the run) and, of workloads,
-those that need admission or evictions that are not served; all others are exact.
+time (how long a client waits, how wide a column is beside names of the run, whether a controller
+has seen what the step before it has) and those that differ; all others are exact.
 """
 
 import importlib.util

@@ -163,6 +163,11 @@ async def test_subresources_need_not_be_objects(ask):
     }
 
 
+async def test_a_selector_by_an_unknown_field_is_refused(ask):
+    code, refused = await ask("GET", f"{ALL}?fieldSelector=spec.color%3Dred")
+    assert (code, refused["message"]) == (400, "field label not supported: spec.color")
+
+
 async def test_endpoints_of_a_namespace_are_no_resources(ask):
     await ask("POST", ALL, lamp())
     for version in ("v1", "v1beta1"):

@@ -1,4 +1,7 @@
-"""What the documents of two-phase validation print, tried as it stands; only the URL is another."""
+"""What the documents of two-phase validation print, tried as it stands; only the URL is another.
+
+Their TypeScript is in `documents/*.mts`; node runs what it compiles to, which lies beside it.
+"""
 
 import asyncio
 import json
@@ -11,6 +14,7 @@ import pytest
 from inkube import APIServer
 
 DOCUMENTS = Path(__file__).parent / "documents"
+TSC = DOCUMENTS.parents[2] / "examples" / "frontend" / "node_modules" / ".bin" / "tsc"
 ALL = "/apis/provisioning.grafana.app/v0alpha1/namespaces/default/repositories"
 MAIN = {"path": "grafana/grafana", "branches": ["main"], "defaultBranch": "main"}
 HOST = {
@@ -92,6 +96,15 @@ async def test_the_form_shows_errors_of_dry_runs_and_of_the_controller(server):
     wrong = {"spec.github.branch": "branch not found"}
     assert shown["reconciled"] == {"valid": False, "errors": wrong}
     assert shown["passed"] == []
+
+
+@pytest.mark.skipif(not TSC.exists(), reason="npm install was not run in examples/frontend")
+async def test_what_node_runs_is_what_the_documents_compile_to(tmp_path):
+    await run(str(TSC), "--project", str(DOCUMENTS), "--outDir", str(tmp_path))
+    names = sorted(path.stem for path in DOCUMENTS.glob("*.mts"))
+    assert names == ["form", "list", "watch"]
+    for name in names:
+        assert (tmp_path / f"{name}.mjs").read_text() == (DOCUMENTS / f"{name}.mjs").read_text()
 
 
 async def test_the_list_view_needs_one_request(server):
@@ -230,7 +243,7 @@ async def test_the_server_names_connections(ask, metadata, prefix):
     path = ALL.replace("repositories", "connections")
     body = {
         "metadata": metadata,
-        "spec": {"title": "GitLab", "type": "gitlab"},
+        "spec": {"title": "GitLab", "type": "gitlab", "oauth": {"clientID": "app"}},
         "secure": {"clientSecret": {"create": "x"}},
     }
     code, made = await ask("POST", path, body)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -26,6 +27,13 @@ async def output_of(*command):
 
 
 @pytest.mark.skipif(NODE is None, reason="node is not installed")
+async def test_it_may_be_run_again():
+    async with APIServer(offline=True, retry_seconds=0.0) as server:
+        first = await output_of(NODE, EXAMPLE / "lib" / "main.js", server.url)
+        assert await output_of(NODE, EXAMPLE / "lib" / "main.js", server.url) == first
+
+
+@pytest.mark.skipif(NODE is None, reason="node is not installed")
 async def test_a_form_is_validated_saved_and_kept_current():
     async with APIServer(offline=True, retry_seconds=0.0) as server:
         told = await output_of(NODE, EXAMPLE / "lib" / "main.js", server.url)
@@ -35,6 +43,11 @@ async def test_a_form_is_validated_saved_and_kept_current():
     assert shown["second try"] == {"fields": {"branch": wrong("mian")}, "form": []}
     assert [shown[step] for step in ("third try", "created", "polled")] == [CLEAN] * 3
     assert shown["branch gone"] == {"fields": {"branch": "branch not found"}, "form": []}
+    assert shown["pulled"]["state"] == "success"
+    assert [each["kind"] for each in shown["pulled"]["summary"]] == ["Dashboard", "Folder"]
+    names = [name.rpartition("-")[0] or name for name in shown["resources"]]
+    assert names == ["folders/dashboards", "folders/team", "dashboards/boats"]
+    assert shown["jobs"] == ["success", "success"]
     badges = [each["value"] for each in steps if each["step"] == "badges"]
     assert badges == [
         [{"name": "dashboards", "text": "healthy"}],
@@ -44,6 +57,19 @@ async def test_a_form_is_validated_saved_and_kept_current():
 
 def wrong(branch):
     return f'Invalid value: "{branch}": branch not found'
+
+
+def test_the_page_is_labelled_and_has_all_that_its_script_looks_for():
+    page = (EXAMPLE / "index.html").read_text()
+    script = (EXAMPLE / "src" / "page.ts").read_text()
+    found = set(re.findall(r'id="([\w-]+)"', page))
+    wanted = set(re.findall(r'find(?:<\w+>)?\("#([\w-]+)[ "]', script))
+    fields = ("name", "title", "url", "branch")
+    wanted |= {*fields, *(f"{field}-error" for field in fields)}
+    assert wanted <= found
+    for field in fields:
+        assert f'<label for="{field}">' in page
+        assert f'aria-describedby="{field}-error"' in page
 
 
 @pytest.mark.skipif(not TSC.exists(), reason="npm install was not run in examples/frontend")

@@ -83,4 +83,4 @@ def test_it_is_no_longer_than_promised():
 
 def test_the_readme_shows_it_as_it_is():
     readme = EXAMPLE.parents[1] / "README.md"
-    assert f"```python\n{EXAMPLE.read_text()}```\n" in readme.read_text()
+    assert f"{EXAMPLE.read_text()}```\n" in readme.read_text()

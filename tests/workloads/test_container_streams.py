@@ -282,6 +282,29 @@ def test_an_unknown_subprotocol_is_refused(scripted):
     assert caught.value.status == 403
 
 
+@pytest.mark.parametrize("protocol", ["", "binary.k8s.io", "base64.binary.k8s.io"])
+def test_a_log_is_read_over_websocket(scripted, protocol):
+    found, spoken, code = asyncio.run(session(scripted, "log", protocol))
+    assert (spoken or "", code) == (protocol, 1000)
+    if protocol.startswith("base64"):
+        found = [base64.b64decode(text) for text in found]
+    assert found[0] == b""
+    assert b"".join(found) == b"one\ntwo\nbad\n"
+
+
+def test_a_log_over_websocket_is_followed_until_the_client_closes(scripted):
+    async def follow():
+        url = f"{scripted.url}/api/v1/namespaces/default/pods/p/log?follow=1"
+        async with aiohttp.ClientSession() as client, client.ws_connect(url) as opened:
+            found = b""
+            while found != b"one\ntwo\nbad\n":
+                found += await opened.receive_bytes()
+            await opened.close()
+            return opened.close_code
+
+    assert asyncio.run(follow()) == 1000
+
+
 def test_pages_of_other_machines_open_no_stream(scripted):
     async def open_from(origin):
         url = f"{scripted.url}/api/v1/namespaces/default/pods/p/exec?command=date&stdout=1"

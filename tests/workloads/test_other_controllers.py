@@ -1,7 +1,9 @@
 """Services, claims, budgets, autoscalers and what a namespace is given."""
 
 import pytest
+import widgets
 import workloads as w
+import yaml
 
 pytestmark = pytest.mark.kube_workloads()
 SLICES, BUDGETS = "discovery.k8s.io/v1/endpointslices", "policy/v1/poddisruptionbudgets"
@@ -115,6 +117,23 @@ def test_an_autoscaler_says_which_target_it_does_not_find(kube):
     kube.settled()
     found = kube.client.get(SCALERS, "web")
     assert w.condition(found, "AbleToScale") == ("False", "FailedGetScale")
+
+
+def test_an_autoscaler_scales_what_keeps_its_replicas_elsewhere(kube):
+    definition = yaml.safe_load(widgets.CRD)
+    paths = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}
+    definition["spec"]["versions"][0]["subresources"] = {"scale": paths}
+    kube.client.create(definition)
+    kube.settled()
+    head = {"apiVersion": "example.com/v1", "kind": "Widget"}
+    meta = {"name": "web", "namespace": "default"}
+    kube.client.create({**head, "metadata": meta, "spec": {"size": 1}})
+    kube.client.create(scaler(scaleTargetRef={**head, "name": "web"}))
+    kube.settled()
+    assert kube.client.get("example.com/v1/widgets", "web")["spec"]["size"] == 2
+    kube.advance(16)
+    found = kube.client.get(SCALERS, "web")
+    assert w.condition(found, "ScalingActive") == ("False", "InvalidSelector")
 
 
 def test_every_namespace_has_an_account_and_the_authority(kube):

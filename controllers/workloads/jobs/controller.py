@@ -11,11 +11,16 @@ from inkube.controllers.client import Object
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Result, Watch
 from inkube.controllers.workloads import pods, templates, writes
-from inkube.controllers.workloads.claims import Claims, controller_of
+from inkube.controllers.workloads.claims import (
+    Claims,
+    adopters,
+    controller_of,
+    named_owners,
+    own_selector,
+)
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.jobs import indexes, policies, state
 from inkube.controllers.workloads.jobs.state import FINAL, FINALIZER, Ending, State
-from inkube.schemas import selectors
 from inkube.schemas.meta import format_time
 from inkube.schemas.status import StatusError
 
@@ -43,19 +48,10 @@ class JobController:
         """Its Job; itself when that is gone and it still waits to be counted."""
         namespace = change.object["metadata"]["namespace"]
         new = change.new
-        for each in (change.old, new):
-            reference = controller_of(each) if each is not None else None
-            if reference is not None and reference["kind"] == "Job":
-                yield Key(namespace, reference["name"])
-        if new is None:
-            return
-        if state.is_tracked(new):
+        yield from named_owners(change, "Job")
+        if new is not None and state.is_tracked(new):
             yield Key(namespace, new["metadata"]["name"], _ORPHAN)
-        if controller_of(new) is None:
-            labels = new["metadata"].get("labels") or {}
-            for job in self._jobs.items(namespace) if labels else ():
-                if selectors.selects(job["spec"].get("selector") or {}, labels):
-                    yield Key.of(job)
+        yield from map(Key.of, adopters(change, self._jobs, own_selector))
 
     def of_job(self, change: Change) -> Iterator[Key]:
         """Itself; the pods of one that went."""

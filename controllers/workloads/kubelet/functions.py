@@ -329,23 +329,10 @@ class Functions:
         return None
 
     async def _wait_for_config(self, pod: Object, error: StatusError) -> None:
-        waiting = {"waiting": {"reason": "CreateContainerConfigError", "message": error.message}}
-        told = {
-            "containerStatuses": [
-                {
-                    "name": one["name"],
-                    "image": one.get("image", ""),
-                    "imageID": "",
-                    "ready": False,
-                    "started": False,
-                    "restartCount": 0,
-                    "state": waiting,
-                }
-                for one in pod["spec"]["containers"]
-            ]
-        }
-        if (pod.get("status") or {}).get("containerStatuses") is None:
-            await self._set_status(pod, told)
+        if (pod.get("status") or {}).get("containerStatuses") is not None:
+            return
+        why = {"reason": "CreateContainerConfigError", "message": error.message}
+        await self._set_status(pod, {"containerStatuses": pods.unstarted(pod, {"waiting": why})})
 
     async def _make(self, pod: Object, spec: Object, files: Files | None = None) -> Running:
         function = self._of(spec)

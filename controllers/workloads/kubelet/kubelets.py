@@ -189,18 +189,7 @@ def ended(pod: Object, now: str) -> Object:
     return {
         "phase": "Failed",
         "conditions": [{"type": kind, **told} for kind in ("Ready", "ContainersReady")],
-        "containerStatuses": [
-            {
-                "name": one["name"],
-                "image": one.get("image", ""),
-                "imageID": "",
-                "ready": False,
-                "started": False,
-                "restartCount": 0,
-                "state": {"terminated": state},
-            }
-            for one in pod["spec"]["containers"]
-        ],
+        "containerStatuses": pods.unstarted(pod, {"terminated": state}),
     }
 
 

@@ -3,10 +3,8 @@
 Follows pkg/controller/endpointslicemirroring.
 """
 
-from collections.abc import Iterator
-
 from inkube.controllers.client import Object
-from inkube.controllers.informer import Change, Key
+from inkube.controllers.informer import Key
 from inkube.controllers.manager import Controller, Watch
 from inkube.controllers.workloads import pods, writes
 from inkube.controllers.workloads.cluster import Cluster
@@ -84,15 +82,10 @@ def add(cluster: Cluster) -> None:
         }
         await writer.write(endpoints, slices.in_chunks(_groups(endpoints)), labels, annotations)
 
-    def of_slice(change: Change) -> Iterator[Key]:
-        labels = change.object["metadata"].get("labels") or {}
-        if labels.get(MANAGED_BY) == _US and labels.get(SERVICE_NAME):
-            yield Key(change.object["metadata"]["namespace"], labels[SERVICE_NAME])
-
     cluster.manager.add(
         Controller(
             NAME,
             writes.patient(reconcile),
-            (Watch(ENDPOINTS), Watch(SERVICES), Watch(SLICES, of_slice)),
+            (Watch(ENDPOINTS), Watch(SERVICES), Watch(SLICES, slices.managed_by(_US))),
         )
     )

@@ -4,7 +4,7 @@ Follows endpointslice/reconciler.go.
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from inkube.controllers.client import Client, Object
 from inkube.controllers.informer import Change, Index, Informer, Key
@@ -33,6 +33,17 @@ def _place(obj: Object) -> Iterable[str]:
     meta = obj["metadata"]
     labels = meta.get("labels") or {}
     return (place(meta["namespace"], labels.get(SERVICE_NAME, ""), labels.get(MANAGED_BY, "")),)
+
+
+def managed_by(manager: str) -> Callable[[Change], Iterator[Key]]:
+    """The mapping of slices that a manager made to the keys of their Services."""
+
+    def of_slice(change: Change) -> Iterator[Key]:
+        labels = change.object["metadata"].get("labels") or {}
+        if labels.get(MANAGED_BY) == manager and labels.get(SERVICE_NAME):
+            yield Key(change.object["metadata"]["namespace"], labels[SERVICE_NAME])
+
+    return of_slice
 
 
 def place(namespace: str, service: str, manager: str) -> str:
@@ -173,11 +184,6 @@ def add(cluster: Cluster) -> None:
             labels[HEADLESS] = ""
         await writer.write(service, wanted(service), labels, {})
 
-    def of_slice(change: Change) -> Iterator[Key]:
-        labels = change.object["metadata"].get("labels") or {}
-        if labels.get(MANAGED_BY) == _US and labels.get(SERVICE_NAME):
-            yield Key(change.object["metadata"]["namespace"], labels[SERVICE_NAME])
-
     cluster.manager.add(
         Controller(
             NAME,
@@ -186,7 +192,7 @@ def add(cluster: Cluster) -> None:
                 Watch(SERVICES),
                 Watch(PODS, lambda change: addresses.of_pod(change, services)),
                 Watch(NODES, lambda change: ()),
-                Watch(SLICES, of_slice),
+                Watch(SLICES, managed_by(_US)),
             ),
         )
     )

@@ -38,17 +38,44 @@ export class Client {
             throw error;
         }
     }
+    /** Delete an object, if it is there. */
+    async remove(name) {
+        try {
+            await this.ask("DELETE", `/${name}`);
+        }
+        catch (error) {
+            if (!(error instanceof StatusError && error.code === 404))
+                throw error;
+        }
+    }
     /** Merge a change into an object. */
     patch(name, change) {
         return this.ask("PATCH", `/${name}`, change, "application/merge-patch+json");
     }
+    remove(name) {
+        return this.ask("DELETE", `/${name}`);
+    }
+    /** Read what answers under an object's name and is no object, `NAME/resources`. */
+    read(name, subresource) {
+        return this.ask("GET", `/${name}/${subresource}`);
+    }
+    /** Ask for something there, `NAME/jobs`. */
+    post(name, subresource, body) {
+        return this.ask("POST", `/${name}/${subresource}`, body);
+    }
+    /** The objects there are, then every change of them, until the caller stops listening. */
+    async *follow() {
+        const { items, metadata } = await this.ask("GET", "");
+        for (const object of items)
+            yield { type: "ADDED", object };
+        yield* this.changes(new URLSearchParams({ resourceVersion: metadata.resourceVersion ?? "" }));
+    }
     /** Every change of one object after a resourceVersion, until the caller stops listening. */
-    async *watch(name, resourceVersion) {
-        const query = new URLSearchParams({
-            watch: "true",
-            resourceVersion,
-            fieldSelector: `metadata.name=${name}`,
-        });
+    watch(name, resourceVersion) {
+        return this.changes(new URLSearchParams({ resourceVersion, fieldSelector: `metadata.name=${name}` }));
+    }
+    async *changes(query) {
+        query.set("watch", "true");
         const stop = new AbortController();
         try {
             const answer = await fetch(`${this.base}?${query}`, { signal: stop.signal });

@@ -6,18 +6,24 @@
  * Prints what the page would show at every step.
  */
 import { Client } from "./client.js";
+import { jobs, pull, recent, resources } from "./jobs.js";
 import { badges, ofCauses, ofStatus, reconciledByPoll, reconciledByWatch, repositories, toRepository, } from "./repositories.js";
 const server = process.argv[2] ?? "http://127.0.0.1:8001";
 const show = (step, value) => console.log(JSON.stringify({ step, value }));
-// The world outside, scripted: a git host with one repository and one branch.
+const client = repositories(server, "default");
+const dashboard = { uid: "boats", title: "Boats", schemaVersion: 39, panels: [], tags: [] };
+const files = [{ path: "team/boats.json", content: JSON.stringify(dashboard) }];
 const hosts = new Client(server, "/apis/world.inkube.dev/v1/githosts");
+// What an earlier run left behind goes first, so that this one may be the second.
+await client.remove("dashboards");
+await hosts.remove("git.example");
+// The world outside, scripted: a git host with one repository, one branch and one dashboard.
 await hosts.create({
     apiVersion: "world.inkube.dev/v1",
     kind: "GitHost",
     metadata: { name: "git.example" },
-    spec: { repositories: [{ path: "team/dashboards", branches: ["main"] }] },
+    spec: { repositories: [{ path: "team/dashboards", branches: ["main"], files }] },
 });
-const client = repositories(server, "default");
 const form = { name: "dashboards", title: "", url: "https://git.example/team/dashboards", branch: "mian" };
 // While the user types: everything is checked, nothing is stored.
 show("first try", ofCauses(await client.validate(toRepository(form))));
@@ -30,6 +36,14 @@ const created = await client.create(toRepository(form));
 show("created", ofStatus((await reconciledByWatch(client, created)).status));
 show("polled", ofStatus((await reconciledByPoll(client, form.name)).status));
 show("badges", await badges(client));
+// Its files are pulled: once by itself, then when the user asks.
+await reconciledByPoll(client, form.name, (repository) => repository.status?.sync?.state === "success");
+let last;
+for await (const status of pull(jobs(server, "default"), client, form.name))
+    last = status;
+show("pulled", last);
+show("resources", (await resources(client, form.name)).map(({ resource, name }) => `${resource}/${name}`));
+show("jobs", (await recent(client, form.name)).map((job) => job.status?.state));
 // The world changes, the object does not: its status tells.
 await hosts.patch("git.example", { spec: { repositories: [{ path: "team/dashboards", branches: ["trunk"] }] } });
 const broken = await reconciledByPoll(client, form.name, (repository) => !repository.status?.health?.healthy);

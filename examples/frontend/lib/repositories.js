@@ -16,7 +16,12 @@ export function toRepository(form) {
         apiVersion: "provisioning.grafana.app/v0alpha1",
         kind: "Repository",
         metadata: { name: form.name },
-        spec: { title: form.title, type: "git", git: { url: form.url, branch: form.branch } },
+        spec: {
+            title: form.title,
+            type: "git",
+            git: { url: form.url, branch: form.branch },
+            sync: { enabled: true, target: "folder", intervalSeconds: 60 },
+        },
     };
 }
 /** Causes of a 422 and `status.fieldErrors` alike: one shape, one mapping. */
@@ -25,14 +30,14 @@ export function toFormErrors(errors) {
     for (const { field, text } of errors) {
         const key = FORM_FIELDS[field];
         if (key === undefined)
-            found.form.push(`${field}: ${text}`);
+            found.form.push(field === "" ? text : `${field}: ${text}`);
         else
             found.fields[key] ??= text;
     }
     return found;
 }
 export const ofCauses = (causes) => toFormErrors(causes.map((cause) => ({ field: cause.field, text: cause.message })));
-export const ofStatus = (status) => toFormErrors((status?.fieldErrors ?? []).map((error) => ({ field: error.field, text: error.detail })));
+export const ofStatus = (status) => toFormErrors((status?.fieldErrors ?? []).map((error) => ({ field: error.field ?? "", text: error.detail ?? error.type })));
 /** Whether the controller has looked at the newest spec. */
 export function isReconciled(repository) {
     return repository.status?.observedGeneration === repository.metadata.generation;
@@ -65,7 +70,7 @@ export async function reconciledByPoll(client, name, isDone = isReconciled, { in
 export async function badges(client) {
     return (await client.list()).map((repository) => ({ name: repository.metadata.name, text: badge(repository) }));
 }
-function badge(repository) {
+export function badge(repository) {
     if (!isReconciled(repository))
         return "pending";
     const count = repository.status?.fieldErrors?.length ?? 0;

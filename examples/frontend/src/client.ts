@@ -2,6 +2,8 @@
 
 export interface Meta {
   name: string;
+  uid?: string;
+  labels?: Record<string, string>;
   namespace?: string;
   generation?: number;
   resourceVersion?: string;
@@ -16,8 +18,9 @@ export interface Resource<Spec, Status> {
   status?: Status;
 }
 
-/** One thing wrong, at one field. */
+/** One thing wrong, at one field; `type` and `reason` say the same. */
 export interface Cause {
+  type: string;
   reason: string;
   field: string;
   message: string;
@@ -74,18 +77,48 @@ export class Client<T extends Resource<unknown, unknown>> {
     }
   }
 
+  /** Delete an object, if it is there. */
+  async remove(name: string): Promise<void> {
+    try {
+      await this.ask("DELETE", `/${name}`);
+    } catch (error) {
+      if (!(error instanceof StatusError && error.code === 404)) throw error;
+    }
+  }
+
   /** Merge a change into an object. */
   patch(name: string, change: object): Promise<T> {
     return this.ask("PATCH", `/${name}`, change, "application/merge-patch+json");
   }
 
+  remove(name: string): Promise<T> {
+    return this.ask("DELETE", `/${name}`);
+  }
+
+  /** Read what answers under an object's name and is no object, `NAME/resources`. */
+  read<R>(name: string, subresource: string): Promise<R> {
+    return this.ask<R>("GET", `/${name}/${subresource}`);
+  }
+
+  /** Ask for something there, `NAME/jobs`. */
+  post<R>(name: string, subresource: string, body: object): Promise<R> {
+    return this.ask<R>("POST", `/${name}/${subresource}`, body);
+  }
+
+  /** The objects there are, then every change of them, until the caller stops listening. */
+  async *follow(): AsyncGenerator<WatchEvent<T>> {
+    const { items, metadata } = await this.ask<{ items: T[]; metadata: Meta }>("GET", "");
+    for (const object of items) yield { type: "ADDED", object };
+    yield* this.changes(new URLSearchParams({ resourceVersion: metadata.resourceVersion ?? "" }));
+  }
+
   /** Every change of one object after a resourceVersion, until the caller stops listening. */
-  async *watch(name: string, resourceVersion: string): AsyncGenerator<WatchEvent<T>> {
-    const query = new URLSearchParams({
-      watch: "true",
-      resourceVersion,
-      fieldSelector: `metadata.name=${name}`,
-    });
+  watch(name: string, resourceVersion: string): AsyncGenerator<WatchEvent<T>> {
+    return this.changes(new URLSearchParams({ resourceVersion, fieldSelector: `metadata.name=${name}` }));
+  }
+
+  private async *changes(query: URLSearchParams): AsyncGenerator<WatchEvent<T>> {
+    query.set("watch", "true");
     const stop = new AbortController();
     try {
       const answer = await fetch(`${this.base}?${query}`, { signal: stop.signal });

@@ -2,17 +2,20 @@
 
 import { Client, type Cause, type Resource } from "./client.js";
 
+/** Only the type is always there; an error may belong to no field. */
 export interface FieldError {
   type: string;
-  field: string;
-  detail: string;
+  field?: string;
+  detail?: string;
   origin?: string;
+  badValue?: unknown;
 }
 
 export interface RepositorySpec {
   title: string;
-  type: "local" | "github" | "git" | "bitbucket" | "gitlab";
+  type: "local" | "github" | "githubEnterprise" | "git" | "bitbucket" | "gitlab";
   git?: { url: string; branch?: string; path?: string };
+  sync?: { enabled: boolean; target?: "folder" | "instance" | "folderless"; intervalSeconds?: number };
   workflows?: ("write" | "branch")[];
 }
 
@@ -20,6 +23,8 @@ export interface RepositoryStatus {
   observedGeneration?: number;
   fieldErrors?: FieldError[];
   health?: { healthy: boolean; checked: number; message?: string[] };
+  sync?: { state: string; message: string[]; lastRef?: string };
+  stats?: { group: string; resource: string; count: number }[];
 }
 
 export type Repository = Resource<RepositorySpec, RepositoryStatus>;
@@ -57,7 +62,12 @@ export function toRepository(form: RepositoryForm): Repository {
     apiVersion: "provisioning.grafana.app/v0alpha1",
     kind: "Repository",
     metadata: { name: form.name },
-    spec: { title: form.title, type: "git", git: { url: form.url, branch: form.branch } },
+    spec: {
+      title: form.title,
+      type: "git",
+      git: { url: form.url, branch: form.branch },
+      sync: { enabled: true, target: "folder", intervalSeconds: 60 },
+    },
   };
 }
 
@@ -66,7 +76,7 @@ export function toFormErrors(errors: { field: string; text: string }[]): FormErr
   const found: FormErrors = { fields: {}, form: [] };
   for (const { field, text } of errors) {
     const key = FORM_FIELDS[field];
-    if (key === undefined) found.form.push(`${field}: ${text}`);
+    if (key === undefined) found.form.push(field === "" ? text : `${field}: ${text}`);
     else found.fields[key] ??= text;
   }
   return found;
@@ -76,7 +86,9 @@ export const ofCauses = (causes: Cause[]) =>
   toFormErrors(causes.map((cause) => ({ field: cause.field, text: cause.message })));
 
 export const ofStatus = (status: RepositoryStatus | undefined) =>
-  toFormErrors((status?.fieldErrors ?? []).map((error) => ({ field: error.field, text: error.detail })));
+  toFormErrors(
+    (status?.fieldErrors ?? []).map((error) => ({ field: error.field ?? "", text: error.detail ?? error.type })),
+  );
 
 /** Whether the controller has looked at the newest spec. */
 export function isReconciled(repository: Repository): boolean {
@@ -120,7 +132,7 @@ export async function badges(client: Client<Repository>): Promise<Badge[]> {
   return (await client.list()).map((repository) => ({ name: repository.metadata.name, text: badge(repository) }));
 }
 
-function badge(repository: Repository): Badge["text"] {
+export function badge(repository: Repository): Badge["text"] {
   if (!isReconciled(repository)) return "pending";
   const count = repository.status?.fieldErrors?.length ?? 0;
   if (count === 0) return "healthy";

@@ -1,8 +1,10 @@
-"""Registrations of API groups. Follows kube-aggregator/pkg/apis/apiregistration/validation."""
+"""Registrations of API groups. Follows kube-aggregator/pkg/apis/apiregistration (validation, v1
+defaults) and pkg/registry/apiservice/strategy.go."""
 
 from inkube.schemas import fielderrors
+from inkube.schemas.aggregation import marks, registrations
 from inkube.schemas.builtin.behaviours import checks
-from inkube.schemas.builtin.behaviours.base import Behaviour
+from inkube.schemas.builtin.behaviours.base import Behaviour, Stamp
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
@@ -11,8 +13,22 @@ from inkube.schemas.objects import Object
 class Registrations(Behaviour):
     """The name is the version and the group; the priorities have bounds."""
 
+    name_check = "path"
+    stamps = True
+
+    def default(self, obj: Object) -> None:
+        service = (obj.get("spec") or {}).get("service")
+        if service is not None and not service.get("port"):
+            service["port"] = registrations.PORT
+
+    def stamp(self, obj: Object, old: Object | None, subresource: str, stamp: Stamp) -> None:
+        """What leads nowhere else is available from the start."""
+        if old is None and not registrations.Registration.of(obj).is_remote:
+            obj["status"] = {"conditions": [registrations.local(stamp.now)]}
+
     def check(self, obj: Object) -> list[FieldError]:
-        spec, name = obj.get("spec") or {}, obj["metadata"].get("name", "")
+        meta, spec = obj["metadata"], obj.get("spec") or {}
+        name = meta.get("name", "")
         group, version = spec.get("group", ""), spec.get("version", "")
         errors = []
         if name != f"{version}.{group}":
@@ -29,7 +45,7 @@ class Registrations(Behaviour):
             if not 1 <= value <= most:
                 why = f"must be positive and less than {most}"
                 errors.append(fielderrors.invalid(f"spec.{member}", value, why))
-        return errors + _service(spec)
+        return errors + _service(spec) + _url(meta)
 
 
 def _service(spec: Object) -> list[FieldError]:
@@ -48,8 +64,19 @@ def _service(spec: Object) -> list[FieldError]:
         for member in ("namespace", "name")
         if not service.get(member)
     ]
-    errors += checks.port(service.get("port", 443), "spec.service.port")
+    port = service.get("port", registrations.PORT)
+    if checks.port(port, ""):
+        why = f"port is not valid: {checks.IN_PORT_RANGE}"
+        errors.append(fielderrors.invalid("spec.service.port", port, why))
     if skips and bundle:
         why = "may not be true if caBundle is present"
         errors.append(fielderrors.invalid("spec.insecureSkipTLSVerify", skips, why))
     return errors
+
+
+def _url(meta: Object) -> list[FieldError]:
+    """inkube's own way to say where a server is."""
+    url = (meta.get("annotations") or {}).get(marks.URL)
+    why = "" if url is None else registrations.url_problem(url)
+    path = f"metadata.annotations[{marks.URL}]"
+    return [fielderrors.invalid(path, url, why)] if why else []

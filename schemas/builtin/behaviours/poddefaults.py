@@ -3,6 +3,7 @@
 Follows pkg/apis/core/v1/defaults.go and zz_generated.defaults.go.
 """
 
+from inkube.schemas.builtin import affinity
 from inkube.schemas.objects import Object
 
 _FILE_MODE = 0o644
@@ -131,15 +132,9 @@ def select_by_label_keys(spec: Object, labels: dict[str, str]) -> None:
 
     podStrategy mutatePodAffinity, mutateTopologySpreadConstraints.
     """
-    affinity = spec.get("affinity") or {}
-    for member in ("podAffinity", "podAntiAffinity"):
-        given = affinity.get(member) or {}
-        terms = [*(given.get("requiredDuringSchedulingIgnoredDuringExecution") or ())]
-        weighted = given.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
-        terms += [one.get("podAffinityTerm") or {} for one in weighted]
-        for term in terms:
-            _select(term, "matchLabelKeys", "In", labels)
-            _select(term, "mismatchLabelKeys", "NotIn", labels)
+    for term in affinity.pod_terms(spec):
+        _select(term, "matchLabelKeys", "In", labels)
+        _select(term, "mismatchLabelKeys", "NotIn", labels)
     for constraint in spec.get("topologySpreadConstraints") or ():
         _select(constraint, "matchLabelKeys", "In", labels)
 

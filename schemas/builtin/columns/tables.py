@@ -33,6 +33,11 @@ _DESCRIPTIONS = {
     ),
     "Webhooks": "Webhooks indicates the number of webhooks registered in this configuration",
 }
+_OWN_DESCRIPTIONS = {
+    ("apiservices", "Service"): "The reference to the service that hosts this API endpoint.",
+    ("apiservices", "Available"): "Whether this service is available.",
+}
+"""Of columns that mean something else elsewhere, by plural and name."""
 _PATHS = {"Age": ".metadata.creationTimestamp", "Created At": ".metadata.creationTimestamp",
           "Name": ".metadata.name"}  # fmt: skip
 _REPLICAS = "Name|Desired:integer|Current:integer|Ready:integer|Age|Containers*|Images*|Selector*"
@@ -129,10 +134,10 @@ TABLES: dict[tuple[str, str], str] = {
 def of(group: str, plural: str) -> tuple[Column, ...]:
     """The kind's printer columns, its name among them."""
     line = TABLES.get((group, plural), DEFAULT)
-    return tuple(_column(word) for word in line.split("|"))
+    return tuple(_column(word, plural) for word in line.split("|"))
 
 
-def _column(word: str) -> Column:
+def _column(word: str, plural: str) -> Column:
     wide = word.endswith("*")
     name, _, kind = word.rstrip("*").partition(":")
     return Column(
@@ -140,6 +145,7 @@ def _column(word: str) -> Column:
         type=kind or "string",
         json_path=_PATHS.get(name, ""),
         format="name" if name == "Name" else "",
-        description=_DESCRIPTIONS.get(name, f"{name} of the object"),
+        description=_OWN_DESCRIPTIONS.get((plural, name))
+        or _DESCRIPTIONS.get(name, f"{name} of the object"),
         priority=1 if wide else 0,
     )

@@ -7,11 +7,12 @@ Follows k8s.io/pod-security-admission/policy/check_*.go, whose names the identif
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from inkube.schemas.builtin.podsecurity.standards import Level, Standard
 
 Object = dict[str, Any]
+T = TypeVar("T")
 
 
 class Violation(NamedTuple):
@@ -57,6 +58,12 @@ class Pod:
         """The names of containers whose security context fails a test."""
         return [one["name"] for one in self.containers if test(_security(one))]
 
+    def setters(self, test: Callable[[Mapping[str, Any]], bool]) -> list[str]:
+        """Whose security context fails a test: the pod, then containers, as a text says it."""
+        own = ["pod"] if test(self.security) else []
+        names = self.failing(test)
+        return [*own, _named(names)] if names else own
+
     @property
     def annotations(self) -> Mapping[str, str]:
         """Its annotations."""
@@ -96,6 +103,34 @@ def _named(names: list[str]) -> str:
     return f"{plural('container', len(names))} {quoted(names)}"
 
 
+def _found(
+    objects: Iterable[Mapping[str, Any]], find: Callable[[Mapping[str, Any]], Iterable[T]]
+) -> tuple[list[str], set[T]]:
+    """The names of containers or volumes in which something is found, and all that is."""
+    names: list[str] = []
+    values: set[T] = set()
+    for one in objects:
+        found = set(find(one))
+        if found:
+            names.append(one["name"])
+            values |= found
+    return names, values
+
+
+def _use(names: list[str]) -> str:
+    return "uses" if len(names) == 1 else "use"
+
+
+def _added_beyond(allowed: frozenset[str]) -> Callable[[Mapping[str, Any]], Iterable[str]]:
+    """What a container adds of capabilities that are not allowed."""
+
+    def find(container: Mapping[str, Any]) -> Iterable[str]:
+        wanted = (_security(container).get("capabilities") or {}).get("add") or ()
+        return [each for each in wanted if each not in allowed]
+
+    return find
+
+
 _APPARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
 
 
@@ -127,20 +162,15 @@ def _wrong_kinds(
     pod: Pod, kind: Callable[[Mapping[str, Any]], str | None], allowed: tuple[str | None, ...]
 ) -> tuple[list[str], list[str]]:
     """Who sets a profile that is not allowed, the pod or containers, and which ones."""
-    setters, values = [], set()
-    own = kind(pod.security)
-    if own not in allowed:
-        setters.append("pod")
-        values.add(str(own))
-    names = []
-    for one in pod.containers:
-        found = kind(_security(one))
+    values: set[str] = set()
+
+    def is_bad(security: Mapping[str, Any]) -> bool:
+        found = kind(security)
         if found not in allowed:
-            names.append(one["name"])
             values.add(str(found))
-    if names:
-        setters.append(_named(names))
-    return setters, sorted(values)
+        return found not in allowed
+
+    return pod.setters(is_bad), sorted(values)
 
 
 _BASELINE_CAPABILITIES = frozenset((
@@ -150,13 +180,7 @@ _BASELINE_CAPABILITIES = frozenset((
 
 
 def _capabilities_baseline(pod: Pod) -> Violation | None:
-    names, added = [], set()
-    for one in pod.containers:
-        wanted = (_security(one).get("capabilities") or {}).get("add") or ()
-        beyond = [each for each in wanted if each not in _BASELINE_CAPABILITIES]
-        if beyond:
-            names.append(one["name"])
-            added.update(beyond)
+    names, added = _found(pod.containers, _added_beyond(_BASELINE_CAPABILITIES))
     if not names:
         return None
     return Violation(
@@ -180,17 +204,14 @@ def _host_path_volumes(pod: Pod) -> Violation | None:
 
 
 def _host_ports(pod: Pod) -> Violation | None:
-    names, ports = [], set()
-    for one in pod.containers:
-        used = [port["hostPort"] for port in one.get("ports") or () if port.get("hostPort")]
-        if used:
-            names.append(one["name"])
-            ports.update(used)
+    def used(container: Mapping[str, Any]) -> Iterable[int]:
+        return [port["hostPort"] for port in container.get("ports") or () if port.get("hostPort")]
+
+    names, ports = _found(pod.containers, used)
     if not names:
         return None
-    shown = ", ".join(sorted(map(str, ports)))
-    verb = "uses" if len(names) == 1 else "use"
-    return Violation("hostPort", f"{_named(names)} {verb} {plural('hostPort', len(ports))} {shown}")
+    shown = f"{plural('hostPort', len(ports))} {', '.join(sorted(map(str, ports)))}"
+    return Violation("hostPort", f"{_named(names)} {_use(names)} {shown}")
 
 
 def _handlers(container: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -202,23 +223,20 @@ def _handlers(container: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _host_probes(pod: Pod) -> Violation | None:
-    names, hosts = [], set()
-    for one in pod.containers:
-        used = {
+    def used(container: Mapping[str, Any]) -> Iterable[str]:
+        return [
             action["host"]
-            for handler in _handlers(one)
+            for handler in _handlers(container)
             for action in (handler.get("httpGet") or {}, handler.get("tcpSocket") or {})
             if action.get("host")
-        }
-        if used:
-            names.append(one["name"])
-            hosts |= used
+        ]
+
+    names, hosts = _found(pod.containers, used)
     if not names:
         return None
-    verb = "uses" if len(names) == 1 else "use"
     return Violation(
         "probe or lifecycle host",
-        f"{_named(sorted(names))} {verb} probe or lifecycle {plural('host', len(hosts))} "
+        f"{_named(sorted(names))} {_use(names)} probe or lifecycle {plural('host', len(hosts))} "
         f"{quoted(sorted(hosts))}",
     )
 
@@ -231,12 +249,11 @@ def _privileged(pod: Pod) -> Violation | None:
 
 
 def _proc_mount(pod: Pod) -> Violation | None:
-    names, kinds = [], set()
-    for one in pod.containers:
-        kind = _security(one).get("procMount")
-        if kind not in (None, "", "Default"):
-            names.append(one["name"])
-            kinds.add(kind)
+    def unmasked(container: Mapping[str, Any]) -> Iterable[str]:
+        kind = _security(container).get("procMount")
+        return [] if kind in (None, "", "Default") else [kind]
+
+    names, kinds = _found(pod.containers, unmasked)
     if not names:
         return None
     return Violation(
@@ -249,7 +266,6 @@ _SELINUX_TYPES = frozenset(("", "container_t", "container_init_t", "container_kv
 
 
 def _selinux(pod: Pod, types: frozenset[str] = _SELINUX_TYPES) -> Violation | None:
-    bad: list[str] = []
     wrong_types: set[str] = set()
     members: set[str] = set()
 
@@ -262,11 +278,7 @@ def _selinux(pod: Pod, types: frozenset[str] = _SELINUX_TYPES) -> Violation | No
         members.update(set_members)
         return kind not in types or bool(set_members)
 
-    if is_bad(pod.security):
-        bad.append("pod")
-    names = pod.failing(is_bad)
-    if names:
-        bad.append(_named(names))
+    bad = pod.setters(is_bad)
     if not bad:
         return None
     found = []
@@ -349,12 +361,7 @@ def _windows_host_process(pod: Pod) -> Violation | None:
     def is_bad(security: Mapping[str, Any]) -> bool:
         return bool((security.get("windowsOptions") or {}).get("hostProcess"))
 
-    bad = []
-    if is_bad(pod.security):
-        bad.append("pod")
-    names = pod.failing(is_bad)
-    if names:
-        bad.append(_named(names))
+    bad = pod.setters(is_bad)
     if not bad:
         return None
     return Violation(
@@ -379,15 +386,10 @@ def _unless_windows(check: Check) -> Check:
 
 
 def _capabilities_restricted(pod: Pod) -> Violation | None:
-    keeping, adding, added = [], [], set()
-    for one in pod.containers:
-        capabilities = _security(one).get("capabilities") or {}
-        if "ALL" not in (capabilities.get("drop") or ()):
-            keeping.append(one["name"])
-        beyond = [each for each in capabilities.get("add") or () if each != "NET_BIND_SERVICE"]
-        if beyond:
-            adding.append(one["name"])
-            added.update(beyond)
+    keeping = pod.failing(
+        lambda security: "ALL" not in ((security.get("capabilities") or {}).get("drop") or ())
+    )
+    adding, added = _found(pod.containers, _added_beyond(frozenset(("NET_BIND_SERVICE",))))
     details = []
     if keeping:
         details.append(f'{_named(keeping)} must set securityContext.capabilities.drop=["ALL"]')
@@ -406,27 +408,21 @@ _VOLUMES = frozenset((
 
 
 def _restricted_volumes(pod: Pod) -> Violation | None:
-    names, kinds = [], set()
-    for one in pod.spec.get("volumes") or ():
-        beyond = [member for member in one if member != "name" and member not in _VOLUMES]
-        if beyond:
-            names.append(one["name"])
-            kinds.update(beyond)
+    def beyond(volume: Mapping[str, Any]) -> Iterable[str]:
+        return [member for member in volume if member != "name" and member not in _VOLUMES]
+
+    names, kinds = _found(pod.spec.get("volumes") or (), beyond)
     if not names:
         return None
-    verb = "uses" if len(names) == 1 else "use"
     return Violation(
         "restricted volume types",
-        f"{plural('volume', len(names))} {quoted(names)} {verb} restricted volume "
+        f"{plural('volume', len(names))} {quoted(names)} {_use(names)} restricted volume "
         f"{plural('type', len(kinds))} {quoted(sorted(kinds))}",
     )
 
 
 def _run_as_non_root(pod: Pod) -> Violation | None:
-    explicit = [*pod.failing(lambda security: security.get("runAsNonRoot") is False)]
-    bad = ["pod"] if pod.security.get("runAsNonRoot") is False else []
-    if explicit:
-        bad.append(_named(explicit))
+    bad = pod.setters(lambda security: security.get("runAsNonRoot") is False)
     if bad:
         return Violation(
             "runAsNonRoot != true",
@@ -444,13 +440,10 @@ def _run_as_non_root(pod: Pod) -> Violation | None:
 
 
 def _run_as_user(pod: Pod) -> Violation | None:
-    bad = ["pod"] if pod.security.get("runAsUser") == 0 else []
-    names = pod.failing(lambda security: security.get("runAsUser") == 0)
-    if names:
-        bad.append(_named(names))
-    return (
-        Violation("runAsUser=0", f"{' and '.join(bad)} must not set runAsUser=0") if bad else None
-    )
+    bad = pod.setters(lambda security: security.get("runAsUser") == 0)
+    if not bad:
+        return None
+    return Violation("runAsUser=0", f"{' and '.join(bad)} must not set runAsUser=0")
 
 
 def _unless_own_users(check: Check) -> Check:

@@ -132,6 +132,30 @@ async def test_a_client_certificate_is_its_user(authority: trustme.CA, tmp_path)
             assert answer.status == 403  # nobody
 
 
+async def test_a_foreign_page_cannot_use_the_certificate_of_its_browser(authority, tmp_path):
+    root = tmp_path / "ca.pem"
+    authority.cert_pem.write_to_path(root)
+    jane = authority.issue_cert("jane@example.com", common_name="jane")
+    async with (
+        APIServer(tls=True, client_ca_file=root) as server,
+        aiohttp.ClientSession() as session,
+    ):
+        context = ssl.create_default_context(cadata=server.security.certificate.authority.decode())
+        jane.configure_cert(context)
+        where = f"{server.url}/api/v1/namespaces"
+        watch = f"{where}?watch=1"
+        foreign, own = {"Origin": "https://evil.example"}, {"Origin": server.url}
+        async with session.post(where, json=NAMESPACE, ssl=context, headers=foreign) as answer:
+            assert answer.status == 403
+        async with session.post(where, json=NAMESPACE, ssl=context, headers=own) as answer:
+            assert answer.status == 201
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await session.ws_connect(watch, ssl=context, headers=foreign)
+        assert refused.value.status == 403
+        async with session.ws_connect(watch, ssl=context, headers=own) as socket:
+            assert (await socket.receive_json())["type"] == "ADDED"
+
+
 async def test_a_server_with_users_and_no_rules_knows_no_nobody(token_file) -> None:
     async with (
         APIServer(token_auth_file=token_file) as server,

@@ -4,8 +4,11 @@ import asyncio
 import contextlib
 import os
 import re
+import shlex
+import shutil
 import signal
 import sqlite3
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -13,8 +16,11 @@ from pathlib import Path
 import aiohttp
 import pytest
 import yaml
+from click.testing import CliRunner
 
 import inkube
+from inkube.apiserver.auth import certificates
+from inkube.apiserver.cli import main
 
 HOME = str(Path(inkube.__path__[0]).absolute().parent)
 MAIN = [sys.executable, "-m", "inkube.apiserver.cli"]
@@ -94,23 +100,137 @@ async def test_data_files_that_are_none_are_one_clear_line(tmp_path):
         code, text = await failed(tmp_path, "--data", name)
         assert code == 1, text
         assert text.startswith("Error: "), text
-        assert len(text.splitlines()) == 1, text
+        assert 1 <= len(text.splitlines()) <= 2, text  # and what to do
 
 
-async def test_a_port_in_use_is_one_clear_line(tmp_path):
+async def test_a_port_in_use_names_who_has_it_and_one_that_is_free(tmp_path):
     async with command(tmp_path, "serve", "--port", 0, "--in-memory") as process:
         port = (await address(process)).rpartition(":")[2]
-        code, text = await failed(tmp_path, "--in-memory", "--port", port)
-    assert code == 1
-    assert "address already in use" in text
-    assert len(text.splitlines()) == 1
+        code, text = await failed(tmp_path, "--port", port)
+        assert code == 1
+        first, second, third = text.splitlines()
+        assert first.startswith(f"Error: port {port} of 127.0.0.1 is taken")
+        if sys.platform == "linux":
+            assert first.endswith(f"(process {process.pid})")
+        assert "inkube" in third
+        assert not (tmp_path / "inkube.db").exists()  # nothing is made for a server that fails
+        free = re.search(r"--port (\d+) is free", second)[1]
+    async with command(tmp_path, "serve", "--in-memory", "--port", free) as process:
+        assert (await address(process)).endswith(f":{free}")
 
 
-async def test_other_addresses_than_loopback_need_credentials(tmp_path):
+async def test_other_addresses_than_loopback_need_credentials_and_are_told_how(tmp_path):
     code, text = await failed(tmp_path, "--in-memory", "--host", "0.0.0.0")
     assert code == 1
-    assert "is not a loopback address" in text
-    assert len(text.splitlines()) == 1
+    first, make, serve = text.splitlines()
+    assert "is not a loopback address" in first
+    if shutil.which("openssl"):
+        making = await asyncio.create_subprocess_exec("sh", "-c", make, cwd=tmp_path)
+        assert await asyncio.wait_for(making.wait(), 10) == 0
+        arguments = shlex.split(serve)[2:]
+        async with command(tmp_path, "serve", *arguments, "--in-memory", "--port", 0) as process:
+            assert (await address(process)).startswith("https://0.0.0.0:")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--port", "99999"], "--port: 99999 is no port"),
+        (["--recheck-healthy", "-1"], "--recheck-healthy: -1.0 is no time"),
+        (["--recheck-unhealthy", "nan"], "--recheck-unhealthy: nan is no time"),
+        (["--job-history", "-3"], "--job-history: -3.0 is out of range"),
+        (["--allow-origin", "foo"], "--allow-origin: 'foo' is no origin"),
+        (["--allow-origin", "http://a.example/page"], "is no origin"),
+    ],
+)
+async def test_values_that_can_mean_nothing_are_refused_by_their_option(tmp_path, arguments, told):
+    code, text = await failed(tmp_path, "--in-memory", *arguments)
+    assert code == 2
+    assert told in text
+
+
+async def test_tls_files_that_are_none_are_named(tmp_path):
+    (tmp_path / "text.pem").write_text("no PEM")
+    made = certificates.make()
+    (tmp_path / "chain.pem").write_bytes(made.chain)
+    (tmp_path / "key.pem").write_bytes(made.key)
+    (tmp_path / "other.pem").write_bytes(certificates.make().key)
+    for chain, key, told in [
+        ("text.pem", "key.pem", "text.pem holds no certificate"),
+        ("chain.pem", "text.pem", "text.pem holds no private key"),
+        ("chain.pem", "other.pem", "other.pem is not the private key of chain.pem"),
+        ("chain.pem", "missing.pem", "missing.pem: No such file"),
+    ]:
+        code, text = await failed(
+            tmp_path, "--in-memory", "--tls-cert-file", chain, "--tls-private-key-file", key
+        )
+        assert (code, told in text) == (1, True), text
+    code, text = await failed(tmp_path, "--in-memory", "--tls", "--client-ca-file", "text.pem")
+    assert (code, "text.pem holds no certificate" in text) == (1, True), text
+
+
+@pytest.mark.parametrize("flags", [[], ["--tls"], ["--tls", "--token-auth-file", "tokens.csv"]])
+async def test_what_is_to_be_typed_next_works_as_it_is_pasted(tmp_path, flags):
+    (tmp_path / "tokens.csv").write_text("a,b,c")
+    (tmp_path / "tokens.csv").chmod(0o600)
+    tools = [tool for tool in ("kubectl", "curl") if shutil.which(tool)]
+    async with command(tmp_path, "serve", "--port", 0, "--in-memory", *flags) as process:
+        lines = []
+        async with asyncio.timeout(30):
+            while not lines or lines[-1] != "Ctrl+C stops it.":
+                lines.append((await process.stdout.readline()).decode().rstrip("\n"))
+        typed = [
+            line.strip()
+            for line in lines
+            if line.startswith("  ") and line.split()[0] in ("export", *tools)
+        ]
+        assert len(typed) == 2 + len(tools)
+        shell = await asyncio.create_subprocess_exec(
+            "bash", "-ec", "\n".join(typed), stdout=asyncio.subprocess.PIPE
+        )
+        told, _ = await asyncio.wait_for(shell.communicate(), 60)
+    assert shell.returncode == 0
+    if tools:
+        assert b"kube-system" in told or b"APIGroupList" in told
+
+
+@pytest.mark.parametrize(("flags", "count"), [([], 0), (["-v"], 3), (["-v", "-q"], 0)])
+async def test_a_request_is_one_line_where_that_is_wanted(tmp_path, flags, count):
+    async with (
+        command(tmp_path, "serve", "--port", 0, "--in-memory", *flags) as process,
+        aiohttp.ClientSession() as http,
+    ):
+        url = await address(process)
+        for path in ("/readyz", "/api/v1/namespaces?limit=1", "/api/v1/namespaces/none"):
+            async with http.get(url + path) as answer:
+                await answer.read()
+        process.send_signal(signal.SIGTERM)
+        async with asyncio.timeout(10):
+            _, text = await process.communicate()
+    lines = text.decode().splitlines()
+    assert len(lines) == count
+    for line, told in zip(lines, ("200 GET    /readyz", "limit=1", "404 GET"), strict=False):
+        assert told in line
+        assert line.endswith(" ms")
+        assert "\x1b" not in line  # no terminal, no colours
+
+
+def test_a_shell_completes_commands_and_options():
+    program = "from inkube.apiserver.cli import main; main(prog_name='inkube')"
+    for words, number, found in [("inkube ser", 1, "serve"), ("inkube serve --in", 2, "in-memory")]:
+        environment = {"_INKUBE_COMPLETE": "bash_complete", "COMP_WORDS": words}
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, **environment, "COMP_CWORD": str(number)},
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert found in done.stdout
+    script = CliRunner().invoke(main, ["completion", "zsh"]).output
+    assert "_INKUBE_COMPLETE=zsh_complete" in script
+
+
+def test_the_version_is_told():
+    assert CliRunner().invoke(main, ["--version"]).output.startswith("inkube 0.1.0")
 
 
 async def test_memory_and_a_file_exclude_each_other(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.watching import bursts as bursts_module
-from inkube.apiserver.watching import frames
+from inkube.apiserver.watching import frames, streams
 from inkube.apiserver.watching.bursts import Bursts
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -40,13 +40,12 @@ async def test_an_event_is_made_once_for_all_watchers_of_a_sort(
     server, watch, config_map, monkeypatch
 ):
     made = []
-    chunked = frames.chunked
 
     def noted(data):
         made.append(data)
-        return chunked(data)
+        return frames.chunked(data)
 
-    monkeypatch.setattr(frames, "chunked", noted)
+    monkeypatch.setattr(streams, "CHUNKS", frames.CHUNKS._replace(pack=noted))
     labelled = config_map("b")
     labelled["metadata"]["labels"] = {"app": "a"}
     watchers = [await watch(query) for query in ("", SELECTED) for _ in range(20)]

@@ -82,18 +82,22 @@ class Provisioned:
 
 @pytest.fixture
 def provisioned():
-    """`async with provisioned(option=…) as server`: offline and without retries by default."""
+    """`async with provisioned(option=…) as server`: offline and without retries by default.
+
+    The namespace is made, unless it is None because there is one already.
+    """
 
     @asynccontextmanager
-    async def run(**options):
+    async def run(namespace="ns", **options):
         options = {"offline": True, "retry_seconds": 0.0, "max_repositories": 0, **options}
         clock = FakeClock(ticking=True)
         async with (
             APIServer(clock=clock, **options) as api,
             aiohttp.ClientSession() as session,
         ):
-            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ns"}}
-            await api.client.create(namespace)
+            if namespace is not None:
+                head = {"apiVersion": "v1", "kind": "Namespace"}
+                await api.client.create({**head, "metadata": {"name": namespace}})
             yield Provisioned(api, session)
 
     return run

@@ -21,6 +21,8 @@ async def test_a_healthy_repository_says_nothing_more(server):
         for name, each in conditions(stored).items()
     }
     assert told == {
+        "NamespaceQuota": ("True", "QuotaUnlimited", "No quota limits configured"),
+        "ResourceQuota": ("True", "QuotaUnlimited", "No quota limits configured"),
         "Ready": ("True", "Available", "Resource is available"),
         "PathConflict": (
             "True",

@@ -8,6 +8,7 @@ from worlds import PROVISIONING, repository
 
 ALL = f"/apis/{PROVISIONING}/namespaces/ns"
 SYNC = {"enabled": True, "target": "folder", "intervalSeconds": 30}
+MANY = 50
 DASHBOARD = {"uid": "a", "title": "A", "schemaVersion": 39, "panels": [], "tags": []}
 FOLDERS = {"group": "folder.grafana.app", "kind": "Folder"}
 DASHBOARDS = {"group": "dashboard.grafana.app", "kind": "Dashboard"}
@@ -496,3 +497,29 @@ async def test_a_local_directory_is_pulled_like_a_branch(provisioned, tmp_path):
         await jobs.post({"delete": {"paths": ["team/"]}})
         assert (await jobs.finished())[0]["status"]["summary"][0]["delete"] == 1
         assert [path.name for path in tmp_path.rglob("*.json")] == []
+
+
+async def test_many_jobs_leave_their_history_only_and_that_goes_too(jobs):
+    server = jobs.server
+    for number in range(MANY):
+        spec = {"action": "pull", "repository": "a", "pull": {"incremental": True}}
+        head = {"apiVersion": PROVISIONING, "kind": "Job"}
+        await server.create(
+            {**head, "metadata": {"name": f"j{number}", "namespace": "ns"}, "spec": spec}
+        )
+    await server.settled()
+    before = {"githosts", "repositories"}
+    assert await kept(server) == {"historicjobs": MANY + 1, **dict.fromkeys(before, 1)}
+    await server.recheck(601)
+    assert await kept(server) == dict.fromkeys(before, 1)
+
+
+async def kept(server):
+    """How many objects of each kind there are."""
+    kinds = ["jobs", "historicjobs", "repositories", "connections"]
+    found = {}
+    for resource in [*(f"{PROVISIONING}/{kind}" for kind in kinds), "world.inkube.dev/v1/githosts"]:
+        count = len((await server.client.list(resource)).items)
+        if count:
+            found[resource.rpartition("/")[2]] = count
+    return found

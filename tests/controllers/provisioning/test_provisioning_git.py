@@ -25,6 +25,7 @@ class GitServer:
         self.app = make_wsgi_chain(DictBackend(repositories))
         self.readers, self.writers = set(), set()
         self.code = None
+        self.before_push = None
         self.server = make_server("127.0.0.1", 0, self, handler_class=Quiet)
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
         self.thread.start()
@@ -40,6 +41,10 @@ class GitServer:
 
     def __call__(self, environ, start_response):
         refused = self.code or self._refused(environ)
+        is_push = "git-receive-pack" in environ.get("QUERY_STRING", "")
+        if is_push and self.before_push is not None:
+            self.before_push()
+            self.before_push = None
         if refused:
             start_response(f"{refused} Refused", [("Content-Type", "text/plain")])
             return [b"no"]
@@ -310,7 +315,75 @@ async def test_files_outside_the_permitted_directories_are_refused(provisioned, 
     assert "--local-path-prefix" in cause["message"]
 
 
-async def test_other_types_speak_git_too(server, git):
-    git.writers = {"good"}
-    url = f"{git.url}/team/dashboards"
-    assert await both_phases(server, repository(url, kind="gitlab", secure="good")) == []
+WRITES = {"workflows": ["write", "branch"], "secure": "good"}
+SYNC = {"enabled": True, "target": "instance", "intervalSeconds": 60}
+ALL = f"/apis/{PROVISIONING}/namespaces/ns/repositories/a"
+
+
+def log(repo, branch):
+    """The messages of a branch, the newest first."""
+    entries = repo.get_walker([repo.refs[f"refs/heads/{branch}".encode()]])
+    return [entry.commit.message.decode() for entry in entries]
+
+
+def names(repo, branch):
+    commit = repo[repo.refs[f"refs/heads/{branch}".encode()]]
+    return [entry.path.decode() for entry in repo.object_store.iter_tree_contents(commit.tree)]
+
+
+@pytest.mark.parametrize("is_file", [False, True], ids=["http", "file"])
+async def test_files_of_a_real_repository_are_written_in_commits(server, git, origin, is_file):
+    _add(origin, b"team/.hidden", b"stays")
+    url = f"file://{origin.path}" if is_file else f"{git.url}/team/dashboards"
+    await server.create(repository(url, sync=SYNC, **WRITES))
+    await server.settled()
+
+    async def write(method, path, query="", data=DASHBOARD):
+        code, _, answer = await server.request(method, f"{ALL}/files/{path}{query}", data=data)
+        return code, answer
+
+    code, answer = await write("POST", "team/a.yaml", "?message=Add+a")
+    assert code == 200, answer
+    assert names(origin, "main") == ["team/.hidden", "team/a.yaml"]
+    assert log(origin, "main") == ["Add a", "more", "first"]
+    assert (await write("POST", "team/a.yaml"))[0] == 409
+    assert (await write("PUT", "team/a.yaml", "?message=Change+a", DASHBOARD + b"\n"))[0] == 200
+
+    code, _ = await write("POST", "b.yaml", "?ref=proposal&message=Add+b", data=DASHBOARD)
+    assert code == 200
+    assert names(origin, "proposal") == ["b.yaml", "team/.hidden", "team/a.yaml"]
+    assert log(origin, "proposal")[:2] == ["Add b", "Change a"]
+    assert names(origin, "main") == ["team/.hidden", "team/a.yaml"]
+
+    await server.settled()
+    stored = await server.get("repositories")
+    assert stored["status"]["sync"]["lastRef"] == origin.refs[b"refs/heads/main"].decode()
+    assert stored["status"]["stats"][0]["count"] == 1
+
+    move = {"move": {"paths": ["team/a.yaml"], "targetPath": "new/"}}
+    code, _, _ = await server.request("POST", f"{ALL}/jobs", json=move)
+    assert code == 202
+    await server.settled()
+    assert names(origin, "main") == ["new/a.yaml", "team/.hidden"]
+    assert (await write("DELETE", "new/a.yaml", data=None))[0] == 200
+    assert names(origin, "main") == ["team/.hidden"]
+
+
+async def test_a_branch_that_moves_meanwhile_is_committed_upon_anew(server, git, origin):
+    await server.create(repository(f"{git.url}/team/dashboards", **WRITES))
+    await server.settled()
+    git.before_push = lambda: _add(origin, b"theirs.yaml", DASHBOARD)
+    code, _, answer = await server.request("POST", f"{ALL}/files/ours.yaml", data=DASHBOARD)
+    assert code == 200, answer
+    assert names(origin, "main") == ["ours.yaml", "theirs.yaml"]
+
+
+async def test_a_push_that_is_refused_is_told(server, git, origin):
+    git.readers, git.writers = {"reader"}, {"good"}
+    _add(origin, b"a.yaml", DASHBOARD)
+    await server.create(repository(f"{git.url}/team/dashboards", **WRITES))
+    await server.settled()
+    git.readers, git.writers = {"good"}, set()
+    code, _, answer = await server.request("POST", f"{ALL}/files/b.yaml", data=DASHBOARD)
+    assert (code, answer["message"].rpartition(": ")[2]) == (500, "not authorized")
+    assert names(origin, "main") == ["a.yaml"]

@@ -12,6 +12,7 @@ from inkube.controllers.clock import FakeClock
 from inkube.controllers.provisioning import connection, repository, urls
 from inkube.controllers.provisioning.options import Options
 from inkube.controllers.provisioning.stock import Stock
+from inkube.controllers.provisioning.tokens import Tokens
 from inkube.controllers.secure import MemorySecretStore, SecureValues
 
 
@@ -20,9 +21,9 @@ def secrets(name):
 
 
 REPOSITORIES = repository.module(
-    Options(local_path_prefixes=("/srv/files/",)), secrets("repositories"), Stock()
+    Options(local_path_prefixes=("/srv/files/",)), secrets("repositories"), Stock(), Tokens()
 )
-CONNECTIONS = connection.module(secrets("connections"))
+CONNECTIONS = connection.module(secrets("connections"), Tokens())
 
 
 def repo(kind="git", *, name="a", secure=None, block=None, **spec):
@@ -55,7 +56,7 @@ FORBIDDEN, DUPLICATE = "FieldValueForbidden", "FieldValueDuplicate"
         (repo(title="  "), [(REQUIRED, "spec.title")]),
         (repo(name="new"), [(INVALID, "metadata.name")]),
         (repo(name="github"), [(INVALID, "metadata.name")]),
-        (repo(local={"path": "/srv/files/x"}), [(FORBIDDEN, "spec.local")]),
+        (repo(local={"path": "/srv/files/x"}), [(INVALID, "spec.local")]),
         (repo(git=None), [(REQUIRED, "spec.git")]),
         (repo(block={"url": ""}), [(REQUIRED, "spec.git.url")]),
         (repo(block={"url": "ftp://example.com/o/r"}), [(INVALID, "spec.git.url")]),
@@ -101,12 +102,18 @@ FORBIDDEN, DUPLICATE = "FieldValueForbidden", "FieldValueDuplicate"
         ),
         (repo(workflows=["write"], secure=TOKEN), []),
         (repo(workflows=["write"], connection={"name": "c"}), []),
-        (repo(workflows=["write"]), [(REQUIRED, "secure.token")]),
+        (
+            repo(workflows=["write"]),
+            [(REQUIRED, "spec.connection"), (REQUIRED, "secure.token")],
+        ),
         (repo("local", workflows=["write"]), []),
-        (repo("local", workflows=["branch"]), [(INVALID, "spec.workflows[0]")]),
+        (repo("local", workflows=["branch"]), [(INVALID, "spec.workflows")]),
         (repo(workflows=["write", "write"], secure=TOKEN), [(DUPLICATE, "spec.workflows[1]")]),
-        (repo(connection={"name": "c"}, secure=TOKEN), [(FORBIDDEN, "secure.token")]),
-        (repo(webhook={"baseUrl": "grafana.example.com"}), [(INVALID, "spec.webhook.baseUrl")]),
+        (
+            repo(connection={"name": "c"}, secure=TOKEN),
+            [(INVALID, "spec.connection.name"), (INVALID, "secure.token")],
+        ),
+        (repo(webhook={"baseUrl": "grafana.example.com"}), [(INVALID, "spec.webhook.baseUrl")] * 2),
         (repo(webhook={"baseUrl": "https://grafana.example.com"}), []),
     ],
 )
@@ -123,11 +130,13 @@ def test_names_that_are_no_branches(branch):
 
 
 def test_the_type_never_changes():
-    assert (INVALID, "spec.type") in errors(REPOSITORIES, repo("gitlab"), repo("git"))
+    assert (FORBIDDEN, "spec.type") in errors(REPOSITORIES, repo("gitlab"), repo("git"))
 
 
 def test_a_type_that_is_not_enabled_is_not_supported():
-    module = repository.module(Options(enabled_types=("local", "github")), secrets("r"), Stock())
+    module = repository.module(
+        Options(enabled_types=("local", "github")), secrets("r"), Stock(), Tokens()
+    )
     assert errors(module, repo()) == [("FieldValueNotSupported", "spec.type")]
 
 
@@ -147,6 +156,8 @@ def test_urls_are_normalised(ending):
     obj = repo(block={"url": f"https://example.com/o/r{ending}"})
     REPOSITORIES.mutate(obj, None)
     assert obj["spec"]["git"] == {"url": "https://example.com/o/r"}
+    assert obj["spec"]["sync"] == {"enabled": False, "intervalSeconds": 10}
+    assert obj["spec"]["workflows"] == []
 
 
 def test_a_short_interval_is_raised_and_nothing_else_is_touched():
@@ -154,7 +165,7 @@ def test_a_short_interval_is_raised_and_nothing_else_is_touched():
     REPOSITORIES.mutate(obj, None)
     assert obj["spec"]["sync"]["intervalSeconds"] == 10
     assert obj["spec"]["unknown"] == {"x": 1}
-    assert set(obj["spec"]) == {"title", "type", "git", "sync", "unknown"}
+    assert set(obj["spec"]) == {"title", "type", "git", "sync", "unknown", "workflows"}
 
 
 @given(st.text(max_size=40))
@@ -187,7 +198,8 @@ GOOD = base64.b64encode(private_key()).decode()
 
 
 def conn(kind="github", *, secure=None, name="c", **spec):
-    block = {"github": {"appID": "1", "installationID": "2"}} if kind == "github" else {}
+    app = {"github": {"appID": "1", "installationID": "2"}}
+    block = app if kind == "github" else {"oauth": {"clientID": "app"}}
     return {
         "apiVersion": "provisioning.grafana.app/v0alpha1",
         "kind": "Connection",

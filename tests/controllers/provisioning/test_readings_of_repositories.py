@@ -81,11 +81,16 @@ async def test_branches_are_listed_by_name(world, version):
 
 
 @pytest.mark.parametrize(
-    ("kind", "url"),
-    [("gitlab", "-/tree/dev"), ("bitbucket", "src/dev"), ("git", None)],
+    ("kind", "place", "url"),
+    [
+        ("gitlab", "https://github.com/grafana/grafana", "-/tree/dev"),
+        ("bitbucket", "https://bitbucket.org/grafana/grafana", "src/dev"),
+        ("git", "https://github.com/grafana/grafana", None),
+    ],
 )
-async def test_each_provider_shows_branches_elsewhere(world, kind, url):
-    place = "https://github.com/grafana/grafana"
+async def test_each_provider_shows_branches_elsewhere(world, kind, place, url):
+    if kind == "bitbucket":
+        await world.create(host("bitbucket.org"))
     spec = {"title": "T", "type": kind, kind: {"url": place, "branch": "main"}}
     await world.create({**repository(), "spec": spec})
     _, body = await get(world, "repositories/a/refs")
@@ -227,7 +232,7 @@ async def test_a_connection_lists_what_its_installation_reaches(world, limit, na
 
 
 async def test_a_connection_that_cannot_list_says_so(server):
-    spec = {"title": "T", "type": "gitlab"}
+    spec = {"title": "T", "type": "gitlab", "oauth": {"clientID": "app"}}
     secure = {"clientSecret": {"create": "x"}}
     await server.create({**connection(), "spec": spec, "secure": secure})
     code, body = await get(server, "connections/conn/repositories")

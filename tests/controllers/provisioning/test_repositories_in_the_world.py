@@ -14,6 +14,12 @@ TOKENS = [{"value": "good", "write": True}, {"value": "reader", "write": False}]
 WRITE = {"workflows": ["write"]}
 
 
+def enterprise(name):
+    block = {"url": f"https://{name}/grafana/grafana", "branch": "main"}
+    spec = {"title": "Title", "type": "githubEnterprise", "githubEnterprise": block}
+    return {**repository(), "spec": spec}
+
+
 class Row:
     """One row of the table of live checks: what breaks it, what repairs it."""
 
@@ -51,12 +57,12 @@ ROWS = [
         "reachable",
         (
             "FieldValueInvalid",
-            "spec.github.url",
+            "spec.githubEnterprise.url",
             "unreachable: host elsewhere.example is not reachable",
         ),
-        world=[host()],
-        broken=repository(block={"url": "https://elsewhere.example/grafana/grafana"}),
-        repaired=repository(),
+        world=[host(), host("near.example")],
+        broken=enterprise("elsewhere.example"),
+        repaired=enterprise("near.example"),
     ),
     Row(
         "branch",

@@ -21,7 +21,9 @@ COMMON = {
     "availableRepositoryTypes": [
         "local", "github", "githubEnterprise", "git", "bitbucket", "gitlab",
     ],
-    "availableConnectionTypes": ["github", "gitlab", "bitbucket"],
+    "availableConnectionTypes": [
+        "github", "githubEnterprise", "githubOAuth", "githubEnterpriseOAuth", "gitlab", "bitbucket",
+    ],
     "availableResources": [
         {"group": "dashboard.grafana.app", "kind": "Dashboard"},
         {"group": "folder.grafana.app", "kind": "Folder"},
@@ -95,9 +97,7 @@ async def test_a_namespace_has_so_many_repositories_at_most(provisioned, query):
 
 
 async def test_a_repository_that_is_going_is_not_shown(server):
-    obj = repository()
-    obj["metadata"]["finalizers"] = ["example.com/hold"]
-    await server.create(obj)
+    await server.create(repository())
     await server.delete("repositories", "a")
     _, _, body = await server.request("GET", f"{GROUP}/v0alpha1/namespaces/ns/settings")
     assert body["items"] == []

@@ -131,13 +131,15 @@ async def test_repositories_are_selected_by_their_connection(server):
     assert [item["metadata"]["name"] for item in body["items"]] == ["a"]
 
 
-async def test_schema_errors_are_causes_too(server):
+async def test_every_error_is_a_cause(server):
     obj = repository(branch="main", workflows=["fly"])
     del obj["spec"]["title"]
     causes = await server.dry_run(obj)
     assert {(cause["reason"], cause["field"]) for cause in causes} == {
         ("FieldValueRequired", "spec.title"),
-        ("FieldValueNotSupported", "spec.workflows[0]"),
+        ("FieldValueInvalid", "spec.workflows"),
+        ("FieldValueRequired", "spec.connection"),
+        ("FieldValueRequired", "secure.token"),
     }
 
 

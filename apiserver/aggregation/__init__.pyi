@@ -1,0 +1,1 @@
+from inkube.apiserver.aggregation.aggregator import Aggregator as Aggregator

@@ -1,0 +1,181 @@
+"""APIServices become delegates: the table follows every write to one, at once.
+
+What another server is found to be is the controller's to say (`controllers.core.apiservices`),
+which asks here. Follows kube-aggregator/pkg/apiserver/apiserver.go.
+"""
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from inkube.apiserver.aggregation.delegates import Local, Remote
+from inkube.apiserver.aggregation.upstreams import Upstream
+from inkube.apiserver.auth.frontproxy import Identity
+from inkube.apiserver.registry import keys
+from inkube.apiserver.registry.resources import Resources
+from inkube.schemas.aggregation.marks import MANAGED
+from inkube.schemas.aggregation.registrations import Registration
+from inkube.storage.entry import Change
+from inkube.storage.store import Store
+from inkube.storage.subscription import Subscription
+
+PREFIX = keys.prefix("apiservices")
+STOP_SECONDS = 1.5
+
+
+class Aggregator:
+    """Keeps `resources.delegates`. `publish` tells other servers whom inkube speaks for."""
+
+    def __init__(
+        self,
+        store: Store,
+        resources: Resources,
+        identity: Callable[[], Identity],
+        publish: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._store = store
+        self._resources = resources
+        self._identity = identity
+        self._publish = publish
+        self._listeners: list[Callable[[str], None]] = []
+        self._delegates: dict[str, Local | Remote] = {}
+        self._subscription: Subscription | None = None
+        self._stack = contextlib.AsyncExitStack()
+        self._sockets: dict[str, str] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def start(self) -> None:
+        """Begin to follow; requests are passed on when this returns."""
+        revision = self._store.revision
+        for entry in self._store.list(PREFIX):
+            self._put(entry.value)
+        self._subscription = self._store.subscribe(PREFIX, revision, deliver=self._deliver)
+        self._tell()
+
+    async def close(self) -> None:
+        """Cut every connection and stop what is served in process."""
+        if self._subscription is not None:
+            self._subscription.close()
+            self._subscription = None
+        for delegate in self._delegates.values():
+            self._retire(delegate)
+        self._delegates = {}
+        await asyncio.gather(*self._closing)
+        await self._stack.aclose()
+
+    async def check(self, name: str) -> str:
+        """Why the server of an APIService does not answer; "" where it does, or there is none."""
+        delegate = self._delegates.get(name)
+        if not isinstance(delegate, Remote):
+            return ""
+        await self._publish()
+        return await delegate.check()
+
+    async def refresh(self, name: str) -> None:
+        """Ask again what the server of an APIService serves."""
+        delegate = self._delegates.get(name)
+        if isinstance(delegate, Remote) and await delegate.refresh():
+            self._tell()
+
+    def lost(self, name: str) -> None:
+        """What the server of an APIService serves is stale from now on."""
+        delegate = self._delegates.get(name)
+        if isinstance(delegate, Remote) and delegate.stale():
+            self._tell()
+
+    def on_trouble(self, listener: Callable[[str], None]) -> Callable[[], None]:
+        """Call it with the name of an APIService whose server could not be asked."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def _trouble(self, name: str) -> None:
+        for listener in tuple(self._listeners):
+            listener(name)
+
+    def _deliver(self, changes: Sequence[Change]) -> None:
+        for change in changes:
+            obj = change.entry.value
+            if change.type == "DELETED":
+                gone = self._delegates.pop(obj["metadata"]["name"], None)
+                if gone is not None:
+                    self._retire(gone)
+            else:
+                self._put(obj)
+        self._tell()
+
+    def _put(self, obj: dict[str, Any]) -> None:
+        registration = Registration.of(obj)
+        name, old = registration.name, self._delegates.get(registration.name)
+        path = "" if registration.is_remote else self._sockets.get(name, "")
+        if not registration.is_remote and not path:
+            if old is not None:
+                self._retire(old)
+            managed = MANAGED in (obj["metadata"].get("labels") or {})
+            if managed or not registration.group:
+                self._delegates.pop(name, None)
+            else:
+                self._delegates[name] = Local(registration)
+            return
+        if isinstance(old, Remote) and _same(old.registration, registration):
+            old.registration = registration
+            return
+        if old is not None:
+            self._retire(old)
+        upstream = Upstream(registration, self._store, self._identity, path)
+        trouble = partial(self._trouble, name)
+        self._delegates[name] = Remote(registration, upstream, trouble, is_local=bool(path))
+
+    def _tell(self) -> None:
+        self._resources.delegate(
+            {
+                (one.registration.group, one.registration.version): one
+                for one in self._delegates.values()
+            }
+        )
+
+    def _retire(self, delegate: Local | Remote) -> None:
+        if isinstance(delegate, Remote):
+            task = asyncio.ensure_future(delegate.upstream.close())
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    async def serve(self, handlers: Mapping[str, Any]) -> None:
+        """Let the handlers of these APIServices listen, before `start`. Raises OSError.
+
+        Each has a Unix socket that only this user can reach.
+        """
+        folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="inkube-"))
+        made: dict[int, str] = {}
+        for number, (name, handler) in enumerate(handlers.items()):
+            if id(handler) not in made:  # one may answer for several versions
+                path = str(Path(folder, str(number)))
+                runner = _runner(handler)
+                await runner.setup()
+                self._stack.push_async_callback(runner.cleanup)
+                await web.UnixSite(runner, path).start()
+                made[id(handler)] = path
+            self._sockets[name] = made[id(handler)]
+
+
+def _same(left: Registration, right: Registration) -> bool:
+    """Whether both lead to the same server in the same way."""
+    return left._replace(available=True) == right._replace(available=True)
+
+
+def _runner(handler: Any) -> web.BaseRunner:
+    """What serves an aiohttp application, or a coroutine function of aiohttp's requests.
+
+    A watch ends with its reader, so that the server can stop.
+    """
+    if isinstance(handler, web.Application):
+        return web.AppRunner(
+            handler, access_log=None, handler_cancellation=True, shutdown_timeout=STOP_SECONDS
+        )
+    server = web.Server(handler, access_log=None, handler_cancellation=True)
+    return web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)

@@ -1,0 +1,198 @@
+"""One version of a group that another server answers for: `registry.delegates.Delegate`.
+
+What it says of itself is fetched when somebody has found it alive, and kept: a server that has gone
+is still told of, as stale. OpenAPI v2 is fetched when it is asked for. Follows
+kube-aggregator/pkg/apiserver/handler_discovery.go and pkg/controllers/openapi.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import aiohttp
+import orjson
+from aiohttp import web
+
+from inkube.apiserver import auth, http
+from inkube.apiserver.aggregation import proxy
+from inkube.apiserver.aggregation.upstreams import UnreachableError, Upstream
+from inkube.apiserver.http import responses
+from inkube.apiserver.http.requests import RequestInfo
+from inkube.apiserver.registry.calls import User
+from inkube.schemas.aggregation import discovery
+from inkube.schemas.aggregation.registrations import Registration
+from inkube.schemas.golang.gotext import quote
+from inkube.schemas.openapi import aggregated
+
+Object = dict[str, Any]
+CHECK_SECONDS = 5.0
+"""Of a question whether the server is there."""
+DOCUMENT_SECONDS = 30.0
+MAX_DOCUMENT = 32 * 1024 * 1024
+"""Bytes of a document of another server."""
+AGGREGATOR = User("system:kube-aggregator", groups=("system:masters",))
+
+
+class Local:
+    """What an APIService without a service says is served here; requests are not passed on."""
+
+    answers = False
+
+    def __init__(self, registration: Registration) -> None:
+        self.registration = registration
+
+    async def __call__(
+        self, request: web.BaseRequest, info: RequestInfo, user: User
+    ) -> web.StreamResponse:
+        """Nobody asks: `answers` is false."""
+        return responses.plain_not_found()
+
+    def discovered(self) -> Object | None:
+        """Nothing that is not told anyway."""
+        return None
+
+    def openapi_paths(self) -> dict[str, str]:
+        """As above."""
+        return {}
+
+    async def openapi_v2(self) -> Object | None:
+        """As above."""
+        return None
+
+
+class Remote:
+    """What another server answers for."""
+
+    answers = True
+
+    def __init__(
+        self,
+        registration: Registration,
+        upstream: Upstream,
+        trouble: Callable[[], None],
+        *,
+        is_local: bool = False,
+    ) -> None:
+        self.registration = registration
+        self.upstream = upstream
+        self._trouble = trouble
+        self._is_local = is_local
+        self._discovered: Object = {"version": registration.version}
+        self._freshness = discovery.STALE
+        self._paths: dict[str, str] = {}
+        self._openapi: Object | None = None
+        self._etag = ""
+
+    async def __call__(
+        self, request: web.BaseRequest, info: RequestInfo, user: User
+    ) -> web.StreamResponse:
+        """Pass a request on, 503 where the server is not known to be available."""
+        if not self.registration.available and not self._is_local:
+            return proxy.plain("service unavailable", 503)
+        if not proxy.is_plain(info.path):
+            return responses.plain_not_found()
+        return await proxy.pass_on(self.upstream, request, info, user, trouble=self._trouble)
+
+    def discovered(self) -> Object | None:
+        """See Delegate."""
+        return {**self._discovered, "freshness": self._freshness}
+
+    def openapi_paths(self) -> dict[str, str]:
+        """See Delegate."""
+        return self._paths
+
+    async def openapi_v2(self) -> Object | None:
+        """See Delegate. What was fetched before stays where the server does not answer."""
+        headers = {"Accept": "application/json"}
+        if self._etag:
+            headers["If-None-Match"] = self._etag
+        with contextlib.suppress(*_FAILURES):
+            code, found, answered = await self._fetch("/openapi/v2", headers)
+            if code == 200 and isinstance(found, dict):
+                self._openapi = aggregated.of_group(found, self._prefix)
+                self._etag = answered.get("ETag", "")
+        return self._openapi
+
+    async def check(self) -> str:
+        """Why the server does not answer its discovery, in Go's words; "" where it does."""
+        try:
+            base = self.upstream.base()
+        except UnreachableError as error:
+            return str(error)
+        url = base + self._prefix
+        try:
+            async with asyncio.timeout(CHECK_SECONDS):
+                headers = auth.frontproxy.headers(AGGREGATOR)
+                asked = self.upstream.request(
+                    "GET", base, self._prefix, check=True, headers=headers
+                )
+                async with asked as answer:
+                    if 200 <= answer.status < 300:
+                        return ""
+                    why = f"bad status from {url}: {answer.status}"
+        except TimeoutError:
+            late = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+            why = f"Get {quote(url)}: {late}"
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            why = f"Get {quote(url)}: {http.outgoing.trouble(error)}"
+        return f"failing or missing response from {url}: {why}"
+
+    async def refresh(self) -> bool:
+        """Ask the server what it serves; whether anything is new."""
+        before = (self._discovered, self._freshness, self._paths)
+        try:
+            self._discovered = await self._ask_discovery()
+            self._freshness = discovery.CURRENT
+        except _FAILURES:
+            self._freshness = discovery.STALE
+        with contextlib.suppress(*_FAILURES):
+            code, found, _ = await self._fetch("/openapi/v3", {"Accept": "application/json"})
+            paths = aggregated.paths_of(found, self._prefix) if code == 200 else {}
+            self._paths = paths
+        return before != (self._discovered, self._freshness, self._paths)
+
+    def stale(self) -> bool:
+        """The server did not answer; whether that is new."""
+        was, self._freshness = self._freshness, discovery.STALE
+        return was != self._freshness
+
+    @property
+    def _prefix(self) -> str:
+        return f"/apis/{self.registration.group}/{self.registration.version}"
+
+    async def _ask_discovery(self) -> Object:
+        """The aggregated form, else the list of resources, else a version and nothing of it."""
+        group, version = self.registration.group, self.registration.version
+        code, found, headers = await self._fetch("/apis", {"Accept": discovery.ACCEPT})
+        if code == 200 and "as=APIGroupDiscoveryList" in headers.get("Content-Type", ""):
+            return discovery.version_in(found, group, version) or {"version": version}
+        code, found, _ = await self._fetch(self._prefix, {"Accept": "application/json"})
+        if code != 200:
+            raise UnreachableError(f"bad status from {self._prefix}: {code}")
+        return discovery.from_resource_list(found, group, version) or {"version": version}
+
+    async def _fetch(self, path: str, accept: dict[str, str]) -> tuple[int, Any, Any]:
+        """Status, JSON and headers of a document; None for what is no JSON.
+
+        Raises one of _FAILURES.
+        """
+        base = self.upstream.base()
+        headers = auth.frontproxy.headers(AGGREGATOR)
+        headers.update(accept)
+        async with (
+            asyncio.timeout(DOCUMENT_SECONDS),
+            self.upstream.request("GET", base, path, headers=headers) as answer,
+        ):
+            body = bytearray()
+            async for piece in answer.content.iter_any():
+                body += piece
+                if len(body) > MAX_DOCUMENT:
+                    raise UnreachableError(f"{path} has more than {MAX_DOCUMENT} bytes")
+            found = None
+            with contextlib.suppress(orjson.JSONDecodeError):
+                found = orjson.loads(body)
+            return answer.status, found, answer.headers
+
+
+_FAILURES = (UnreachableError, aiohttp.ClientError, OSError, ValueError, TimeoutError)

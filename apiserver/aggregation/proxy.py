@@ -1,0 +1,234 @@
+"""A request passed on: method, path, headers and body go to another server, its answer comes back.
+
+Bodies go through piece by piece in both directions, under backpressure, and so do watches; where
+the other server switches protocols, bytes are carried to and fro until one side ends. Who asks is
+told in headers that only inkube can send. Follows kube-aggregator/pkg/apiserver/handler_proxy.go
+and apimachinery/pkg/util/proxy/upgradeaware.go.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Protocol
+from urllib.parse import quote, urlencode
+
+import aiohttp
+from aiohttp import hdrs, web
+from aiohttp.http import StreamWriter
+from multidict import CIMultiDict
+
+from inkube.apiserver import auth, http, streaming
+from inkube.apiserver.aggregation.upstreams import UnreachableError, Upstream
+from inkube.apiserver.http import incoming
+from inkube.apiserver.http.requests import RequestInfo
+from inkube.apiserver.registry.calls import User
+from inkube.schemas import status
+
+SECONDS = 60.0
+"""--request-timeout: the time of what is neither a watch nor another protocol."""
+STALLED = 60.0
+"""Seconds in which a reader takes nothing at all."""
+LOOK = 2.0
+"""Seconds until a client that has gone is noticed, where nothing is sent to it."""
+PIECE = 64 * 1024
+_LONG = frozenset({"watch", "watchone", "proxy"})
+_STREAMED = frozenset({"attach", "exec", "log", "portforward", "proxy"})
+_IN_PATHS = "$&+,/:;=@~"  # what Go leaves as it is in a path, besides letters, digits and `-_.`
+_OWN = frozenset(
+    name.lower()
+    for name in (
+        hdrs.CONNECTION, "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate",
+        "Proxy-Authorization", "TE", "Trailer", hdrs.TRANSFER_ENCODING, hdrs.UPGRADE,
+    )
+)  # fmt: skip
+"""Headers of one connection (httputil.ReverseProxy: hopHeaders)."""
+
+
+class _Source(Protocol):
+    async def read(self, most: int, /) -> bytes: ...
+
+
+class _Target(Protocol):
+    async def write(self, data: bytes, /) -> None: ...
+
+
+async def pass_on(
+    upstream: Upstream,
+    request: web.BaseRequest,
+    info: RequestInfo,
+    user: User,
+    *,
+    trouble: Callable[[], None],
+) -> web.StreamResponse:
+    """What the other server answers, sent already. Raises StatusError 504.
+
+    `trouble` is called where it could not be asked.
+    """
+    protocol = _upgrade(request)
+    is_long = info.verb in _LONG or info.subresource in _STREAMED or bool(protocol)
+    limit = asyncio.timeout(None if is_long else SECONDS)
+    response: web.StreamResponse | None = None
+    try:
+        async with limit, _while_there(request):
+            base = upstream.base()
+            headers = _headers(request, info, user, protocol)
+            options: dict[str, Any] = {"headers": headers}
+            if request.can_read_body and isinstance(request, incoming.Request):
+                options["data"] = request.chunks()
+            async with upstream.request(info.method, base, target(info), **options) as answer:
+                if answer.status == 101:
+                    return await _switch(request, answer)
+                response = web.StreamResponse(
+                    status=answer.status, reason=answer.reason, headers=_shown(answer.headers)
+                )
+                await _copy(request, answer, response)
+                return response
+    except UnreachableError:
+        trouble()
+        return plain("service unavailable", 503)
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        trouble()
+        _must_not_have_begun(request, response, error)
+        return plain(f"error trying to reach service: {http.outgoing.trouble(error)}", 503)
+    except TimeoutError as error:
+        _must_not_have_begun(request, response, error)
+        if not limit.expired():
+            return plain("error trying to reach service: i/o timeout", 503)
+        raise status.request_timeout(SECONDS) from error
+
+
+@contextlib.asynccontextmanager
+async def _while_there(request: web.BaseRequest) -> AsyncIterator[None]:
+    """End the task when its client has gone: an idle watch would never notice it."""
+    task, loop = asyncio.current_task(), asyncio.get_running_loop()
+    assert task is not None, "requests are served by tasks"
+    timer: asyncio.TimerHandle
+
+    def look() -> None:
+        nonlocal timer
+        if request.transport is None or request.transport.is_closing():
+            task.cancel()
+        else:
+            timer = loop.call_later(LOOK, look)
+
+    timer = loop.call_later(LOOK, look)
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def is_plain(path: str) -> bool:
+    """Whether whoever reads a path reads the same: no segment is empty or leads elsewhere."""
+    return not {"", ".", ".."}.intersection(path.strip("/").split("/")) and path[:2] != "//"
+
+
+def target(info: RequestInfo) -> str:
+    """Path and query as they were read, and authorized, written anew.
+
+    As url.URL.EscapedPath and url.Values.Encode: nothing that two could read in two ways is left.
+    """
+    path = quote(info.path, safe=_IN_PATHS)
+    names = sorted(set(info.query))
+    pairs = [(name, value) for name in names for value in info.query.getall(name)]
+    return f"{path}?{urlencode(pairs)}" if pairs else path
+
+
+def plain(text: str, code: int) -> web.Response:
+    """What Go's http.Error answers."""
+    headers = {"X-Content-Type-Options": "nosniff"}
+    return web.Response(text=f"{text}\n", status=code, headers=headers)
+
+
+def _must_not_have_begun(
+    request: web.BaseRequest, response: web.StreamResponse | None, error: Exception
+) -> None:
+    """An answer that breaks off must not look whole. Raises ConnectionResetError."""
+    if response is None or not response.prepared:
+        return
+    if request.transport is not None:
+        request.transport.abort()
+    raise ConnectionResetError("the aggregated API server broke off") from error
+
+
+def _upgrade(request: web.BaseRequest) -> str:
+    """The protocol that a request wants to switch to, "" for none."""
+    options = request.headers.get(hdrs.CONNECTION, "").lower().split(",")
+    if "upgrade" not in (option.strip() for option in options):
+        return ""
+    return request.headers.get(hdrs.UPGRADE, "")
+
+
+def _headers(
+    request: web.BaseRequest, info: RequestInfo, user: User, protocol: str
+) -> CIMultiDict[str]:
+    """The request's headers, without those about the connection or about who asks."""
+    listed = request.headers.get(hdrs.CONNECTION, "").lower().split(",")
+    dropped = _OWN | {name.strip() for name in listed} | {"host", "expect"}
+    found = CIMultiDict(
+        (name, value)
+        for name, value in request.headers.items()
+        if name.lower() not in dropped and not auth.frontproxy.is_own(name)
+    )
+    before = found.get("X-Forwarded-For")
+    remote = request.remote or ""
+    if remote:
+        found["X-Forwarded-For"] = f"{before}, {remote}" if before else remote
+    found["X-Forwarded-Host"] = request.host
+    found["X-Forwarded-Proto"] = request.scheme
+    found["X-Forwarded-Uri"] = quote(info.path, safe=_IN_PATHS)
+    found.extend(auth.frontproxy.headers(user))
+    if protocol:
+        found[hdrs.CONNECTION], found[hdrs.UPGRADE] = "Upgrade", protocol
+    return found
+
+
+def _shown(headers: Any) -> CIMultiDict[str]:
+    listed = headers.get(hdrs.CONNECTION, "").lower().split(",")
+    dropped = _OWN | {name.strip() for name in listed}
+    return CIMultiDict(
+        (name, value) for name, value in headers.items() if name.lower() not in dropped
+    )
+
+
+async def _copy(
+    request: web.BaseRequest, answer: aiohttp.ClientResponse, response: web.StreamResponse
+) -> None:
+    await response.prepare(request)
+    async for piece in answer.content.iter_any():
+        for start in range(0, len(piece), PIECE):
+            async with asyncio.timeout(STALLED):
+                await response.write(piece[start : start + PIECE])
+    await response.write_eof()
+
+
+async def _switch(request: web.BaseRequest, answer: aiohttp.ClientResponse) -> web.StreamResponse:
+    """Carry bytes in both directions until one side ends."""
+    connection = answer.connection
+    if connection is None or connection.transport is None or connection.protocol is None:
+        raise aiohttp.ServerDisconnectedError
+    theirs = asyncio.StreamReader(PIECE)
+    theirs.set_transport(connection.transport)  # so that it pauses a sender who is too fast
+    feed = streaming.Feed(theirs)
+    connection.protocol.set_parser(feed, feed)
+    writer = StreamWriter(connection.protocol, asyncio.get_running_loop())
+    ours = streaming.Takeover(answer.headers.get(hdrs.UPGRADE, ""), _shown(answer.headers))
+    await ours.open(request)
+    directions = (
+        asyncio.ensure_future(_carry(ours, writer)),
+        asyncio.ensure_future(_carry(theirs, ours)),
+    )
+    try:
+        await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in directions:
+            task.cancel()
+        await asyncio.gather(*directions, return_exceptions=True)
+        answer.close()
+    return ours
+
+
+async def _carry(source: _Source, target: _Target) -> None:
+    with contextlib.suppress(ConnectionError):
+        while piece := await source.read(PIECE):
+            await target.write(piece)

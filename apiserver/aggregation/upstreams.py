@@ -1,0 +1,143 @@
+"""An aggregated API server as a place: where it listens, how it is trusted, connections to it.
+
+A service is looked up by its EndpointSlices, as there is no cluster network whose addresses lead
+anywhere; an ExternalName by that name. Follows apiserver/pkg/util/proxy (ResolveEndpoint,
+ResolveCluster) and kube-aggregator/pkg/apiserver/handler_proxy.go.
+"""
+
+import random
+import ssl
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import aiohttp
+from yarl import URL
+
+from inkube.apiserver import http
+from inkube.apiserver.auth.frontproxy import Identity
+from inkube.apiserver.registry import keys
+from inkube.schemas.aggregation import availability
+from inkube.schemas.aggregation.registrations import Registration, Service
+from inkube.schemas.golang.gotext import quote
+from inkube.storage.store import BaseStore
+
+CONNECT = 10.0
+"""Seconds until somebody has to be connected."""
+BUFFER = 64 * 1024
+"""Bytes of an answer that wait for its reader, twice as many at most."""
+IN_PROCESS = "http://in-process"
+_MAX_HEADER = 64 * 1024
+
+
+class UnreachableError(Exception):
+    """Nobody is there, in Go's words."""
+
+
+class Upstream:
+    """Where one Registration leads. With `path` that is a Unix socket of this process."""
+
+    def __init__(
+        self,
+        registration: Registration,
+        store: BaseStore,
+        identity: Callable[[], Identity],
+        path: str = "",
+    ) -> None:
+        self._registration = registration
+        self._store = store
+        self._identity = identity
+        self._path = path
+
+    async def close(self) -> None:
+        """Cut every connection."""
+        session = self.__dict__.pop("_session", None)
+        if session is not None:
+            await session.close()
+
+    def base(self) -> str:
+        """Scheme, host and port to ask now. Raises UnreachableError."""
+        if self._path:
+            return IN_PROCESS
+        if self._registration.url:
+            return self._registration.url.rstrip("/")
+        service = self._registration.service
+        assert service is not None, "remote ones have a service or a URL"
+        return self._resolved(service)
+
+    def request(
+        self, method: str, base: str, target: str, *, check: bool = False, **options: Any
+    ) -> Any:
+        """Ask; an `async with` over the answer. `target` is a path and query as they stand.
+
+        With `check` any certificate will do, as where the reference asks whether somebody is
+        there. Raises ssl.SSLError and ValueError for authorities that cannot be read, and on
+        entering what aiohttp raises.
+        """
+        if base.startswith("https:"):
+            options["ssl"] = self._lenient if check else self._context
+            if self._registration.service is not None and not self._registration.url:
+                options["server_hostname"] = self._registration.service.host
+        url = URL(base + target, encoded=True)
+        return self._session.request(method, url, allow_redirects=False, **options)
+
+    @cached_property
+    def _session(self) -> aiohttp.ClientSession:
+        connector: aiohttp.BaseConnector
+        if self._path:
+            connector = aiohttp.UnixConnector(self._path, limit=0)
+        else:
+            connector = aiohttp.TCPConnector(limit=0)  # each client of ours may have a watch
+        return aiohttp.ClientSession(
+            connector=connector,
+            auto_decompress=False,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            max_field_size=_MAX_HEADER,
+            max_line_size=_MAX_HEADER,
+            read_bufsize=BUFFER,
+            skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT),
+        )
+
+    @cached_property
+    def _context(self) -> ssl.SSLContext:
+        if self._registration.insecure:
+            return self._lenient
+        made = http.outgoing.trusting(self._registration.bundle)
+        self._identity().show(made)
+        return made
+
+    @cached_property
+    def _lenient(self) -> ssl.SSLContext:
+        made = ssl.create_default_context()
+        made.check_hostname = False
+        made.verify_mode = ssl.CERT_NONE
+        self._identity().show(made)
+        return made
+
+    def _resolved(self, wanted: Service) -> str:
+        found = self._store.get(keys.key("services", wanted.namespace, wanted.name))
+        if found is None:
+            raise UnreachableError(f"service {quote(wanted.name)} not found")
+        spec = found.value["spec"]
+        if spec.get("type") == "ExternalName":
+            return f"https://{_host(spec['externalName'])}:{wanted.port}"
+        names = [one.get("name") or "" for one in spec["ports"] if one["port"] == wanted.port]
+        if not names:
+            text = f"no service port {wanted.port} found for service {quote(wanted.name)}"
+            raise UnreachableError(text)
+        prefix = f"{keys.prefix('endpointslices')}{wanted.namespace}/"
+        slices = [
+            entry.value
+            for entry in self._store.list(prefix)
+            if availability.service_of(entry.value) == wanted.name
+        ]
+        places = list(availability.addresses(slices, names[0]))
+        if not places:
+            raise UnreachableError(f"no endpoints available for service {quote(wanted.name)}")
+        address, port = random.choice(places)  # noqa: S311 # whichever: they are all alike
+        return f"https://{_host(address)}:{port}"
+
+
+def _host(address: str) -> str:
+    return f"[{address}]" if ":" in address else address

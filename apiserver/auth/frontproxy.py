@@ -1,0 +1,93 @@
+"""How inkube shows an aggregated API server that it speaks for a user: a certificate and headers.
+
+The authority is made once and kept beside the data; the ConfigMap
+kube-system/extension-apiserver-authentication tells it to those who have to trust it. Follows
+client-go/transport/round_trippers.go (SetAuthProxyHeaders) and
+pkg/controlplane/controller/clusterauthenticationtrust.
+"""
+
+import json
+import re
+import ssl
+import tempfile
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+from multidict import CIMultiDict
+
+from inkube.apiserver.auth import certificates
+from inkube.apiserver.auth.keyfiles import Keys
+from inkube.apiserver.registry.calls import User
+
+KEY = "front-proxy.pem"
+CONFIG_MAP = "extension-apiserver-authentication"
+NAME = "front-proxy-client"
+_AUTHORITY = "inkube-front-proxy-ca"
+_VALID = timedelta(days=3650)
+_USER, _UID, _GROUP, _EXTRA = "X-Remote-User", "X-Remote-Uid", "X-Remote-Group", "X-Remote-Extra-"
+_CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----\n", re.DOTALL)
+_PLAIN = "!#$&'*+-.^_`|~"  # what may stand in a header's name besides letters and digits
+
+
+class Identity(NamedTuple):
+    """PEM: the authority that others have to trust, and what is shown to them with its key."""
+
+    authority: bytes
+    shown: bytes
+
+    def show(self, context: ssl.SSLContext) -> None:
+        """Let connections of that context show the certificate."""
+        with tempfile.TemporaryDirectory() as folder:  # mode 0700; ssl reads keys from files only
+            path = Path(folder, "client.pem")
+            path.write_bytes(self.shown)
+            context.load_cert_chain(path)
+
+
+def new() -> bytes:
+    """Authority, certificate and key, as they are kept."""
+    made = certificates.make_client(NAME, _AUTHORITY, _VALID)
+    return made.authority + made.chain + made.key
+
+
+def load(keys: Keys) -> Identity:
+    """What was kept, or is from now on."""
+    kept = keys.load(KEY, new)
+    first = _CERTIFICATE.match(kept)
+    assert first is not None, "made by `new`"
+    return Identity(first[0], kept[first.end() :])
+
+
+def trust(identity: Identity) -> dict[str, str]:
+    """What the ConfigMap says of it."""
+    return {
+        "requestheader-allowed-names": json.dumps([NAME]),
+        "requestheader-client-ca-file": identity.authority.decode(),
+        "requestheader-extra-headers-prefix": json.dumps([_EXTRA]),
+        "requestheader-group-headers": json.dumps([_GROUP]),
+        "requestheader-uid-headers": json.dumps([_UID]),
+        "requestheader-username-headers": json.dumps([_USER]),
+    }
+
+
+def is_own(header: str) -> bool:
+    """Whether a header says who asks; one that a client sent must not get through."""
+    lower = header.lower()
+    own = (_USER.lower(), _UID.lower(), _GROUP.lower(), "authorization")
+    return lower in own or lower.startswith((_EXTRA.lower(), "impersonate-"))
+
+
+def headers(user: User) -> CIMultiDict[str]:
+    """Who asks."""
+    found = CIMultiDict({_USER: user.name})
+    if user.uid:
+        found[_UID] = user.uid
+    for group in user.groups:
+        found.add(_GROUP, group)
+    extra: Mapping[str, tuple[str, ...]] = dict(user.extra)
+    for key, values in extra.items():
+        for value in values:
+            found.add(_EXTRA + quote(key, safe=_PLAIN), value)
+    return found

@@ -1,0 +1,86 @@
+"""Who listens on a port of this machine, and which port is free.
+
+Read from `/proc` on Linux and from `lsof` elsewhere; where neither tells, nobody is named.
+"""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+PROC = Path("/proc")
+_LISTENS = "0A"
+_NEXT = 100
+"""How many ports after one that is taken are tried."""
+
+
+def holder(port: int) -> str:
+    """The process that listens on a port, as people say it: `python (process 42)`; "" if unknown.
+
+    Processes of other users cannot be told.
+    """
+    pid = _of_proc(port) if PROC.joinpath("net", "tcp").exists() else _of_lsof(port)
+    return f"{_name(pid)} (process {pid})" if pid else ""
+
+
+def free(host: str, after: int) -> int:
+    """The next port that can be had, 0 when there is none near."""
+    for port in range(after + 1, min(after + _NEXT, 65536)):
+        with contextlib.suppress(OSError):
+            family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+            with socket.socket(family) as one:
+                if os.name != "nt":  # there it would take a port from whoever has it
+                    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                one.bind((host, port))
+                return port
+    return 0
+
+
+def _of_proc(port: int) -> int:
+    inodes = set(_inodes(port))
+    for folder in PROC.iterdir() if inodes else ():
+        if not folder.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):  # another user's, or gone
+            for handle in (folder / "fd").iterdir():
+                if os.readlink(handle) in inodes:
+                    return int(folder.name)
+    return 0
+
+
+def _inodes(port: int) -> Iterator[str]:
+    """The sockets that listen on a port, as links to them read."""
+    for name in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError):
+            for line in PROC.joinpath("net", name).read_text().splitlines()[1:]:
+                fields = line.split()
+                if fields[3] == _LISTENS and int(fields[1].rpartition(":")[2], 16) == port:
+                    yield f"socket:[{fields[9]}]"
+
+
+def _of_lsof(port: int) -> int:
+    tool = shutil.which("lsof")
+    if tool is None:
+        return 0
+    command = [tool, "-nP", "-t", f"-iTCP:{port}", "-sTCP:LISTEN"]
+    with contextlib.suppress(OSError, subprocess.SubprocessError, ValueError):
+        done = subprocess.run(  # noqa: S603 # a number and a tool of the system
+            command, capture_output=True, text=True, timeout=5, check=False
+        )
+        return int(done.stdout.split()[0]) if done.stdout.split() else 0
+    return 0
+
+
+def _name(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        words = PROC.joinpath(str(pid), "cmdline").read_bytes().decode(errors="replace")
+        names = [Path(word).name for word in words.split("\0") if word]
+        # of `python /…/bin/inkube serve` people know the second word
+        for name in names[:2]:
+            if not name.startswith(("python", "-")):
+                return name
+        return names[0] if names else "a process"
+    return "a process"

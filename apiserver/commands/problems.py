@@ -1,0 +1,72 @@
+"""Why a server cannot start, and what to do about it: one line each.
+
+Loaded when a start fails.
+"""
+
+import errno
+from collections.abc import Iterator
+
+import click
+
+from inkube.apiserver.commands import ports
+from inkube.apiserver.configuration import Options
+from inkube.apiserver.http.guards import is_loopback
+from inkube.apiserver.root import security
+from inkube.storage import errors as storage_errors
+
+TROUBLE, MISUSE = 1, 2
+"""Exit codes: it cannot be done, or was found wrong; the command line itself is wrong."""
+
+
+class Problem(click.ClickException):
+    """What is wrong and, below it, what to do."""
+
+    exit_code = TROUBLE
+
+    def __init__(self, message: str, remedies: Iterator[str]) -> None:
+        super().__init__(message)
+        self.remedies = tuple(remedies)
+
+    def format_message(self) -> str:
+        """The message and a line for every remedy."""
+        return "\n".join([self.message, *(f"  {remedy}" for remedy in self.remedies)])
+
+
+def of_start(error: Exception, options: Options) -> Problem:
+    """What kept a server from starting."""
+    if isinstance(error, OSError) and _is_taken(error):
+        who = ports.holder(options.port)
+        text = f"port {options.port} of {options.host} is taken"
+        return Problem(f"{text} by {who}" if who else text, _other_port(options))
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return Problem(f"{error.filename}: {error.strerror}", iter(()))
+    return Problem(str(error), _remedies(error, options))
+
+
+def _is_taken(error: OSError) -> bool:
+    return error.errno == errno.EADDRINUSE or getattr(error, "winerror", 0) == 10048
+
+
+def _other_port(options: Options) -> Iterator[str]:
+    free = ports.free(options.host, options.port)
+    if free:
+        yield f"--port {free} is free; --port 0 takes any that is"
+    yield "or end what listens there, which may be an inkube of yours"
+
+
+def _remedies(error: Exception, options: Options) -> Iterator[str]:
+    match error:
+        case storage_errors.NotOurs():
+            yield "nothing was changed; name another file with --data, or use --in-memory"
+        case storage_errors.NewerSchema():
+            yield "update inkube, or name another file with --data"
+        case storage_errors.Locked():
+            yield "end the process that writes to it, or name another file with --data"
+        case storage_errors.Unavailable() if options.data is not None:
+            folder = options.data.absolute().parent
+            if not folder.is_dir():
+                yield f"there is no folder {folder}: make it, or name another file with --data"
+        case ValueError() if not security.has_credentials(options):
+            if not is_loopback(options.host):
+                yield 'echo "$(openssl rand -hex 16),me,1,system:masters" > tokens.csv'
+                yield f"inkube serve --host {options.host} --tls --token-auth-file tokens.csv"

@@ -1,0 +1,112 @@
+"""What a person at a terminal sees of a server that starts: how far it is, and how to go on.
+
+Colour and bars go to terminals only, colour to none where NO_COLOR is set; what is piped is plain.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import TextIO
+
+import click
+
+from inkube.apiserver.discovery.starting import Stage
+
+logger = logging.getLogger(__name__)
+
+PATIENCE = 1.0
+"""Seconds that a start may take without a word."""
+OFTEN, SELDOM = 0.1, 5.0
+"""Seconds between two pictures of a bar, and two lines of a log."""
+WIDTH = 30
+
+
+def has_colours(stream: TextIO) -> bool:
+    """Whether to paint: a terminal that nobody asked to stay plain (no-color.org)."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return stream.isatty() and not plain
+
+
+@contextlib.asynccontextmanager
+async def telling(stage: Callable[[], Stage | None]) -> AsyncIterator[None]:
+    """Show how far something is, as long as the block lasts, if that is long."""
+    shown = asyncio.create_task(_bar(stage) if sys.stderr.isatty() else _lines(stage))
+    try:
+        yield
+    finally:
+        shown.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await shown
+
+
+async def _bar(stage: Callable[[], Stage | None]) -> None:
+    await asyncio.sleep(PATIENCE)
+    try:
+        while True:
+            now = stage()
+            if now is not None:
+                click.echo(f"\r\x1b[K{picture(now)}", nl=False, err=True)
+            await asyncio.sleep(OFTEN)
+    finally:
+        click.echo("\r\x1b[K", nl=False, err=True)
+
+
+def picture(stage: Stage) -> str:
+    """One line of a bar; a server's terminal is at least 80 wide."""
+    fraction = stage.fraction
+    if fraction is None:
+        return str(stage)
+    done = round(fraction * WIDTH)
+    bar = "█" * done + "░" * (WIDTH - done)
+    return f"{stage.doing} {bar} {fraction:4.0%}  {stage.detail}"
+
+
+async def _lines(stage: Callable[[], Stage | None]) -> None:
+    await asyncio.sleep(PATIENCE)
+    while True:
+        now = stage()
+        if now is not None and now.fraction is not None:
+            logger.info("%s", now)
+        await asyncio.sleep(SELDOM)
+
+
+def welcome(
+    url: str, kubeconfig: Path, *, kept: str, authority: Path | None, has_token: bool
+) -> Iterator[str]:
+    """Where the server is, and what to type next; works as it is pasted."""
+    bold = {"bold": True} if has_colours(sys.stdout) else {}
+    yield f"inkube serves on {click.style(url, fg='green', **bold) if bold else url}"
+    yield f"kubeconfig: {kubeconfig}"
+    yield kept
+    yield "try next, in another terminal:"
+    for line in _next(url, kubeconfig.absolute(), authority, has_token=has_token):
+        yield f"  {click.style(line, fg='cyan') if bold else line}"
+    yield "Ctrl+C stops it."
+
+
+def _next(url: str, kubeconfig: Path, authority: Path | None, *, has_token: bool) -> Iterator[str]:
+    windows = os.name == "nt"
+    yield _assign("KUBECONFIG", str(kubeconfig), windows=windows)
+    yield _assign("URL", url, windows=windows)
+    curl = "curl.exe" if windows else "curl"
+    if authority is not None:
+        curl += f' --cacert "{authority.absolute()}"'
+    if has_token:
+        token = r"$(sed -n 's/^ *token: //p' $KUBECONFIG)"
+        if windows:
+            token = "$(kubectl config view --raw -o 'jsonpath={.users[0].user.token}')"
+        curl += f' -H "Authorization: Bearer {token}"'
+    if not has_token or url.startswith("https:"):  # kubectl sends tokens over TLS alone
+        yield "kubectl get namespaces"
+    yield f'{curl} "$URL/apis"'
+
+
+def _assign(name: str, value: str, *, windows: bool) -> str:
+    """A line of PowerShell, or of any shell of Unix."""
+    return (
+        f'$env:{name} = "{value}"; ${name} = $env:{name}' if windows else f'export {name}="{value}"'
+    )

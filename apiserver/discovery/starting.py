@@ -1,0 +1,79 @@
+"""What a server answers while it starts: it lives, it is not ready yet, and how far it is.
+
+The port is taken before anything is read, so that who waits for `/readyz` sees a start go on and
+not a closed door, and a port that is taken is told before a large file is loaded.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from aiohttp import web
+
+from inkube.apiserver.discovery.health import CHECKS, Health
+from inkube.apiserver.http import negotiation, requests, responses
+from inkube.apiserver.registry.calls import User
+from inkube.schemas import status
+
+_NOBODY = User("system:anonymous")
+LOADING, IMPORTING = "log", "poststarthook/crd-informer-synced"
+"""The checks of `/readyz` that fail while the log is read, and while definitions are made."""
+
+
+class Stage(NamedTuple):
+    """What a start is busy with: the check that fails until then, and how far it is.
+
+    `done` of `total` (0: not known); `detail` is for people.
+    """
+
+    check: str
+    doing: str
+    done: int = 0
+    total: int = 0
+    detail: str = ""
+
+    @property
+    def fraction(self) -> float | None:
+        """How much is done, from 0 to 1; None where nobody knows."""
+        return min(self.done / self.total, 1.0) if self.total else None
+
+    def __str__(self) -> str:
+        text = self.doing if self.fraction is None else f"{self.doing}: {self.fraction:.0%}"
+        return f"{text} ({self.detail})" if self.detail else text
+
+
+Stages = Callable[[], Stage | None]
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+
+class Starting:
+    """Answers every request until there is an application."""
+
+    def __init__(self, stage: Stages) -> None:
+        self._stage = stage
+        self._health = Health(self._failures)
+        self._app: Handler | None = None
+
+    def hand_over(self, app: Handler) -> None:
+        """From now on the application answers, also on connections that came before."""
+        self._app = app
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Health checks are answered, all else has to come again."""
+        if self._app is not None:
+            return await self._app(request)
+        url = request.rel_url
+        info = requests.parse(request.method, url.raw_path, url.raw_query_string)
+        answer: web.StreamResponse
+        if info.path.split("/")[1:2] in [[name] for name in CHECKS]:
+            answer = await self._health(request, info, _NOBODY)
+        else:
+            failure = status.unavailable(f"the server is starting: {self._failures()[LOADING]}")
+            failure.headers["Retry-After"] = "1"
+            answer = responses.error(failure, negotiation.PLAIN)
+        answer.headers["Connection"] = "close"
+        answer.force_close()
+        return answer
+
+    def _failures(self) -> dict[str, str]:
+        stage = self._stage()
+        return {LOADING: str(stage or "starting")}

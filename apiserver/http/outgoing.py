@@ -1,0 +1,47 @@
+"""What those need who open connections themselves: whom to trust, and Go's words for failures.
+
+Webhooks and aggregated API servers are asked with it.
+"""
+
+import base64
+import ssl
+
+import aiohttp
+
+from inkube.schemas import caches
+
+_UNKNOWN_AUTHORITY = (18, 19, 20, 21)  # X509_V_ERR_…: self-signed, no issuer found
+
+
+@caches.of_texts(64)
+def context(bundle: str) -> ssl.SSLContext:
+    """TLS that trusts a base64 bundle of PEM certificates, or the system's where it is empty."""
+    return trusting(bundle)
+
+
+def trusting(bundle: str) -> ssl.SSLContext:
+    """The same, of the caller's own. Raises ssl.SSLError or ValueError for what is no bundle."""
+    authorities = base64.b64decode(bundle).decode("ascii") if bundle else None
+    return ssl.create_default_context(cadata=authorities)
+
+
+def trouble(error: Exception) -> str:
+    """Go's words for a connection that came to nothing."""
+    cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        why = cause.verify_message
+        if cause.verify_code in _UNKNOWN_AUTHORITY:
+            why = "certificate signed by unknown authority"
+        return f"tls: failed to verify certificate: x509: {why}"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        where = f"{error.host}:{error.port}"
+        if isinstance(cause, ConnectionRefusedError):
+            return f"dial tcp {where}: connect: connection refused"
+        if isinstance(error, aiohttp.ClientConnectorDNSError):
+            return f"dial tcp: lookup {error.host}: no such host"
+        return f"dial tcp {where}: {cause}"
+    if isinstance(error, aiohttp.ServerDisconnectedError | ConnectionResetError):
+        return "EOF"
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return "unexpected EOF"
+    return str(error)

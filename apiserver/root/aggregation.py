@@ -1,0 +1,69 @@
+"""Aggregated API servers: the part that is put together when there is one.
+
+An APIService that leads elsewhere brings the room `aggregation` and the controller of availability
+into being; handlers of this process get an APIService each.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from inkube.apiserver import aggregation
+from inkube.apiserver.auth.frontproxy import Identity
+from inkube.apiserver.registry.resources import Resources
+from inkube.controllers.client import Client
+from inkube.controllers.core import apiservices
+from inkube.controllers.manager import Manager
+from inkube.schemas import status
+from inkube.schemas.aggregation import priorities
+from inkube.schemas.aggregation.marks import MANAGED
+from inkube.storage.store import Store
+
+_VERSION_PRIORITY = 100
+
+
+def make(
+    store: Store,
+    resources: Resources,
+    manager: Manager,
+    *,
+    identity: Callable[[], Identity],
+    publish: Callable[[], Awaitable[None]],
+) -> "aggregation.Aggregator":
+    """An aggregator whose servers are looked after; to be started and closed by the caller."""
+    made = aggregation.Aggregator(store, resources, identity, publish)
+    apiservices.add(manager, made)
+    return made
+
+
+def check(handlers: Mapping[str, Any]) -> None:
+    """Refuse names that are none of APIServices. Raises ValueError."""
+    for name in handlers:
+        version, _, group = name.partition(".")
+        if not version or not group:
+            raise ValueError(f"{name!r} is no APIService; write VERSION.GROUP")
+
+
+async def register(client: Client, handlers: Mapping[str, Any]) -> None:
+    """Make the APIService of each handler that has none, and remove those of handlers before."""
+    for old in (await client.list(apiservices.RESOURCE)).items:
+        meta = old["metadata"]
+        if (meta.get("labels") or {}).get(MANAGED) == "true" and meta["name"] not in handlers:
+            await client.delete(apiservices.RESOURCE, meta["name"])
+    for name in handlers:
+        version, _, group = name.partition(".")
+        body = {
+            "apiVersion": apiservices.RESOURCE.api_version,
+            "kind": "APIService",
+            "metadata": {"name": name, "labels": {MANAGED: "true"}},
+            "spec": {
+                "group": group,
+                "version": version,
+                "groupPriorityMinimum": priorities.CUSTOM,
+                "versionPriority": _VERSION_PRIORITY,
+            },
+        }
+        try:
+            await client.create(body)
+        except status.StatusError as error:
+            if error.reason != status.Reason.ALREADY_EXISTS:
+                raise

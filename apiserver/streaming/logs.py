@@ -1,0 +1,53 @@
+"""Logs over WebSocket: what a container writes, as messages of bytes or of base64.
+
+Follows apimachinery/pkg/util/httpstream/wsstream/stream.go: an empty message comes first.
+
+    binary.k8s.io, none     bytes
+    base64.binary.k8s.io    text, the bytes in base64: for browsers
+"""
+
+import asyncio
+import base64
+import contextlib
+from collections.abc import AsyncIterator
+
+from aiohttp import web
+
+from inkube.apiserver.streaming import sockets
+
+BINARY, BASE64 = "binary.k8s.io", "base64.binary.k8s.io"
+FAREWELL = 1.0
+"""Seconds that a client has to answer when the log is over."""
+
+
+async def serve(
+    request: web.BaseRequest, first: bytes, pieces: AsyncIterator[bytes]
+) -> web.StreamResponse:
+    """Send the pieces; an empty one asks whether the client is there. Raises StatusError."""
+    socket = await sockets.accept(request, (BINARY, BASE64), is_optional=True)
+    listening = asyncio.create_task(sockets.ignore(socket))
+    try:
+        await _send(socket, b"")
+        if first:
+            await _send(socket, first)
+        async for piece in pieces:
+            if listening.done():
+                break
+            if piece:
+                await _send(socket, piece)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FAREWELL):
+                await socket.close()
+    except ConnectionError:
+        pass  # the client has gone: nobody is left to be told
+    finally:
+        listening.cancel()
+        await asyncio.gather(listening, return_exceptions=True)
+    return socket
+
+
+async def _send(socket: web.WebSocketResponse, piece: bytes) -> None:
+    if socket.ws_protocol == BASE64:
+        await socket.send_str(base64.b64encode(piece).decode())
+    else:
+        await socket.send_bytes(piece)

@@ -1,0 +1,1 @@
+from inkube.apiserver.watching import messages as messages

@@ -1,0 +1,79 @@
+"""Watches over WebSocket: every event is a message, of text for JSON and of bytes for protobuf.
+
+Browsers and proxies that know no streams of HTTP watch so. What a client sends is read and thrown
+away. Follows apiserver/pkg/endpoints/handlers/watch.go (HandleWS) and golang.org/x/net/websocket,
+whose handshake it takes: an Origin, and one subprotocol at most, which is said back whatever it is.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+from aiohttp import WSMsgType, hdrs, web
+
+from inkube.apiserver.streaming import sockets
+from inkube.apiserver.watching.frames import Wire
+from inkube.schemas import status
+
+FAREWELL = 1.0
+"""Seconds that a client has to answer when a stream is closed."""
+
+TEXT = Wire("text", sockets.message, always=True)
+
+
+def _binary(frame: bytes) -> bytes:
+    """A message has its length: the one before the frame is left out."""
+    return sockets.message(frame[4:], WSMsgType.BINARY)
+
+
+BINARY = Wire("binary", _binary, always=True)
+
+
+class Socket:
+    """See `streams.Connection`. Raises StatusError 400 and 403 for a handshake that cannot be."""
+
+    def __init__(self, request: web.BaseRequest, *, is_text: bool) -> None:
+        self.wire = TEXT if is_text else BINARY
+        self.response: web.StreamResponse = web.StreamResponse(status=101)
+        if "://" not in request.headers.get(hdrs.ORIGIN, ""):
+            raise status.forbidden("", "", "", "a watch over WebSocket takes an Origin header")
+        self._protocols = sockets.offered(request)
+        if len(self._protocols) > 1:
+            raise status.bad_request(
+                "missing or bad WebSocket-Protocol: a watch over WebSocket takes one, "
+                f"not {len(self._protocols)}"
+            )
+        self._request = request
+        self._listening: asyncio.Task[None] | None = None
+
+    async def open(self, request: web.BaseRequest, gone: Callable[[], None]) -> None:
+        """See Connection."""
+        socket = await sockets.accept(request, self._protocols, is_optional=True)
+        self.response = socket
+        self._listening = asyncio.create_task(_listen(socket, gone))
+
+    async def write(self, data: bytes) -> None:
+        """See Connection."""
+        transport = self._request.transport
+        if transport is None or transport.is_closing():
+            raise ConnectionResetError("the client has gone")
+        transport.write(data)
+        await self._request.writer.drain()
+
+    async def close(self) -> None:
+        """See Connection."""
+        socket = self.response
+        if isinstance(socket, web.WebSocketResponse):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(FAREWELL):
+                    await socket.close()
+
+    def release(self) -> None:
+        """See Connection."""
+        if self._listening is not None:
+            self._listening.cancel()
+
+
+async def _listen(socket: web.WebSocketResponse, gone: Callable[[], None]) -> None:
+    await sockets.ignore(socket)
+    gone()

@@ -1,0 +1,146 @@
+"""What a request costs the server, in processor time, beside one of another sort.
+
+Sixteen clients, a server on a SQLite file, sorts of requests in turns; the least of the turns
+counts, which other work on the machine disturbed least. Only ratios mean anything.
+"""
+
+import itertools
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from typing import NamedTuple
+
+from benchmarks import figures, load, servers
+from benchmarks.figures import Figure
+from benchmarks.load import Load
+from benchmarks.objects import COLLECTION, definition, installed, thing
+from benchmarks.servers import Request, Server
+
+CLIENTS = 16
+TURNS = 5
+SECONDS = 0.4
+MERGE = "application/merge-patch+json"
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+LISTED, LONG = "/api/v1/namespaces/default/configmaps?limit=500", 5_000
+Make = Callable[[], bytes]
+_NUMBERS = itertools.count()
+
+
+class Cost(NamedTuple):
+    """Of one sort of request: processor time of the server in µs, and how many a second."""
+
+    cpu: float
+    rate: float
+
+
+class Sort(NamedTuple):
+    """One sort of request; `wanted` is how its status begins."""
+
+    make: Make
+    wanted: bytes = b"2"
+
+
+def measure() -> Iterable[Figure]:
+    """See the module."""
+    with _on_a_file() as server:
+        yield from _writes(server)
+        yield from _races(server)
+        yield from _lists(server)
+
+
+@contextmanager
+def _on_a_file() -> Iterator[Server]:
+    with tempfile.TemporaryDirectory() as folder, servers.inkube("--data", f"{folder}/it") as found:
+        installed(found, definition())
+        yield found
+
+
+def costs(server: Server, sorts: dict[str, Sort]) -> dict[str, Cost]:
+    """What each sort costs, measured in turns."""
+    best = dict.fromkeys(sorts, Cost(float("inf"), 0.0))
+    for _ in range(TURNS):
+        for name, sort in sorts.items():
+            before = server.cpu_seconds
+            how = Load(CLIENTS, sort.wanted)
+            rate = load.send(server.port, load.for_seconds(SECONDS, sort.make), how)
+            cpu = (server.cpu_seconds - before) / (rate * SECONDS) * 1e6
+            best[name] = Cost(min(best[name].cpu, cpu), max(best[name].rate, rate))
+    return best
+
+
+def _numbered(request: Request) -> Make:
+    """Requests that differ in the number behind `new-` alone, made cheaply."""
+    raw = request.raw
+    return lambda: raw.replace(b"new-00000000", b"new-%08d" % next(_NUMBERS))
+
+
+def _writes(server: Server) -> Iterable[Figure]:
+    body, wrong = thing("new-00000000"), thing("new-00000000")
+    wrong["spec"]["mode"] = "Odd"
+    found = costs(
+        server,
+        {
+            "create": Sort(_numbered(Request("POST", COLLECTION, body))),
+            "dry": Sort(_numbered(Request("POST", f"{COLLECTION}?dryRun=All", body))),
+            "refused": Sort(_numbered(Request("POST", COLLECTION, wrong)), b"422"),
+        },
+    )
+    create, dry, refused = (found[name].cpu for name in ("create", "dry", "refused"))
+    note = f"CPU {create:,.0f} µs a create"
+    yield Figure("create under dry run", dry / create, "x create", at_most=1.0, note=note)
+    yield Figure("create that is refused", refused / create, "x create", at_most=0.6)
+
+
+def _races(server: Server) -> Iterable[Figure]:
+    names = [f"raced-{number}" for number in range(CLIENTS)]
+    with closing(server.connect()) as connection:
+        for name in names:
+            servers.ask(connection, Request("POST", COLLECTION, thing(name)))
+
+    def patches(targets: list[str]) -> Make:
+        raw = [
+            Request(
+                "PATCH", f"{COLLECTION}/{name}", {"spec": {"notes": {"n": "new-00000000"}}}, MERGE
+            ).raw
+            for name in targets
+        ]
+        turns = itertools.cycle(raw)
+        return lambda: next(turns).replace(b"new-00000000", b"new-%08d" % next(_NUMBERS))
+
+    found = costs(server, {"many": Sort(patches(names)), "one": Sort(patches(names[:1]))})
+    many, one = found["many"], found["one"]
+    note = f"{one.rate:,.0f}/s, CPU {one.cpu:,.0f} µs beside {many.cpu:,.0f} µs"
+    yield Figure(
+        "16 patch one object", one.rate / many.rate, "x 16 objects", at_least=0.5, note=note
+    )
+
+
+def _lists(server: Server) -> Iterable[Figure]:
+    with closing(server.connect()) as connection:
+        for number in range(LONG):
+            meta = {"name": f"c-{number:05}", "labels": {"app": "bench"}}
+            body = {"metadata": meta, "data": {"text": "x" * 500}}
+            servers.ask(connection, Request("POST", LISTED.partition("?")[0], body))
+    page = Request("GET", LISTED).raw
+    table = page.replace(b"Host:", b"Accept: %s\r\nHost:" % TABLE.encode())
+    whole = Request("GET", LISTED.partition("?")[0]).raw
+    packed = whole.replace(b"Host:", b"Accept-Encoding: gzip\r\nHost:")
+    found = costs(
+        server,
+        {
+            "list": Sort(lambda: page),
+            "table": Sort(lambda: table),
+            "whole": Sort(lambda: whole),
+            "packed": Sort(lambda: packed),
+        },
+    )
+    ratio = found["table"].cpu / found["list"].cpu
+    note = f"CPU {found['list'].cpu:,.0f} µs a list"
+    yield Figure("page of 500 as a Table, read again", ratio, "x list", at_most=3, note=note)
+    ratio = found["packed"].cpu / found["whole"].cpu
+    note = f"CPU {found['whole'].cpu:,.0f} µs plain"
+    yield Figure("list of 5,000, gzipped", ratio, "x plain", at_most=2.5, note=note)
+
+
+if __name__ == "__main__":
+    figures.main(measure)

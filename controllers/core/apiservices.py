@@ -1,0 +1,176 @@
+"""Availability of aggregated API servers: the `Available` condition of every APIService.
+
+The service and its endpoints are looked at first, then the server is asked for its discovery; what
+it serves is asked for with it. One that fails is asked again, later each time, one that answers
+every half minute. Follows kube-aggregator/pkg/controllers/status (remote and local).
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from inkube.controllers.client import Client, Object
+from inkube.controllers.informer import Change, Informer, Key
+from inkube.controllers.manager import Controller, Manager, Result, Watch
+from inkube.controllers.workqueue import Backoff
+from inkube.schemas import meta
+from inkube.schemas.aggregation import availability, registrations
+from inkube.schemas.aggregation.availability import Finding
+from inkube.schemas.aggregation.registrations import Registration
+from inkube.schemas.clock import Clock
+from inkube.schemas.meta import GVR
+from inkube.schemas.status import StatusError
+
+RESOURCE = GVR("apiregistration.k8s.io", "v1", "apiservices")
+SERVICES = GVR("", "v1", "services")
+SLICES = GVR("discovery.k8s.io", "v1", "endpointslices")
+RECHECK = 30.0
+"""Seconds until a server that answers is asked again."""
+RETRY = Backoff(first=0.5, longest=RECHECK)
+
+
+class Servers(Protocol):
+    """The aggregated API servers, by the names of their APIServices."""
+
+    async def check(self, name: str) -> str:
+        """Why a server does not answer; "" where it does."""
+        ...
+
+    async def refresh(self, name: str) -> None:
+        """Ask again what it serves."""
+        ...
+
+    def lost(self, name: str) -> None:
+        """What it serves is stale."""
+        ...
+
+    def on_trouble(self, listener: Callable[[str], None]) -> Callable[[], None]:
+        """Call it when a request could not be passed on; what is returned ends that."""
+        ...
+
+
+class AvailabilityController:
+    """Keeps one condition of every APIService, and asks for discovery where it holds."""
+
+    def __init__(
+        self,
+        client: Client,
+        servers: Servers,
+        *,
+        clock: Clock,
+        known: Informer,
+        services: Informer,
+        slices: Informer,
+    ) -> None:
+        self._client = client
+        self._servers = servers
+        self._clock = clock
+        self._known = known
+        self._services = services
+        self._by_service = slices.index("service", _service_of)
+        self._slices = slices
+        self._using = known.index("used service", _used)
+        self._failures: dict[str, int] = {}
+        """How often in a row the server of an APIService did not answer."""
+
+    async def reconcile(self, key: Key) -> Result | None:
+        """Look at one APIService's server."""
+        obj = self._known.get(key)
+        if obj is None:
+            self._failures.pop(key.name, None)
+            return None
+        registration = Registration.of(obj)
+        if not registration.is_remote:
+            await self._reconcile_local(obj)
+            return None
+        finding = await self._finding(registration)
+        await self._write(obj, finding)
+        if finding == availability.PASSED:
+            self._failures.pop(key.name, None)
+            await self._servers.refresh(key.name)
+            return Result(requeue_after=RECHECK)
+        self._servers.lost(key.name)
+        failures = self._failures[key.name] = self._failures.get(key.name, 0) + 1
+        return Result(requeue_after=RETRY.delay(failures))
+
+    def concerned(self, change: Change) -> Iterator[Key]:
+        """The APIServices that lead to a changed service, or to the service of changed slices."""
+        obj = change.object
+        namespace = obj["metadata"].get("namespace", "")
+        of_slice = obj.get("kind") == "EndpointSlice"
+        name = availability.service_of(obj) if of_slice else obj["metadata"]["name"]
+        yield from self._using.keys(f"{namespace}/{name}")
+
+    async def _reconcile_local(self, obj: Object) -> None:
+        """What is served in this process is available; what it serves may be new."""
+        if registrations.condition(obj) is None:
+            local = registrations.local(meta.format_time(self._clock.now()))
+            await self._write(obj, (local["status"], local["reason"], local["message"]))
+        await self._servers.refresh(obj["metadata"]["name"])
+
+    async def _finding(self, registration: Registration) -> Finding:
+        service = registration.service
+        if service is not None and not registration.url:
+            place = f"{service.namespace}/{service.name}"
+            found = self._services.get(Key(service.namespace, service.name))
+            slices = [self._slices.get(key) for key in self._by_service.keys(place)]
+            finding = availability.of_service(service, found, [one for one in slices if one])
+            if finding is not None:
+                return finding
+        why = await self._servers.check(registration.name)
+        return availability.failed(why) if why else availability.PASSED
+
+    async def _write(self, obj: Object, finding: Finding) -> None:
+        status = availability.next_status(obj, finding, meta.format_time(self._clock.now()))
+        if status is None:
+            return
+        try:
+            await self._client.update({**obj, "status": status}, subresource="status")
+        except StatusError as error:
+            if error.code != 404:  # gone
+                raise
+
+
+def leads_elsewhere(change: Change) -> Iterator[Key]:
+    """The APIService itself, but where only its status was written: by this controller, that is."""
+    old, new = change.old, change.new
+    if old is None or new is None or Registration.of(old)[:-1] != Registration.of(new)[:-1]:
+        yield Key.of(change.object)
+
+
+def _service_of(slice_: Object) -> Iterator[str]:
+    yield f"{slice_['metadata'].get('namespace', '')}/{availability.service_of(slice_)}"
+
+
+def _used(obj: Object) -> Iterator[str]:
+    service = Registration.of(obj).service
+    if service is not None:
+        yield f"{service.namespace}/{service.name}"
+
+
+def add(manager: Manager, servers: Servers) -> None:
+    """Let it run in a manager."""
+    of = manager.informers.of
+    controller = AvailabilityController(
+        manager.client,
+        servers,
+        clock=manager.clock,
+        known=of(RESOURCE),
+        services=of(SERVICES),
+        slices=of(SLICES),
+    )
+
+    def follow(add: Callable[[Key], None]) -> Callable[[], None]:
+        return servers.on_trouble(lambda name: add(Key("", name)))
+
+    manager.add(
+        Controller(
+            "apiservice-availability",
+            controller.reconcile,
+            (
+                Watch(RESOURCE, leads_elsewhere),
+                Watch(SERVICES, controller.concerned),
+                Watch(SLICES, controller.concerned),
+            ),
+            sources=(follow,),
+        )
+    )

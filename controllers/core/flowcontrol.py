@@ -1,0 +1,86 @@
+"""Flow schemas say whether the priority level is there that they name.
+
+Follows apiserver/pkg/util/flowcontrol/apf_controller.go (syncFlowSchemaStatus).
+"""
+
+from collections.abc import Iterator
+
+from inkube.controllers.client import Client, Object
+from inkube.controllers.informer import Change, Informer, Key
+from inkube.controllers.manager import Controller, Manager, Result, Watch
+from inkube.schemas import meta
+from inkube.schemas.clock import Clock
+from inkube.schemas.golang.gotext import quote
+from inkube.schemas.meta import GVR
+from inkube.schemas.status import StatusError
+
+_GROUP = "flowcontrol.apiserver.k8s.io"
+SCHEMAS = GVR(_GROUP, "v1", "flowschemas")
+LEVELS = GVR(_GROUP, "v1", "prioritylevelconfigurations")
+DANGLING = "Dangling"
+
+
+class DanglingController:
+    """Keeps one condition of every flow schema."""
+
+    def __init__(
+        self, client: Client, clock: Clock, *, schemas: Informer, levels: Informer
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._schemas = schemas
+        self._levels = levels
+        self._by_level = schemas.index("level", lambda schema: (_level(schema),))
+
+    async def reconcile(self, key: Key) -> Result | None:
+        """Look for one flow schema's level."""
+        schema = self._schemas.get(key)
+        if schema is None:
+            return None
+        found = self._condition(schema)
+        old = (schema.get("status") or {}).get("conditions") or []
+        before = next((one for one in old if one.get("type") == DANGLING), None)
+        if before is not None and all(before.get(name) == found[name] for name in found):
+            return None
+        found["lastTransitionTime"] = meta.format_time(self._clock.now())
+        status = {"conditions": [*(one for one in old if one is not before), found]}
+        try:
+            await self._client.update({**schema, "status": status}, subresource="status")
+        except StatusError as error:
+            if error.code != 404:  # gone
+                raise
+        return None
+
+    def concerned(self, change: Change) -> Iterator[Key]:
+        """The flow schemas that name a level."""
+        yield from self._by_level.keys(change.object["metadata"]["name"])
+
+    def _condition(self, schema: Object) -> Object:
+        name = _level(schema)
+        text = (
+            f"This FlowSchema references the PriorityLevelConfiguration object named {quote(name)}"
+        )
+        if self._levels.get(Key("", name)) is None:
+            message = f"{text} but there is no such object"
+            return {"type": DANGLING, "status": "True", "reason": "NotFound", "message": message}
+        message = f"{text} and it exists"
+        return {"type": DANGLING, "status": "False", "reason": "Found", "message": message}
+
+
+def _level(schema: Object) -> str:
+    spec = schema.get("spec") or {}
+    return str((spec.get("priorityLevelConfiguration") or {}).get("name", ""))
+
+
+def add(manager: Manager) -> None:
+    """Let it run in a manager."""
+    schemas, levels = manager.informers.of(SCHEMAS), manager.informers.of(LEVELS)
+    controller = DanglingController(manager.client, manager.clock, schemas=schemas, levels=levels)
+    manager.add(
+        Controller(
+            "flow-schemas",
+            controller.reconcile,
+            (Watch(SCHEMAS), Watch(LEVELS, controller.concerned)),
+            concurrency=1,
+        )
+    )

@@ -1,0 +1,125 @@
+"""Finalizers of a kind: what is done before an object may go, in its order, by a controller.
+
+    KindModule(Probe, finalizers=Finalizers(Finalizer("example.com/stop", stop)))
+
+An object that is written without finalizers is given the `default` ones, all by themselves. Once it
+is being deleted, the steps whose names it bears are taken in the order declared here, then all of
+them are taken off in one patch. A step that fails raises CannotFinish (or anything else): the
+object says why in `status`, where the kind has a member for it, and the step is tried again with
+back-off. Steps are level-based: one may be taken twice. Names that are not declared here are left
+alone.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from inkube.controllers.client import Object
+from inkube.controllers.environment import Environment
+from inkube.controllers.informer import Change, Key
+from inkube.controllers.manager import Controller, Result, Watch
+from inkube.schemas import models
+from inkube.schemas.status import StatusError
+
+Step = Callable[[Any, Environment], Awaitable[None]]
+"""`async def step(obj, env)`: called with the typed object that is being deleted."""
+
+
+class CannotFinish(Exception):
+    """A step could not be taken now; says why in words for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finalizer:
+    """One step and the name that stands for it in `metadata.finalizers`."""
+
+    name: str
+    step: Step
+
+
+class Finalizers:
+    """The steps of a kind, and the names that are given where none are said.
+
+    `told` is the member of status that says why an object stays.
+    """
+
+    def __init__(
+        self, *steps: Finalizer, default: Sequence[str] | None = None, told: str = ""
+    ) -> None:
+        self.steps: Sequence[Finalizer] = steps
+        self._default = [each.name for each in steps] if default is None else list(default)
+        self._told = told
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All that are known."""
+        return frozenset(each.name for each in self.steps)
+
+    def give(self, obj: Object) -> None:
+        """The default ones, to an object that has none and is not being deleted."""
+        metadata = obj["metadata"]
+        if self._default and not metadata.get("deletionTimestamp"):
+            metadata["finalizers"] = metadata.get("finalizers") or list(self._default)
+
+    def controller(self, model: type[models.Resource], env: Environment) -> Controller:
+        """Takes the steps of objects that are being deleted."""
+
+        async def reconcile(key: Key) -> Result | None:
+            try:
+                obj = await env.client.get(model.gvr, key.name, key.namespace)
+                if _is_going(obj):
+                    await self._finish(obj, model, env)
+            except StatusError as error:
+                if error.code != 404:  # else it went meanwhile
+                    raise
+            return None
+
+        name = f"{model.gvr.resource}.{model.gvr.group} finalizers"
+        return Controller(name, reconcile, (Watch(model.gvr, _keys_of_going),))
+
+    async def _finish(self, obj: Object, model: type[models.Resource], env: Environment) -> None:
+        present = obj["metadata"].get("finalizers") or []
+        typed = models.parse(model, obj)
+        for each in self.steps:
+            if each.name not in present:
+                continue
+            try:
+                await each.step(typed, env)
+            except Exception as error:
+                await self._tell(obj, model, env, str(error) or type(error).__name__)
+                raise
+        left = [name for name in present if name not in self.names]
+        if left == present:
+            return
+        taken = [
+            {"op": "test", "path": "/metadata/uid", "value": obj["metadata"]["uid"]},
+            {"op": "test", "path": "/metadata/finalizers", "value": present},
+            {"op": "replace", "path": "/metadata/finalizers", "value": left},
+        ]
+        metadata = obj["metadata"]
+        await env.client.patch(
+            model.gvr, metadata["name"], metadata.get("namespace", ""), patch=taken, type="json"
+        )
+
+    async def _tell(
+        self, obj: Object, model: type[models.Resource], env: Environment, cause: str
+    ) -> None:
+        text = f"remove finalizers: {cause}"
+        if not self._told or (obj.get("status") or {}).get(self._told) == text:
+            return
+        metadata = obj["metadata"]
+        await env.client.patch(
+            model.gvr,
+            metadata["name"],
+            metadata.get("namespace", ""),
+            patch={"metadata": {"uid": metadata["uid"]}, "status": {self._told: text}},
+            subresource="status",
+        )
+
+
+def _is_going(obj: Object) -> bool:
+    return bool(obj["metadata"].get("deletionTimestamp"))
+
+
+def _keys_of_going(change: Change) -> list[Key]:
+    return [Key.of(change.new)] if change.new is not None and _is_going(change.new) else []

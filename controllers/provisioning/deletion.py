@@ -1,0 +1,67 @@
+"""What is done before a Repository goes: its jobs, its webhook, what was pulled from it."""
+
+from inkube.controllers.checks import OutsideError, Run
+from inkube.controllers.client import Selection
+from inkube.controllers.environment import Environment
+from inkube.controllers.finalizers import CannotFinish, Finalizer, Finalizers
+from inkube.controllers.informer import Key
+from inkube.controllers.provisioning import hooks, sync
+from inkube.controllers.provisioning.hosts import NotAuthorized, RepositoryNotFound
+from inkube.controllers.provisioning.job_types import Job
+from inkube.controllers.provisioning.repository_checks import CredentialsMissing
+from inkube.controllers.provisioning.repository_rules import CLEANUP, PENDING_JOBS, RELEASE, REMOVE
+from inkube.controllers.provisioning.stock import Stock
+from inkube.controllers.provisioning.types import GROUP, Repository
+from inkube.schemas.status import StatusError
+
+FORCE = f"{GROUP}/force-delete"
+"""An annotation: nobody outside is asked before the object goes."""
+
+
+def finalizers(stock: Stock) -> Finalizers:
+    """The steps in their order; resources are removed unless they are to be released."""
+
+    async def forget(repository: Repository, env: Environment) -> None:
+        stock.forget(Key(repository.metadata.namespace, repository.metadata.name))
+
+    return Finalizers(
+        Finalizer(PENDING_JOBS, _remove_jobs),
+        Finalizer(CLEANUP, _remove_webhook),
+        Finalizer(RELEASE, forget),
+        Finalizer(REMOVE, forget),
+        default=(REMOVE, PENDING_JOBS, CLEANUP),
+        told="deleteError",
+    )
+
+
+async def _remove_jobs(repository: Repository, env: Environment) -> None:
+    listed = await env.client.list(Job.gvr, Selection(repository.metadata.namespace))
+    for job in listed.items:
+        if job["spec"].get("repository") != repository.metadata.name:
+            continue
+        metadata = job["metadata"]
+        try:
+            await env.client.delete(Job.gvr, metadata["name"], metadata["namespace"])
+        except StatusError as error:
+            if error.code != 404:
+                raise
+
+
+async def _remove_webhook(repository: Repository, env: Environment) -> None:
+    metadata = repository.metadata
+    if metadata.annotations.get(FORCE) == "true":
+        return
+    obj = await sync.found(env, Repository, Key(metadata.namespace, metadata.name))
+    if obj is None:
+        return
+    run = Run(obj, env, model=Repository)
+    try:
+        await hooks.remove(run)
+    except RepositoryNotFound:
+        return  # its webhook went with it
+    except (NotAuthorized, CredentialsMissing) as error:
+        raise CannotFinish("webhook: not authorized") from error
+    except OutsideError as error:
+        raise CannotFinish(f"webhook: {error.service} {error.reason}") from error
+    finally:
+        await run.memo.close()

@@ -1,0 +1,129 @@
+"""Webhooks at the provider: made when a repository asks for one, kept current, removed with it."""
+
+import secrets
+
+from inkube.controllers.checks import Forbidden, Problem, Run, check
+from inkube.controllers.client import Object
+from inkube.controllers.informer import Key
+from inkube.controllers.provisioning.hosts import (
+    Hook,
+    Hooks,
+    NotAuthorized,
+    RepositoryNotFound,
+)
+from inkube.controllers.provisioning.repository_checks import (
+    Vaults,
+    branch_exists,
+    connection_of,
+    may_write,
+    session_of,
+)
+from inkube.controllers.provisioning.types import GROUP, VERSION, Repository
+
+EVENTS = ("pull_request", "push")
+TYPES = ("github", "githubEnterprise")
+FIELD = "spec.webhook.baseUrl"
+REGISTERED = "webhook"
+"""What a run remembers the outcome by: `status.webhook`, or None after a removal."""
+_GONE: Object = {}
+
+
+def is_wanted(repository: Repository) -> bool:
+    """Whether the provider is to tell of changes."""
+    spec = repository.spec
+    if spec.type not in TYPES or spec.webhook is None or spec.webhook.disabled:
+        return False
+    is_used = bool(spec.workflows) or (spec.sync is not None and spec.sync.enabled)
+    return is_used and spec.webhook.base_url.startswith(("http://", "https://"))
+
+
+def url_of(repository: Repository) -> str:
+    """Where the provider sends events."""
+    assert repository.spec.webhook is not None, "asked for those who want one"
+    base, metadata = repository.spec.webhook.base_url.rstrip("/"), repository.metadata
+    where = f"namespaces/{metadata.namespace}/repositories/{metadata.name}"
+    return f"{base}/apis/{GROUP}/{VERSION}/{where}/webhook"
+
+
+def new_secret(repository: Repository) -> list[Object]:
+    """The JSON patch that gives a repository the secret its events are signed with."""
+    if not is_wanted(repository) or repository.secure.webhook_secret is not None:
+        return []
+    made = {"webhookSecret": {"create": secrets.token_hex(32)}}
+    return [
+        {"op": "test", "path": "/metadata/uid", "value": repository.metadata.uid},
+        {"op": "add", "path": "/secure", "value": made},
+    ]
+
+
+async def secret_of(repository: Repository, run: Run[Repository]) -> str | None:
+    """What events are signed with; None where there is nothing."""
+    held = repository.secure.webhook_secret
+    if held is None or not held.name:
+        return None
+    vaults: Vaults = run.env.services["vaults"]
+    key = Key(repository.metadata.namespace, repository.metadata.name)
+    return await vaults.repositories.read(run.env.client, key, "webhookSecret", held.name)
+
+
+@check(Repository, field=FIELD, after=[branch_exists, may_write])
+async def webhook_registered(repository: Repository, run: Run[Repository]) -> Problem | None:
+    """The provider has the webhook as it should be, or none."""
+    told, status = repository.status.webhook, repository.status
+    known = told.id if told is not None else None
+    if run.is_dry or (known is None and not is_wanted(repository)):
+        return None
+    session = await session_of(run)
+    if not isinstance(session, Hooks):
+        return None
+    try:
+        if not is_wanted(repository) or await _is_disabled(repository, run):
+            if known is not None:
+                await session.remove_hook(known)
+                await _note(run, _GONE)
+            return None
+        secret, url = await secret_of(repository, run), url_of(repository)
+        is_current = status.observed_generation == repository.metadata.generation
+        if secret is None or (told is not None and told.url == url and is_current):
+            return None
+        made = await session.put_hook(Hook(url, EVENTS, secret), known)
+    except NotAuthorized:
+        return Forbidden("the webhook was refused: the credentials may not manage webhooks")
+    except RepositoryNotFound:
+        return Forbidden("the webhook was refused: the provider does not find the repository")
+    now = int(run.env.clock.now().timestamp() * 1000)
+    found: Object = {"id": made, "url": url, "subscribedEvents": list(EVENTS), "lastRotated": now}
+    if told is not None and told.last_event:
+        found["lastEvent"] = told.last_event
+    await _note(run, found)
+    return None
+
+
+async def _is_disabled(repository: Repository, run: Run[Repository]) -> bool:
+    """Whether the connection keeps its repositories from having webhooks."""
+    connection = await connection_of(repository, run.env.client, run.memo)
+    options = connection.spec.webhook if connection is not None else None
+    return options is not None and options.disabled
+
+
+async def _note(run: Run[Repository], found: Object) -> None:
+    async def same() -> Object:
+        return found
+
+    await run.memo(REGISTERED, same)
+
+
+def members(run: Run[Repository]) -> Object:
+    """`status.webhook`, when this run changed something."""
+    found = run.memo.known(REGISTERED)
+    return {} if found is None else {"webhook": found or None}
+
+
+async def remove(run: Run[Repository]) -> None:
+    """Take the webhook off the provider. Raises as the session does."""
+    told = run.object.status.webhook
+    if told is None or told.id is None:
+        return
+    session = await session_of(run)
+    if isinstance(session, Hooks):
+        await session.remove_hook(told.id)

@@ -1,0 +1,148 @@
+"""How many repositories a namespace may have, and how many resources a repository.
+
+Creation beyond the first limit is refused. Where a limit was lowered afterwards, every repository
+of the namespace is unhealthy until enough of them are gone. A repository with too many resources
+stays healthy, since only its next pull can find that there are fewer.
+"""
+
+from collections.abc import AsyncIterator, Iterable
+
+from inkube.controllers.checks import Check, Forbidden, Problem, Run, check
+from inkube.controllers.checks.status import Finding
+from inkube.controllers.client import Object, Selection
+from inkube.controllers.environment import Environment
+from inkube.controllers.informer import Change, Key
+from inkube.controllers.kinds import Guard
+from inkube.controllers.provisioning import indexes
+from inkube.controllers.provisioning.options import Options
+from inkube.controllers.provisioning.types import Repository
+
+COUNTED = "repositories of the namespace"
+"""What a run remembers their number by."""
+EXCEEDED = "QuotaExceeded"
+_TOLD = 100
+"""Up to so many repositories of a namespace are looked at again when their number changes."""
+_UNLIMITED = Finding("NamespaceQuota", True, "QuotaUnlimited", "No quota limits configured")
+
+
+def room_for(options: Options) -> Guard:
+    """At most so many repositories in a namespace; one that syncs the whole instance is alone."""
+
+    async def guard(repository: Repository, env: Environment) -> AsyncIterator[Problem]:
+        sync = repository.spec.sync
+        target = sync.target if sync is not None else None
+        most = options.max_repositories
+        if not most and target not in ("instance", "folder"):
+            return
+        listed = await env.client.list(Repository.gvr, Selection(repository.metadata.namespace))
+        alive = [obj for obj in listed.items if not obj["metadata"].get("deletionTimestamp")]
+        if most and len(alive) >= most:
+            yield Forbidden(f"Maximum number of {most} repositories reached")
+        whole = _names(obj for obj in alive if _target(obj) == "instance")
+        if target == "instance" and alive:
+            yield Forbidden(
+                "Instance repository can only be created when no other repositories exist. "
+                f"Found: {_names(alive)[0]}",
+                field="spec.sync.target",
+            )
+        elif target == "folder" and whole:
+            yield Forbidden(
+                f"Cannot create folder repository when instance repository exists: {whole[0]}",
+                field="spec.sync.target",
+            )
+
+    return guard
+
+
+def _target(obj: Object) -> str:
+    return str(((obj.get("spec") or {}).get("sync") or {}).get("target") or "")
+
+
+def _names(objects: Iterable[Object]) -> list[str]:
+    return sorted(obj["metadata"]["name"] for obj in objects)
+
+
+def within(options: Options) -> Check[Repository]:
+    """The check that the namespace has no more than it may."""
+
+    @check(Repository, field="spec")
+    async def within_quota(repository: Repository, run: Run[Repository]) -> Problem | None:
+        most = options.max_repositories
+        if not most or run.is_dry:
+            return None
+        namespace = repository.metadata.namespace
+        count = await run.memo(COUNTED, lambda: _count(run.env, namespace))
+        if count <= most:
+            return None
+        return Forbidden(f"namespace quota exceeded: {count}/{most} repositories")
+
+    return within_quota
+
+
+async def _count(env: Environment, namespace: str) -> int:
+    if env.informers.is_running:
+        await env.informers.of(Repository.gvr).caught_up()
+        return indexes.repositories_by_namespace(env).count(namespace)
+    listed = await env.client.list(Repository.gvr, Selection(namespace))
+    return sum(not obj["metadata"].get("deletionTimestamp") for obj in listed.items)
+
+
+def conditions(run: Run[Repository], options: Options) -> list[Finding]:
+    """NamespaceQuota and ResourceQuota."""
+    stats = (run.raw.get("status") or {}).get("stats") or []
+    return [
+        _of_namespace(run.memo.known(COUNTED), options.max_repositories),
+        of_resources(stats, options.max_resources_per_repository),
+    ]
+
+
+def _of_namespace(count: int | None, most: int) -> Finding:
+    if not most or count is None:
+        return _UNLIMITED
+    there = f"{count}/{most} repositories"
+    if count > most:
+        return Finding("NamespaceQuota", False, EXCEEDED, f"namespace quota exceeded: {there}")
+    if count == most:
+        return Finding("NamespaceQuota", True, "QuotaReached", f"namespace quota reached: {there}")
+    return Finding("NamespaceQuota", True, "WithinQuota", f"within quota: {there}")
+
+
+def of_resources(stats: list[Object], most: int) -> Finding:
+    """ResourceQuota, for what the last pull counted."""
+    if not most:
+        return _UNLIMITED._replace(type="ResourceQuota")
+    count = sum(each["count"] for each in stats)
+    there = f"{count}/{most} resources"
+    if count > most:
+        return Finding("ResourceQuota", False, EXCEEDED, f"Resource quota exceeded: {there}")
+    if count == most:
+        return Finding("ResourceQuota", True, "QuotaReached", f"Resource quota reached: {there}")
+    return Finding("ResourceQuota", True, "WithinQuota", f"Within quota: {there}")
+
+
+def status_of(options: Options) -> Object:
+    """`status.quota`; limits there are none of are left out."""
+    found = {
+        "maxRepositories": options.max_repositories,
+        "maxResourcesPerRepository": options.max_resources_per_repository,
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def neighbours_of(change: Change, options: Options, env: Environment) -> list[Key]:
+    """Whose NamespaceQuota says something else because one came or went.
+
+    Of many, only when the limit is crossed: the others hear of the number at their next check.
+    """
+    most = options.max_repositories
+    if not most or _is_alive(change.old) == _is_alive(change.new):
+        return []
+    index = indexes.repositories_by_namespace(env)
+    namespace = change.object["metadata"].get("namespace", "")
+    if most > _TOLD and not most - 1 <= index.count(namespace) <= most + 1:
+        return []
+    return index.keys(namespace)
+
+
+def _is_alive(obj: Object | None) -> bool:
+    return obj is not None and not obj["metadata"].get("deletionTimestamp")

@@ -1,0 +1,127 @@
+"""Tokens the server gets by itself: a Connection's JWT, a Repository's token from its Connection.
+
+A token is written to `secure.token` of its object, which moves the generation; the status written
+after that says when it was made and when it ends. Between both the times are remembered here.
+Without a remembered or told time a token counts as missing and is made anew.
+"""
+
+from collections import OrderedDict
+from datetime import datetime
+
+from inkube.controllers import provisioning
+from inkube.controllers.checks import OutsideError, Run
+from inkube.controllers.client import Object
+from inkube.controllers.environment import Environment
+from inkube.controllers.provisioning.hosts import KeyRefused, NotAuthorized, RepositoryNotFound
+from inkube.controllers.provisioning.remotes import Remotes
+from inkube.controllers.provisioning.repository_checks import (
+    CredentialsMissing,
+    Vaults,
+    app_of,
+    target_of,
+)
+from inkube.controllers.provisioning.types import Connection, Repository, TokenStatus
+
+REMEMBERED = 10_000
+"""Tokens that are on their way into a status."""
+YOUNG = 10.0
+"""A token younger than so many seconds is not made again."""
+_MARGIN = 10.0
+
+
+class Tokens:
+    """Makes tokens that are due; `members` tells their times to the status."""
+
+    def __init__(self) -> None:
+        self._made: OrderedDict[str, Object] = OrderedDict()
+
+    async def of_repository(self, run: Run[Repository]) -> list[Object]:
+        """The JSON patch that gives a repository the token of its connection, when it is due."""
+        repository = run.object
+        if repository.spec.connection is None or repository.spec.remote is None:
+            return []
+        has_token = repository.secure.token is not None
+        if not self._is_due(run, has_token=has_token, told=repository.status.token):
+            return []
+        remotes: Remotes = run.env.services["remotes"]
+        try:
+            target = await target_of(run)
+            if target.credentials.app is None:
+                return []
+            token = await remotes.token_for(target)
+        except (OutsideError, NotAuthorized, RepositoryNotFound, CredentialsMissing):
+            return []  # the checks tell, and the next run asks again
+        return self._patch(run.raw, token.value, run.env.clock.now(), token.expires)
+
+    async def of_connection(self, run: Run[Connection]) -> list[Object]:
+        """The JSON patch that gives a connection a newly signed JWT, when it is due."""
+        connection = run.object
+        if connection.spec.app is None:
+            return []
+        has_token = connection.secure.token is not None
+        if not self._is_due(run, has_token=has_token, told=connection.status.token):
+            return []
+        vaults: Vaults = run.env.services["vaults"]
+        now = run.env.clock.now()
+        try:
+            app = await app_of(connection, run.env.client, vaults.connections)
+            if app is None:
+                return []
+            signed = provisioning.appkeys.sign(app.app_id, app.private_key, now.timestamp())
+        except (CredentialsMissing, KeyRefused):
+            return []
+        end = datetime.fromtimestamp(now.timestamp() + provisioning.appkeys.LIFETIME, now.tzinfo)
+        return self._patch(run.raw, signed, now, end)
+
+    def note(self, obj: Object, now: datetime, end: datetime | None) -> None:
+        """Remember when the token of an object was made, and when it ends."""
+        times: Object = {"lastUpdated": _milliseconds(now)}
+        if end is not None:
+            times["expiration"] = _milliseconds(end)
+        uid = obj["metadata"]["uid"]
+        self._made[uid] = times
+        self._made.move_to_end(uid)
+        while len(self._made) > REMEMBERED:
+            self._made.popitem(last=False)
+
+    def members(self, obj: Object) -> Object:
+        """`status.token`, while the status does not tell it yet."""
+        times = self._untold(obj)
+        return {} if times is None else {"token": times}
+
+    def _untold(self, obj: Object) -> Object | None:
+        """The times that the status does not tell yet; forgotten once it does."""
+        uid = obj["metadata"]["uid"]
+        times = self._made.get(uid)
+        if times is not None and (obj.get("status") or {}).get("token") == times:
+            del self._made[uid]
+            return None
+        return times
+
+    def _patch(self, obj: Object, value: str, now: datetime, end: datetime) -> list[Object]:
+        self.note(obj, now, end)
+        return [
+            {"op": "test", "path": "/metadata/uid", "value": obj["metadata"]["uid"]},
+            {"op": "add", "path": "/secure", "value": {"token": {"create": value}}},
+        ]
+
+    def _is_due(
+        self, run: "Run[Repository] | Run[Connection]", *, has_token: bool, told: TokenStatus | None
+    ) -> bool:
+        if has_token and self._untold(run.raw) is not None:
+            return False
+        if not has_token or told is None or not told.last_updated:
+            return True
+        now = _milliseconds(run.env.clock.now())
+        if now - told.last_updated < YOUNG * 1000 or not told.expiration:
+            return False
+        return told.expiration - now < _ahead(run.env) * 1000
+
+
+def _ahead(env: Environment) -> float:
+    """Seconds: so long before its end a token is renewed, since two rechecks may be missed."""
+    return 2 * env.recheck.healthy + _MARGIN
+
+
+def _milliseconds(when: datetime) -> int:
+    return int(when.timestamp() * 1000)

@@ -1,0 +1,141 @@
+"""`repositories/NAME/webhook`: what GitHub sends when something happens in a repository.
+
+Whoever knows the secret is believed, and nobody else: a login is not asked for. Follows GitHub's
+"Webhook events and payloads" and "Validating webhook deliveries".
+"""
+
+import hashlib
+import hmac
+import json
+from http import HTTPStatus
+from typing import Any
+
+from inkube.controllers.checks import Run
+from inkube.controllers.client import Object
+from inkube.controllers.endpoints import Question, Reply, Subresource
+from inkube.controllers.environment import Environment
+from inkube.controllers.informer import Key
+from inkube.controllers.provisioning import hooks, places, sync, urls
+from inkube.controllers.provisioning.types import GROUP, Repository
+from inkube.schemas import status
+from inkube.schemas.status import Reason, StatusError
+
+_OPENING = ("opened", "reopened", "synchronize")
+
+
+async def _answer(question: Question, env: Environment) -> Reply:
+    key = Key(question.namespace, question.name)
+    obj = await sync.found(env, Repository, key)
+    if obj is None:
+        raise status.not_found(GROUP, Repository.gvr.resource, question.name)
+    run = Run(obj, env, model=Repository)
+    try:
+        secret = await hooks.secret_of(run.object, run)
+    finally:
+        await run.memo.close()
+    if run.object.status.webhook is None or secret is None:
+        raise status.bad_request("webhooks are not enabled")
+    _verify(question, secret)
+    event = question.headers.get("X-GitHub-Event", "")
+    if event == "ping":
+        return _reply(question, HTTPStatus.OK, {"added": "ping received"})
+    payload = _payload(question)
+    await _note(obj, env)
+    if event == "push":
+        return await _pushed(question, run.object, payload, env)
+    if event == "pull_request":
+        return await _proposed(question, run.object, payload, env)
+    raise StatusError(
+        HTTPStatus.NOT_IMPLEMENTED, Reason.NOT_IMPLEMENTED, f"unsupported webhook event: {event}"
+    )
+
+
+webhook = Subresource("webhook", _answer, kind="WebhookResponse", verbs=("create",), is_open=True)
+
+
+def _verify(question: Question, secret: str) -> None:
+    expected = hmac.new(secret.encode(), question.body, hashlib.sha256).hexdigest()
+    given = question.headers.get("X-Hub-Signature-256", "")
+    if not hmac.compare_digest(f"sha256={expected}".encode(), given.encode()):
+        raise StatusError(HTTPStatus.UNAUTHORIZED, Reason.UNAUTHORIZED, "invalid signature")
+
+
+def _payload(question: Question) -> dict[str, Any]:
+    try:
+        found = json.loads(question.body)
+    except ValueError as error:
+        raise status.bad_request("invalid payload: not JSON") from error
+    if not isinstance(found, dict):
+        raise status.bad_request("invalid payload: not an object")
+    return found
+
+
+async def _pushed(
+    question: Question, repository: Repository, payload: dict[str, Any], env: Environment
+) -> Reply:
+    _same_repository(repository, payload)
+    branch, options = places.configured_branch(repository), repository.spec.sync
+    if payload.get("ref") != f"refs/heads/{branch}" or options is None or not options.enabled:
+        return _reply(question, HTTPStatus.OK, {})
+    spec = {"action": "pull", "repository": question.name, "pull": {"incremental": True}}
+    await _make(sync.job_name(question.name, "sync"), question, spec, env)
+    return _reply(question, HTTPStatus.ACCEPTED, {"job": spec})
+
+
+async def _proposed(
+    question: Question, repository: Repository, payload: dict[str, Any], env: Environment
+) -> Reply:
+    _same_repository(repository, payload)
+    proposed = _map(payload.get("pull_request"))
+    base = _map(proposed.get("base")).get("ref")
+    is_elsewhere = base is not None and base != places.configured_branch(repository)
+    if payload.get("action") not in _OPENING or is_elsewhere:
+        return _reply(question, HTTPStatus.OK, {})
+    head, number = _map(proposed.get("head")), proposed.get("number", payload.get("number"))
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise status.bad_request("invalid payload: the pull request has no number")
+    about = {
+        "ref": str(head.get("ref") or ""),
+        "pr": number,
+        "hash": str(head.get("sha") or ""),
+        "url": str(proposed.get("html_url") or ""),
+    }
+    spec = {"action": "pr", "repository": question.name, "pr": about}
+    await _make(sync.job_name(question.name, f"pr-{number}"), question, spec, env)
+    return _reply(question, HTTPStatus.ACCEPTED, {"job": spec})
+
+
+def _same_repository(repository: Repository, payload: dict[str, Any]) -> None:
+    """A secret may serve several repositories; events of others are none of ours."""
+    name = _map(payload.get("repository")).get("full_name")
+    remote = repository.spec.remote
+    if name is None or remote is None:
+        return
+    if str(name).lower() != urls.path_of(urls.normalised(remote.url)).lower():
+        raise status.bad_request("repository mismatch")
+
+
+async def _make(name: str, question: Question, spec: Object, env: Environment) -> None:
+    try:
+        await env.client.create(sync.job(name, question.namespace, spec))
+    except StatusError as error:
+        if error.reason != Reason.ALREADY_EXISTS:  # the job that waits will see it all
+            raise
+
+
+async def _note(obj: Object, env: Environment) -> None:
+    metadata = obj["metadata"]
+    told = {"metadata": {"uid": metadata["uid"]}, "status": {"webhook": {}}}
+    told["status"]["webhook"]["lastEvent"] = sync.now(env)
+    await env.client.patch(
+        Repository.gvr, metadata["name"], metadata["namespace"], patch=told, subresource="status"
+    )
+
+
+def _reply(question: Question, code: int, members: Object) -> Reply:
+    head = {"kind": "WebhookResponse", "apiVersion": question.api_version, "code": int(code)}
+    return Reply({**head, **members}, code=int(code))
+
+
+def _map(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,157 @@
+"""Kinds whose objects are work to do: a job is claimed, carried out, told about and put away.
+
+    async def boil(job, progress, env):
+        for minute in range(job.spec.minutes):
+            await progress.tell(minute, of=job.spec.minutes)
+        return {"state": "success", "message": "boiled"}
+
+    KindModule(Boiling, work=Work(boil))
+
+`status` says how far it is: `state` pending, working, then what the work returned (success, warning
+or error), `started` and `finished` in milliseconds since the epoch, `progress` from 0 to 100 and
+`progressUpdates`, how often that was written. Jobs with the same `turn` run one after the other. A
+job that a stopped server left at work begins anew; one that was finished is put away, not done
+again. Deleting a job that waits ends it; one at work is finished and then found gone.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakValueDictionary
+
+from inkube.controllers.client import Object
+from inkube.controllers.environment import Environment
+from inkube.controllers.informer import Key
+from inkube.controllers.manager import Controller, Result, Watch
+from inkube.schemas import models
+from inkube.schemas.status import StatusError
+
+FINAL = ("success", "warning", "error")
+CONCURRENCY = 64
+"""Work mostly waits: for somebody outside, or for the job before it."""
+SECONDS = 1.0
+"""Progress is written at most so often, by the environment's clock."""
+
+
+class Progress:
+    """How far one job is; `tell` writes it, but neither too often nor when nothing moved."""
+
+    def __init__(self, write: Callable[[Object], Awaitable[None]], env: Environment) -> None:
+        self._write = write
+        self._clock = env.clock
+        self._written = env.clock.monotonic()
+        self._percent = 0
+        self.updates = 0
+
+    async def tell(self, done: int, *, of: int, message: str = "") -> None:
+        """So many parts `of` all are done."""
+        percent = min(99, 100 * done // of) if of > 0 else 0
+        now = self._clock.monotonic()
+        if percent <= self._percent or now - self._written < SECONDS:
+            return
+        self._written, self._percent = now, percent
+        self.updates += 1
+        status: Object = {"progress": percent, "progressUpdates": self.updates}
+        await self._write({**status, "message": message} if message else status)
+
+
+Do = Callable[[Any, Progress, Environment], Awaitable[Object]]
+"""`async def do(job, progress, env)`: members of the final status, `state` among them."""
+
+
+async def _stays(obj: Object, env: Environment) -> None:
+    """Finished jobs of most kinds stay until somebody deletes them."""
+
+
+def _own_turn(obj: Object) -> Key:
+    return Key.of(obj)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is done with the objects of a kind.
+
+    `turn`: jobs with the same one run one after the other. `labels`: given while at work, by the
+    time of day. `put_away`: what becomes of a finished job.
+    """
+
+    do: Do
+    turn: Callable[[Object], Key] = _own_turn
+    labels: Callable[[int], dict[str, str]] = lambda now: {}
+    put_away: Callable[[Object, Environment], Awaitable[None]] = _stays
+
+    def controller(self, model: type[models.Resource], env: Environment) -> Controller:
+        """Does every job once."""
+        watch = Watch(model.gvr, lambda change: [] if change.old else [Key.of(change.object)])
+        name = f"{model.gvr.resource}.{model.gvr.group} runner"
+        runner = _Runner(self, model, env)
+        return Controller(name, runner.reconcile, (watch,), concurrency=CONCURRENCY)
+
+
+class _Runner:
+    """Carries the jobs of one kind out."""
+
+    def __init__(self, work: Work, model: type[models.Resource], env: Environment) -> None:
+        self._work = work
+        self._model = model
+        self._env = env
+        self._turns: WeakValueDictionary[Key, asyncio.Lock] = WeakValueDictionary()
+
+    async def reconcile(self, key: Key) -> Result | None:
+        """Carry out one job, when it is its turn."""
+        try:
+            obj = await self._get(key)
+            turn = self._turns.setdefault(self._work.turn(obj), asyncio.Lock())
+            async with turn:
+                await self._carry_out(await self._get(key))
+        except StatusError as error:
+            if error.code != 404:  # else somebody deleted it meanwhile: that is how jobs are ended
+                raise
+        return None
+
+    async def _get(self, key: Key) -> Object:
+        return await self._env.client.get(self._model.gvr, key.name, key.namespace)
+
+    async def _carry_out(self, obj: Object) -> None:
+        if is_done(obj):
+            await self._work.put_away(obj, self._env)
+            return
+        if not (obj.get("status") or {}).get("state"):
+            obj = await self._tell(obj, {"state": "pending"})
+        now = self._now()
+        labels = self._work.labels(now)
+        if labels:
+            obj = await self._patch(obj, {"metadata": {"labels": labels}}, "")
+        obj = await self._tell(obj, {"state": "working", "started": now})
+
+        async def write(status: Object) -> None:
+            await self._tell(obj, status)
+
+        progress = Progress(write, self._env)
+        final = await self._work.do(models.parse(self._model, obj), progress, self._env)
+        ended = {"finished": self._now(), "progress": 100, "progressUpdates": progress.updates + 1}
+        await self._work.put_away(await self._tell(obj, {**ended, **final}), self._env)
+
+    async def _tell(self, obj: Object, status: Object) -> Object:
+        return await self._patch(obj, {"status": status}, "status")
+
+    async def _patch(self, obj: Object, patch: Object, subresource: str) -> Object:
+        """Change the very job that was read, not a younger one of its name."""
+        metadata = obj["metadata"]
+        patch = {**patch, "metadata": {**patch.get("metadata", {}), "uid": metadata["uid"]}}
+        return await self._env.client.patch(
+            self._model.gvr,
+            metadata["name"],
+            metadata.get("namespace", ""),
+            patch=patch,
+            subresource=subresource,
+        )
+
+    def _now(self) -> int:
+        return int(self._env.clock.now().timestamp() * 1000)
+
+
+def is_done(obj: Object) -> bool:
+    """Whether a job has come to its end."""
+    return (obj.get("status") or {}).get("state") in FINAL

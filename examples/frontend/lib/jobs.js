@@ -1,0 +1,32 @@
+/** Jobs: what is done with a repository's files, and how to wait for it. */
+import { Client } from "./client.js";
+import { GROUP } from "./repositories.js";
+export function jobs(server, namespace) {
+    return new Client(server, `${GROUP}/namespaces/${namespace}/jobs`);
+}
+/**
+ * Ask for a pull and tell every state of its job. A job is deleted once it is done: what was told last
+ * is how it ended.
+ */
+export async function* pull(all, of, name) {
+    const asked = await of.post(name, "jobs", { pull: { incremental: false } });
+    const { uid, resourceVersion = "" } = asked.metadata;
+    yield asked.status ?? {};
+    for await (const event of all.watch(asked.metadata.name, resourceVersion)) {
+        if (event.type === "ERROR")
+            throw new Error("the watch of the job ended");
+        if (event.object.metadata.uid !== uid)
+            continue;
+        if (event.type === "DELETED")
+            return;
+        yield event.object.status ?? {};
+    }
+}
+/** What the last pull made. */
+export async function resources(of, name) {
+    return (await of.read(name, "resources")).items;
+}
+/** The jobs of the last ten minutes, the newest first. */
+export async function recent(of, name) {
+    return (await of.read(name, "jobs")).items;
+}

@@ -1,0 +1,57 @@
+/** Jobs: what is done with a repository's files, and how to wait for it. */
+
+import { Client, type Resource } from "./client.js";
+import { GROUP, type Repository } from "./repositories.js";
+
+export interface JobSpec {
+  action?: string;
+  repository?: string;
+  pull?: { incremental?: boolean };
+}
+
+export interface JobStatus {
+  state?: "pending" | "working" | "success" | "warning" | "error";
+  message?: string;
+  progress?: number;
+  errors?: string[];
+  summary?: { kind?: string; total: number; create?: number; update?: number; delete?: number; noop?: number }[];
+}
+
+export type Job = Resource<JobSpec, JobStatus>;
+
+export interface ResourceItem {
+  path: string;
+  resource: string;
+  name: string;
+  title?: string;
+}
+
+export function jobs(server: string, namespace: string): Client<Job> {
+  return new Client<Job>(server, `${GROUP}/namespaces/${namespace}/jobs`);
+}
+
+/**
+ * Ask for a pull and tell every state of its job. A job is deleted once it is done: what was told last
+ * is how it ended.
+ */
+export async function* pull(all: Client<Job>, of: Client<Repository>, name: string): AsyncGenerator<JobStatus> {
+  const asked = await of.post<Job>(name, "jobs", { pull: { incremental: false } });
+  const { uid, resourceVersion = "" } = asked.metadata;
+  yield asked.status ?? {};
+  for await (const event of all.watch(asked.metadata.name, resourceVersion)) {
+    if (event.type === "ERROR") throw new Error("the watch of the job ended");
+    if (event.object.metadata.uid !== uid) continue;
+    if (event.type === "DELETED") return;
+    yield event.object.status ?? {};
+  }
+}
+
+/** What the last pull made. */
+export async function resources(of: Client<Repository>, name: string): Promise<ResourceItem[]> {
+  return (await of.read<{ items: ResourceItem[] }>(name, "resources")).items;
+}
+
+/** The jobs of the last ten minutes, the newest first. */
+export async function recent(of: Client<Repository>, name: string): Promise<Job[]> {
+  return (await of.read<{ items: Job[] }>(name, "jobs")).items;
+}

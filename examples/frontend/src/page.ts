@@ -1,0 +1,214 @@
+/**
+ * The page of index.html: a form with live field errors, a list that follows a watch, and the detail of
+ * one repository with its jobs. `?server=URL&namespace=NAME` say where the objects are.
+ */
+
+import { StatusError } from "./client.js";
+import { jobs, pull, recent, resources, type JobStatus } from "./jobs.js";
+import {
+  badge,
+  ofCauses,
+  ofStatus,
+  repositories,
+  toRepository,
+  type FormErrors,
+  type Repository,
+  type RepositoryForm,
+} from "./repositories.js";
+
+const where = new URLSearchParams(location.search);
+const server = where.get("server") ?? "http://127.0.0.1:8001";
+const namespace = where.get("namespace") ?? "default";
+const client = repositories(server, namespace);
+const allJobs = jobs(server, namespace);
+const known = new Map<string, Repository>();
+let shown = "";
+
+const form = find<HTMLFormElement>("form");
+const FIELDS: (keyof RepositoryForm)[] = ["name", "title", "url", "branch"];
+
+// -------------------------------------------------------------------------------- the form
+
+let turn = 0;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** Check what the user typed, shortly after the last key; of several answers only the newest counts. */
+form.addEventListener("input", (event) => {
+  (event.target as HTMLElement).dataset.touched = "true";
+  clearTimeout(timer);
+  timer = setTimeout(() => void attempt(validate), 250);
+});
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  clearTimeout(timer);
+  void attempt(save);
+});
+
+async function validate(): Promise<void> {
+  const own = ++turn;
+  const errors = ofCauses(await client.validate(toRepository(values())));
+  if (own === turn) showErrors(errors, (input) => input.dataset.touched === "true");
+}
+
+async function save(): Promise<void> {
+  const own = ++turn;
+  say("Saving…");
+  try {
+    const created = await client.create(toRepository(values()));
+    if (own === turn) showErrors({ fields: {}, form: [] });
+    say(`Saved ${created.metadata.name}`);
+    await open(created.metadata.name);
+  } catch (error) {
+    if (!(error instanceof StatusError && error.code === 422)) throw error;
+    showErrors(ofCauses(error.causes));
+    say("Not saved");
+  }
+}
+
+function values(): RepositoryForm {
+  const [name, title, url, branch] = FIELDS.map((field) => input(field).value.trim()) as [string, string, string, string];
+  return { name, title, url, branch };
+}
+
+function showErrors(errors: FormErrors, isWanted: (input: HTMLInputElement) => boolean = () => true): void {
+  for (const field of FIELDS) {
+    const element = input(field);
+    const text = isWanted(element) ? (errors.fields[field] ?? "") : "";
+    element.setAttribute("aria-invalid", String(text !== ""));
+    find(`#${field}-error`).textContent = text;
+  }
+  find("#form-error").textContent = errors.form.join("; ");
+}
+
+// -------------------------------------------------------------------------------- the list
+
+/** Follow the list for as long as the page is open; a watch that ends begins with a list again. */
+async function follow(): Promise<never> {
+  for (;;) {
+    known.clear();
+    for await (const { type, object } of client.follow()) {
+      if (type === "ERROR") break;
+      if (type === "BOOKMARK") continue;
+      if (type === "DELETED") known.delete(object.metadata.name);
+      else known.set(object.metadata.name, object);
+      showList();
+      if (object.metadata.name === shown) showDetail();
+      if (object.metadata.name === shown && type === "DELETED") close();
+    }
+  }
+}
+
+function showList(): void {
+  const rows = [...known.values()].sort((one, other) => (one.metadata.name < other.metadata.name ? -1 : 1));
+  find("#list tbody").replaceChildren(
+    ...rows.map((repository) => {
+      const { name } = repository.metadata;
+      const row = element("tr", "");
+      const button = element("button", name);
+      button.addEventListener("click", () => void attempt(() => open(name)));
+      const cell = element("td", "");
+      cell.append(button);
+      const { title } = repository.spec;
+      row.append(cell, element("td", title), element("td", badge(repository)), element("td", state(repository)));
+      return row;
+    }),
+  );
+  find("#empty").hidden = rows.length > 0;
+}
+
+const state = (repository: Repository) => repository.status?.sync?.state || "not synced";
+
+// -------------------------------------------------------------------------------- the detail
+
+async function open(name: string): Promise<void> {
+  shown = name;
+  find("#detail").hidden = false;
+  find("#detail h2").textContent = name;
+  find("#progress").textContent = "";
+  showDetail();
+  await showMade();
+}
+
+function showDetail(): void {
+  const repository = known.get(shown);
+  if (repository === undefined) return; // the watch will tell
+  find("#health").textContent = badge(repository);
+  find("#sync").textContent = state(repository);
+  const { fields, form } = ofStatus(repository.status);
+  const texts = [...Object.entries(fields).map(([field, text]) => `${field}: ${text}`), ...form];
+  find("#errors").replaceChildren(...texts.map((text) => element("li", text)));
+}
+
+async function showMade(): Promise<void> {
+  const name = shown;
+  const [made, done] = await Promise.all([resources(client, name), recent(client, name)]);
+  if (name !== shown) return;
+  find("#resources").replaceChildren(
+    ...made.map(({ resource, name, title }) => element("li", `${resource}/${name}${title ? ` (${title})` : ""}`)),
+  );
+  find("#jobs").replaceChildren(
+    ...done.map(({ spec, status }) => element("li", `${spec.action}: ${told(status ?? {})}`)),
+  );
+}
+
+find("#pull").addEventListener("click", () => void attempt(pullNow));
+find("#delete").addEventListener("click", () => void attempt(removeNow));
+
+async function pullNow(): Promise<void> {
+  const button = find<HTMLButtonElement>("#pull");
+  button.disabled = true;
+  try {
+    for await (const status of pull(allJobs, client, shown)) find("#progress").textContent = told(status);
+    await showMade();
+  } finally {
+    button.disabled = false;
+  }
+}
+
+async function removeNow(): Promise<void> {
+  await client.remove(shown);
+  say(`Deleted ${shown}`);
+  close();
+}
+
+function close(): void {
+  shown = "";
+  find("#detail").hidden = true;
+}
+
+function told({ state, progress, message }: JobStatus): string {
+  const percent = state === "working" && progress ? ` ${progress} %` : "";
+  return `${state ?? "asked for"}${percent}${message ? `: ${message}` : ""}`;
+}
+
+// -------------------------------------------------------------------------------- small things
+
+/** Do it; what goes wrong is told on the page. */
+async function attempt(action: () => Promise<void>): Promise<void> {
+  try {
+    await action();
+  } catch (error) {
+    say(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function say(text: string): void {
+  find("#told").textContent = text;
+}
+
+function find<E extends HTMLElement = HTMLElement>(selector: string): E {
+  const found = document.querySelector<E>(selector);
+  if (found === null) throw new Error(`the page has no ${selector}`);
+  return found;
+}
+
+const input = (field: string) => find<HTMLInputElement>(`#${field}`);
+
+function element(tag: string, text: string): HTMLElement {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  return made;
+}
+
+follow().catch((error: unknown) => say(`The list ended: ${error instanceof Error ? error.message : String(error)}`));

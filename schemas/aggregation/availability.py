@@ -1,0 +1,83 @@
+"""The `Available` condition of an APIService that leads to a service: what is found, in words.
+
+Follows kube-aggregator/pkg/controllers/status/remote/remote_available_controller.go.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from inkube.schemas.aggregation import registrations
+from inkube.schemas.aggregation.registrations import Service
+from inkube.schemas.golang.gotext import quote
+from inkube.schemas.objects import Object
+
+PASSED = ("True", "Passed", "all checks passed")
+Finding = tuple[str, str, str]
+"""Status, reason and message."""
+
+
+def of_service(wanted: Service, service: Object | None, slices: Iterable[Object]) -> Finding | None:
+    """What stands in the way of reaching the service; None: ask it.
+
+    `slices` are the service's EndpointSlices.
+    """
+    named = f"service/{wanted.name} in {quote(wanted.namespace)}"
+    if service is None:
+        return "False", "ServiceNotFound", f"{named} is not present"
+    spec = service.get("spec") or {}
+    if spec.get("type", "ClusterIP") != "ClusterIP":
+        return None
+    ports = [one for one in spec.get("ports") or () if one.get("port") == wanted.port]
+    if not ports:
+        text = f"{named} is not listening on port {wanted.port}"
+        return "False", "ServicePortError", text
+    found, name = list(slices), ports[0].get("name") or ""
+    if not found:
+        return "False", "EndpointsNotFound", f"cannot find endpointslices for {named}"
+    if not any(addresses(found, name)):
+        text = f"endpointslices for {named} have no addresses with port name {quote(name)}"
+        return "False", "MissingEndpoints", text
+    return None
+
+
+def addresses(slices: Iterable[Object], port_name: str) -> Iterable[tuple[str, int]]:
+    """The ready addresses of a service's slices, with the port of that name."""
+    for one in slices:
+        for port in one.get("ports") or ():
+            if (port.get("name") or "") != port_name or not port.get("port"):
+                continue
+            for endpoint in one.get("endpoints") or ():
+                ready = (endpoint.get("conditions") or {}).get("ready")
+                if ready is None or ready:
+                    for address in endpoint.get("addresses") or ():
+                        yield address, port["port"]
+
+
+def failed(why: str) -> Finding:
+    """The server did not answer discovery."""
+    return "False", "FailedDiscoveryCheck", why
+
+
+def next_status(obj: Object, finding: Finding, now: str) -> Object | None:
+    """The status an APIService should have, None where it has it.
+
+    The condition's time moves only when its status does (SetAPIServiceCondition).
+    """
+    state, reason, message = finding
+    told = {"status": state, "reason": reason, "message": message}
+    old = registrations.condition(obj)
+    if old is not None and {key: old.get(key, "") for key in told} == told:
+        return None
+    since = old.get("lastTransitionTime", now) if old and old.get("status") == state else now
+    new = {"type": registrations.AVAILABLE, "lastTransitionTime": since, **told}
+    status = obj.get("status") or {}
+    others = list(status.get("conditions") or ())
+    if old is None:
+        return {**status, "conditions": [*others, new]}
+    return {**status, "conditions": [new if one is old else one for one in others]}
+
+
+def service_of(slice_: Mapping[str, object]) -> str:
+    """The service that an EndpointSlice belongs to."""
+    meta = slice_["metadata"]
+    labels = meta.get("labels") if isinstance(meta, dict) else None
+    return str((labels or {}).get("kubernetes.io/service-name", ""))

@@ -1,0 +1,99 @@
+"""OpenAPI of aggregated API servers, joined with the server's own.
+
+Follows kube-aggregator/pkg/controllers/openapi/aggregator and kube-openapi/pkg/aggregator: of a
+document only the paths of its group count, with the definitions they lead to. A definition that is
+there under the same name and is another gets a number.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from inkube.schemas.objects import Object
+
+_DEFINITIONS = "#/definitions/"
+
+
+def paths_of(index: Any, prefix: str) -> dict[str, str]:
+    """Of an index of OpenAPI v3 what is at the path of a version: path → relative URL.
+
+    `prefix` is `/apis/GROUP/VERSION`.
+    """
+    paths = index.get("paths") if isinstance(index, dict) else None
+    found = paths.get(prefix.lstrip("/")) if isinstance(paths, dict) else None
+    url = found.get("serverRelativeURL") if isinstance(found, dict) else None
+    return {prefix.lstrip("/"): url} if isinstance(url, str) and url else {}
+
+
+def of_group(document: Object, prefix: str) -> Object:
+    """Of an OpenAPI v2 document the paths below a prefix, and what they lead to."""
+    paths = {
+        path: item
+        for path, item in _members(document, "paths").items()
+        if path.rstrip("/") == prefix or path.startswith(f"{prefix}/")
+    }
+    definitions = _members(document, "definitions")
+    found: Object = {}
+    wanted = list(_references(paths))
+    while wanted:
+        name = wanted.pop()
+        if name in found or name not in definitions:
+            continue
+        found[name] = definitions[name]
+        wanted += _references(definitions[name])
+    return {"paths": paths, "definitions": found}
+
+
+def join(document: Object, other: Object) -> Object:
+    """A document of v2 with another's paths and definitions; neither is changed.
+
+    Paths that are there already stay as they are.
+    """
+    definitions = dict(document["definitions"])
+    names: dict[str, str] = {}
+    for name, schema in other["definitions"].items():
+        if name in definitions and definitions[name] != schema:
+            names[name] = _free(name, definitions, schema)
+        definitions.setdefault(names.get(name, name), schema)
+    for name, schema in other["definitions"].items() if names else ():
+        if name in names or name not in document["definitions"]:
+            definitions[names.get(name, name)] = _renamed(schema, names)
+    paths = {**_renamed(other["paths"], names), **document["paths"]}
+    return {**document, "paths": paths, "definitions": definitions}
+
+
+def _free(name: str, definitions: Object, schema: Object) -> str:
+    number = 2
+    while f"{name}_v{number}" in definitions and definitions[f"{name}_v{number}"] != schema:
+        number += 1
+    return f"{name}_v{number}"
+
+
+def _renamed(node: Any, names: dict[str, str]) -> Any:
+    if isinstance(node, list):
+        return [_renamed(child, names) for child in node]
+    if not isinstance(node, dict):
+        return node
+    found = {key: _renamed(child, names) for key, child in node.items()}
+    target = found.get("$ref")
+    if isinstance(target, str):
+        name = target.removeprefix(_DEFINITIONS)
+        found["$ref"] = _DEFINITIONS + names.get(name, name)
+    return found
+
+
+def _references(node: Any) -> Iterator[str]:
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, dict):
+            target = one.get("$ref")
+            if isinstance(target, str):
+                yield target.removeprefix(_DEFINITIONS)
+            stack += one.values()
+        elif isinstance(one, list):
+            stack += one
+
+
+def _members(document: Object, name: str) -> Object:
+    found = document.get(name)
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,135 @@
+"""A server that starts takes its port first, and says how far it is until it is ready."""
+
+import asyncio
+import contextlib
+
+import aiohttp
+import pytest
+
+from inkube import APIServer
+from inkube.apiserver import cli
+from inkube.apiserver.commands import terminal
+from inkube.apiserver.discovery.starting import IMPORTING, LOADING, Stage
+from inkube.storage import writer
+from inkube.storage.sql.sqlite import sqlite_log
+
+
+def config_map(number):
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": f"a{number}", "namespace": "default"},
+    }
+
+
+class SlowLog:
+    """A log that is read on when a test says so."""
+
+    def __init__(self, log, held):
+        self._log = log
+        self._held = held
+        self.turns = asyncio.Semaphore(2)
+
+    async def missed(self, revision, limit):
+        if self.turns.locked():
+            self._held.set()
+        await self.turns.acquire()
+        return await self._log.missed(revision, limit)
+
+    def __getattr__(self, name):
+        return getattr(self._log, name)
+
+
+class SlowServer(APIServer):
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.held = asyncio.Event()
+
+    def _log(self):
+        assert self.options.data is not None
+        self.slow = SlowLog(sqlite_log(self.options.data), self.held)
+        return self.slow
+
+
+@pytest.fixture
+async def file(tmp_path):
+    async with APIServer(data=tmp_path / "a.db") as server:
+        for number in range(20):
+            await server.client.create(config_map(number))
+    return tmp_path / "a.db"
+
+
+async def test_while_a_file_is_read_a_server_lives_and_says_how_far_it_is(file, monkeypatch):
+    monkeypatch.setattr(writer, "LOADED", 5)
+    server = SlowServer(data=file)
+    start = asyncio.create_task(server.__aenter__())
+    async with aiohttp.ClientSession() as http:
+
+        async def ask(path):
+            async with http.get(server.url + path) as answer:
+                return answer.status, await answer.text(), answer.headers.get("Retry-After")
+
+        async with asyncio.timeout(30):
+            await server.held.wait()
+        try:
+            code, text, _ = await ask("/readyz?verbose")
+            assert code == 500
+            assert "[-]log failed: loading: 8" in text
+            assert text.endswith("readyz check failed\n")
+            assert (await ask("/livez"))[0] == 200
+            code, text, again = await ask("/api/v1/namespaces")
+            assert (code, again) == (503, "1")
+            assert "the server is starting: loading: " in text
+        finally:
+            for _ in range(20):
+                server.slow.turns.release()
+        await start
+        assert server.stage is None
+        assert await ask("/readyz") == (200, "ok", None)
+        assert (await ask("/api/v1/namespaces"))[0] == 200
+    await server.stop()
+
+
+async def test_a_start_that_takes_long_can_be_ended(file, monkeypatch):
+    monkeypatch.setattr(writer, "LOADED", 5)
+    server, stop = SlowServer(data=file), asyncio.Event()
+    async with contextlib.AsyncExitStack() as stack:
+        ending = asyncio.create_task(cli._started(server, stack, stop))
+        async with asyncio.timeout(30):
+            await server.held.wait()
+            stop.set()
+            assert await ending is False
+    with pytest.raises(OSError, match="Connect"):
+        await asyncio.open_connection("127.0.0.1", server.port)
+
+
+async def test_definitions_that_are_made_are_counted():
+    server = APIServer(definitions=[config_map(number) for number in range(3)])
+    seen = []
+
+    async def look():
+        while server.stage is not None:
+            seen.append(server.stage)
+            await asyncio.sleep(0)
+
+    looking = asyncio.create_task(look())
+    async with server:
+        await looking
+    assert seen[0].check == LOADING
+    told = [str(stage) for stage in seen if stage.check == IMPORTING]
+    assert "importing definitions: 33% (1 of 3)" in told
+
+
+def test_a_bar_says_what_how_far_and_of_what():
+    stage = Stage(LOADING, "loading", 3, 4, "12 objects")
+    picture = terminal.picture(stage)
+    assert picture.startswith("loading ")
+    assert picture.endswith(" 75%  12 objects")
+    assert picture.count("█") == 22
+    assert terminal.picture(stage._replace(total=0)) == "loading (12 objects)"
+
+
+async def test_a_start_that_is_short_is_not_told(capsys):
+    async with terminal.telling(lambda: Stage(LOADING, "loading")):
+        pass
+    assert capsys.readouterr() == ("", "")

@@ -1,0 +1,24 @@
+// A list view: one request; the errors are in the objects.
+interface Item {
+  metadata: { name: string; generation: number };
+  status: {
+    health: { healthy: boolean };
+    sync: { state: string };
+    observedGeneration?: number;
+    fieldErrors?: { field: string; detail: string }[];
+  };
+}
+
+const base = process.argv[2];
+const url = `${base}/apis/provisioning.grafana.app/v0alpha1/namespaces/default/repositories`;
+
+const { items } = (await (await fetch(url)).json()) as { items: Item[] };
+const rows = items.map((resource) => ({
+  name: resource.metadata.name,
+  healthy: resource.status.health.healthy,
+  state: resource.status.sync.state,
+  isPending: resource.status.observedGeneration !== resource.metadata.generation,
+  errors: resource.status.fieldErrors?.length ?? 0,
+  messages: (resource.status.fieldErrors ?? []).map((error) => `${error.field}: ${error.detail}`),
+}));
+console.log(JSON.stringify(rows));

@@ -1,0 +1,283 @@
+"""Pages of Markdown that are run as a reader would: their files made, their commands typed.
+
+    ```yaml title="boat.yaml"     a file of that name, in a folder that the page has for itself
+    ```console                    `$ command` lines, typed into one shell, and what they print
+    ```python                     tests that pass, or a program that ends well
+    ```json, yaml, text, …        shown only; JSON and YAML have to be what they say they are
+
+`inkube serve` goes on beside the shell until the page ends or starts another; port 8001 is one that
+is free. What a command prints has to be what the page shows; `...` stands for anything, in a line
+or for lines. `<!-- not run: why -->` before a block leaves it out.
+"""
+
+import ast
+import importlib.util
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 100
+SHOWN = frozenset({"css", "html", "ini", "mermaid", "powershell", "text", "toml", ""})
+_FENCE = re.compile(
+    r"^(?P<indent> *)```(?P<info>[^`\n]*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
+)
+_TITLE = re.compile(r'title="([^"]+)"')
+_NOT_RUN = re.compile(r"<!-- not run: .+ -->\s*$")
+_DONE = "--- done"
+
+
+class Block(NamedTuple):
+    """One fenced block; `title` is the name of the file that it is, "" when it is none."""
+
+    line: int
+    language: str
+    title: str
+    text: str
+    left_out: bool
+
+
+class PageError(AssertionError):
+    """What a page says is not so; the text names its line."""
+
+
+def blocks(page: str) -> Iterator[Block]:
+    """Every block of a page."""
+    for found in _FENCE.finditer(page):
+        language, _, more = found["info"].partition(" ")
+        title = _TITLE.search(more)
+        yield Block(
+            page.count("\n", 0, found.start()) + 1,
+            language,
+            title[1] if title else "",
+            textwrap.dedent(found["text"]),
+            _NOT_RUN.search(page[: found.start()]) is not None,
+        )
+
+
+def missing(page: str) -> str:
+    """The first package that a page's programs import and that is not installed; "" if none."""
+    own = {Path(block.title).stem for block in blocks(page)}
+    for block in blocks(page):
+        if block.language != "python" or block.left_out:
+            continue
+        for node in ast.walk(ast.parse(block.text)):
+            names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names = [node.module]
+            for name in names:
+                top = name.partition(".")[0]
+                if top not in own and importlib.util.find_spec(top) is None:
+                    return top
+    return ""
+
+
+def tools(page: str) -> set[str]:
+    """The programs that a page's commands begin with."""
+    return {
+        command.split()[0]
+        for block in blocks(page)
+        if block.language == "console" and not block.left_out
+        for _, command, _ in commands(block)
+    }
+
+
+def commands(block: Block) -> Iterator[tuple[int, str, list[str]]]:
+    """Line, command and what it prints, of a console."""
+    line = block.line
+    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE):
+        first, *rest = part.split("\n") if part else [""]
+        if part and line > block.line:
+            while rest and rest[0].startswith("> "):
+                first += "\n" + rest.pop(0)[2:]
+            yield line, first, rest[:-1] if rest and not rest[-1] else rest
+        line += part.count("\n") + (line == block.line)
+
+
+class Reader:
+    """Somebody who does what a page says. A context manager: what was started is ended."""
+
+    def __init__(self, folder: Path, *, at: Path | None = None) -> None:
+        self._folder = folder
+        self._at = at or folder
+        bin_folder = folder / ".bin"
+        bin_folder.mkdir()
+        for name, module in (("inkube", "inkube.apiserver.cli"), ("pytest", "pytest")):
+            script = bin_folder / name
+            script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {module} "$@"\n')
+            script.chmod(0o755)
+        (bin_folder / "python").symlink_to(sys.executable)
+        examples = self._at / "examples"
+        if not examples.exists():
+            shutil.copytree(
+                ROOT / "examples", examples, ignore=shutil.ignore_patterns("node_modules")
+            )
+        self._port = _free_port()
+        self._environment = {
+            **os.environ,
+            "PATH": os.pathsep.join([str(bin_folder), os.environ["PATH"]]),
+            "HOME": str(folder),
+            "PYTEST_ADDOPTS": (
+                "-p no:cacheprovider -p no:schemathesis --color=no "
+                "-o asyncio_default_fixture_loop_scope=function"
+            ),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        for name in ("KUBECONFIG", "URL", "TOKEN"):
+            self._environment.pop(name, None)
+        self._server: subprocess.Popen[str] | None = None
+        self._tests: list[Path] = []
+
+    def __enter__(self) -> Self:
+        self._shell = subprocess.Popen(
+            ["bash", "--noprofile", "--norc"], cwd=self._at, env=self._environment, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._end_server()
+        assert self._shell.stdin is not None
+        assert self._shell.stdout is not None
+        self._shell.stdin.close()
+        self._shell.stdout.close()
+        self._shell.kill()
+        self._shell.wait()
+
+    def read(self, page: str) -> None:
+        """Do all that a page says, in order. Raises PageError."""
+        for block in blocks(page):
+            if block.left_out:
+                continue
+            if block.title:
+                path = self._at / block.title
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(self._local(block.text))
+            elif block.language == "console":
+                for line, command, expected in commands(block):
+                    self._type(line, command, expected)
+            elif block.language == "python":
+                self._run(block)
+            else:
+                _check(block)
+        if self._tests:
+            done = self._start([sys.executable, "-m", "pytest", "-q", *map(str, self._tests)])
+            if done.returncode:
+                raise PageError(f"its tests fail:\n{done.stdout}")
+
+    def _run(self, block: Block) -> None:
+        if re.search(r"^(async )?def test_", block.text, re.MULTILINE):
+            path = self._folder / f"test_line_{block.line}.py"
+            path.write_text(block.text)
+            self._tests.append(path)
+            return
+        done = self._start([sys.executable, "-c", self._local(block.text)])
+        if done.returncode:
+            raise PageError(
+                f"line {block.line}: the program fails; one that goes on is a file (title=) that a "
+                f"console starts\n{done.stdout}"
+            )
+
+    def _start(self, command: list[str]) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            command, cwd=self._folder, env=self._environment, text=True, timeout=SECONDS,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+        )  # fmt: skip
+
+    def _type(self, line: int, command: str, expected: list[str]) -> None:
+        command = self._local(command)
+        expected = [self._local(each) for each in expected]
+        if re.match(r"(inkube serve|python \S*serve\S*\.py)\b", command):
+            found = self._serve(command, expected)
+        else:
+            found = self._typed(command)
+        if not matches(expected, found):
+            shown = "\n".join(["it prints", *found, "and not", *expected])
+            raise PageError(f"line {line}: {command}\n{shown}")
+
+    def _typed(self, command: str) -> list[str]:
+        assert self._shell.stdin is not None
+        assert self._shell.stdout is not None
+        script = self._folder / ".typed"
+        script.write_text(command + "\n")
+        self._shell.stdin.write(f". {script} </dev/null\necho\necho '{_DONE}'\n")
+        self._shell.stdin.flush()
+        found: list[str] = []
+        for text in self._shell.stdout:
+            if text.rstrip("\n") == _DONE:
+                break
+            found.append(text.rstrip("\n"))
+        else:
+            raise PageError(f"the shell ended at {command}")
+        # what does not end with a line feed has been given one; what does, an empty line
+        return found[:-1] if found and not found[-1] else found
+
+    def _serve(self, command: str, expected: list[str]) -> list[str]:
+        """Start a server, and read as many lines as are shown."""
+        self._end_server()
+        if command.startswith("inkube serve") and "--port" not in command:
+            command += f" --port {self._port}"
+        self._server = subprocess.Popen(
+            ["bash", "-c", f"exec {command}"], cwd=self._at, env=self._environment, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        assert self._server.stdout is not None
+        found: list[str] = []
+        wanted = max(len([each for each in expected if each != "..."]), 1)
+        while len(found) < wanted and (text := self._server.stdout.readline()):
+            found.append(text.rstrip("\n"))
+        return found if expected else []
+
+    def _end_server(self) -> None:
+        if self._server is not None:
+            self._server.terminate()
+            self._server.communicate(timeout=SECONDS)
+            self._server = None
+
+    def _local(self, text: str) -> str:
+        return re.sub(r"\b8001\b", str(self._port), text)
+
+
+def matches(expected: list[str], found: list[str]) -> bool:
+    """Whether lines are as a page shows them; `...` is any text, or any lines by itself."""
+    parts = []
+    for each in expected:
+        if each == "...":
+            parts.append(r"(?:[^\n]*\n)*")
+        else:
+            parts.append(".*".join(re.escape(part) for part in each.split("...")) + r"\n")
+    text = "".join(each.rstrip() + "\n" for each in found)
+    return re.fullmatch("".join(parts), text) is not None
+
+
+def _check(block: Block) -> None:
+    """What is only shown is at least what it says it is."""
+    try:
+        if block.language == "json":
+            json.loads(block.text)
+        elif block.language in ("yaml", "yml"):
+            list(yaml.safe_load_all(block.text))
+        elif block.language not in SHOWN:
+            raise PageError(
+                f"line {block.line}: a block of {block.language!r} is run by nobody: make it a "
+                "console, a file (title=), or say why not: <!-- not run: … -->"
+            )
+    except (ValueError, yaml.YAMLError) as error:
+        raise PageError(f"line {block.line}: no {block.language}: {error}") from error
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
