@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.constructor import RoundTripConstructor
 from ruamel.yaml.error import YAMLError
+from ruamel.yaml.representer import RoundTripRepresenter
 
 from inkube.schemas.golang import goyaml
 from inkube.schemas.golang.unmarshal import DecodeError
@@ -21,6 +23,7 @@ Files = dict[str, str]
 _SEPARATOR = re.compile(r"^---(?:[ \t]+#[^\n]*|[ \t]*)\n", re.MULTILINE)
 _LOCAL = "config.kubernetes.io/local-config"
 _INDENT = 2
+_AMBIGUOUS = re.compile(r"(?i)y|n|yes|no|on|off|[-+]?0[0-7_]+|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+")
 
 
 class Unreadable(ValueError):
@@ -105,8 +108,36 @@ def dump(value: Any) -> str:
     return made.getvalue()
 
 
+class _Plain(str):
+    """A text that stands in a file without quotes; ruamel gives its own such kind to new texts."""
+
+    __slots__ = ()
+
+
+class _Constructor(RoundTripConstructor):
+    """Remembers which texts stood there plain: they are written so again."""
+
+    def construct_scalar(self, node: Any) -> Any:
+        found = super().construct_scalar(node)
+        return _Plain(found) if type(found) is str else found
+
+
+class _Representer(RoundTripRepresenter):
+    """Quotes new texts that Kubernetes, which reads YAML 1.1, would take for something else."""
+
+    def represent_str(self, data: Any) -> Any:
+        if type(data) is str and _AMBIGUOUS.fullmatch(data):
+            return self.represent_scalar("tag:yaml.org,2002:str", data, style="'")
+        return super().represent_str(data)
+
+
+_Representer.add_representer(str, _Representer.represent_str)
+_Representer.add_representer(_Plain, RoundTripRepresenter.represent_str)
+
+
 def _round_trip() -> YAML:
     yaml = YAML()
+    yaml.Constructor, yaml.Representer = _Constructor, _Representer
     yaml.preserve_quotes = True
     yaml.width = 1_000_000  # no line is folded that was not
     yaml.indent(mapping=_INDENT, sequence=_INDENT, offset=0)

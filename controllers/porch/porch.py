@@ -17,7 +17,14 @@ from inkube.controllers.checks import OutsideError
 from inkube.controllers.client import Client
 from inkube.controllers.environment import Environment
 from inkube.controllers.kinds import KindModule
-from inkube.controllers.porch import repository, revisions, stock, variants, variantsets
+from inkube.controllers.porch import (
+    health,
+    repository,
+    revisions,
+    stock,
+    variants,
+    variantsets,
+)
 from inkube.controllers.porch.depots import Depots, SecretMissing, SecretUnfit
 from inkube.controllers.porch.engine import RESOURCES, Engine, cause, resources_spec
 from inkube.controllers.porch.options import Options
@@ -67,6 +74,7 @@ class Porch:
                 versionless=refusals.versionless,
                 stale=refusals.stale,
                 returns_deleted=True,
+                extra_controllers=lambda env: [health.controller(self.engine, env)],
             ),
             KindModule(
                 PackageRevisionResources,

@@ -77,7 +77,8 @@ def upsert_resource(config: Object, package: Package) -> list[Result]:
         raise Failed("config is needed: the object to put into the package")
     text = documents.dump(config)
     for document in package.mutable:
-        if documents.identity(document.value) == documents.identity(config):
+        is_config = document.value is config
+        if not is_config and documents.identity(document.value) == documents.identity(config):
             document.replace(text)
             return [Result("replaced the object", document)]
     _, kind, _, name = documents.identity(config)

@@ -15,6 +15,9 @@ _LINE = re.compile(
     r"^(?P<indent>[ \t]*(?:-[ \t]+)*)(?P<key>(?:[^\s#:'\"]+|'[^']*'|\"[^\"]*\")[ \t]*:)?"
     r"(?P<gap>[ \t]*)(?P<value>.*?)(?P<comment>[ \t]*#[ \t]*kpt-set:[ \t]*(?P<pattern>.*?)[ \t]*)$"
 )
+_MEMBER = re.compile(
+    r"^([ ]*)((?:-[ \t]+)*)(?:([^\s#:'\"-][^\s#:'\"]*)[ \t]*:(?=[ \t]|$)|(?=[^\s#]))"
+)
 _PLAIN = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./@:+-]*")
 
 
@@ -132,33 +135,33 @@ def _quoted(text: str, quote: str = '"') -> str:
 def _path(lines: list[str], place: int) -> str:
     """The path of the field on a line, by indentation."""
     parts: list[str] = []
-    limit = 10**6
-    position = 0
-    for line in reversed(lines[: place + 1]):
-        match = re.match(r"^([ ]*)((?:-[ \t]+)*)([^\s#:'\"]+)[ \t]*:(?:[ \t]|$)", line)
-        dash = re.match(r"^([ ]*)-[ \t]", line)
-        if dash is not None and len(dash[1]) < limit and match is None:
-            limit = len(dash[1]) + 1
-            parts.append("[0]")
-            continue
+    limit = -1
+    for at in range(place, -1, -1):
+        match = _MEMBER.match(lines[at])
         if match is None:
             continue
-        depth = len(match[1]) + len(match[2])
-        if depth < limit:
-            parts.append(match[3])
-            limit = depth
-            if match[2]:
-                position = 0
-                parts.append("[]")
-                limit = len(match[1]) + 1
-    del position
-    path = ""
-    for part in reversed(parts):
-        if part.startswith("["):
-            path += part if part != "[]" else "[0]"
-        else:
-            path += f".{part}" if path else part
-    return path
+        column = len(match[1]) + len(match[2])
+        if limit < 0 or column < limit:
+            if match[3]:
+                parts.append(f".{match[3]}")
+            limit = column
+        elif not (column == limit and match[2]):
+            continue
+        if match[2]:
+            parts.append(f"[{_position(lines, at, len(match[1]))}]")
+            limit = len(match[1]) + 1
+    return "".join(reversed(parts)).removeprefix(".")
+
+
+def _position(lines: list[str], place: int, indent: int) -> int:
+    """Which item of its list begins on a line."""
+    position = 0
+    for line in reversed(lines[:place]):
+        depth = len(line) - len(line.lstrip())
+        if line.strip() and (depth < indent or (depth == indent and line[depth] != "-")):
+            break
+        position += depth == indent and line[depth : depth + 1] == "-"
+    return position
 
 
 def search_replace(config: Object, package: Package) -> list[Result]:
