@@ -13,6 +13,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 FILES = {
     "apiserver/_facade.py": "__init__.py",
     "apiserver/_facade.pyi": "__init__.pyi",
+    "apiserver/_main.py": "__main__.py",
+    "apiserver/_testing.py": "testing.py",
     "apiserver/py.typed": "py.typed",
 }
 FOLDERS = ("apiserver", "storage", "controllers", "schemas")

@@ -1,6 +1,6 @@
 """The HTTP application: one entry for every request.
 
-    path → guard (Host, load) → writes: origin, time → who asks, and may they → which kind
+    path → guard (Host, load) → writes: origin, time → who asks, and may they → faults → which kind
       → which form of answer → the verb's handler; errors become a Status → count, log
 
 aiohttp's low-level server is used without its router: one path split of our own serves kinds that
@@ -16,21 +16,26 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Protocol
 
 from aiohttp import HttpVersion11, hdrs, web
 
-from inkube.apiserver import http
+from inkube.apiserver import faults, http
 from inkube.apiserver.auth.access import Access
 from inkube.apiserver.auth.attributes import ANONYMOUS
+from inkube.apiserver.auth.flows import Flows
 from inkube.apiserver.discovery.endpoints import Endpoint
+from inkube.apiserver.faults.active import Faults
+from inkube.apiserver.faults.trouble import Trouble
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
-from inkube.apiserver.http import incoming, logs, negotiation, requests, responses
+from inkube.apiserver.http import bodies, incoming, logs, negotiation, requests, responses
 from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.deadlines import Deadlines
 from inkube.apiserver.http.delivery import Answer
 from inkube.apiserver.http.guards import Guard
+from inkube.apiserver.http.incoming import Request
 from inkube.apiserver.http.metrics import Metrics
 from inkube.apiserver.http.options import read_timeout
 from inkube.apiserver.http.records import RequestRecord
@@ -76,6 +81,7 @@ class Parts:
     handlers: Handlers
     streams: Streams
     access: Access
+    flows: Flows
     guard: Guard
     origins: Origins
     metrics: Metrics
@@ -84,7 +90,14 @@ class Parts:
     subresources: Callable[[], Mapping[tuple[str, str, str], Handler]]
     """(group, plural, subresource) → handler; group and plural may be `*`. Subresource "" answers
     for a kind that stores nothing."""
+    faults: Faults
+    sleep: Callable[[float], Awaitable[None]]
+    """Seconds of the server's clock."""
+    calm: Callable[[], Awaitable[None]] | None = None
+    """Awaited before each request is looked at."""
     on_request: Callable[[RequestRecord], None] | None = None
+    records_bodies: bool = False
+    """Whether `on_request` is told what was sent and answered."""
     audit: "http.audit.AuditLog | None" = None
 
 
@@ -108,6 +121,8 @@ class App:
         url = request.rel_url
         info = requests.parse(request.method, url.raw_path, url.raw_query_string)
         parts = self._parts
+        if parts.calm is not None:
+            await parts.calm()
         heard = None if parts.audit is None else _heard()
         received = datetime.now(UTC) if heard else None
         response = await self._answer(request, info, request_id, heard)
@@ -116,7 +131,10 @@ class App:
             await self._tell(request, response, info, request_id, (heard, received))
         parts.metrics.count(info, response.status, elapsed)
         if parts.on_request is not None:
-            parts.on_request(_record(request, info, response, elapsed))
+            record = _record(request, info, response, elapsed)
+            if parts.records_bodies:
+                record = _with_bodies(record, request, response)
+            parts.on_request(record)
         if logger.isEnabledFor(logging.INFO):
             logger.info(
                 "request",
@@ -190,6 +208,8 @@ class App:
             response = responses.error(error, form)
         except (ConnectionError, asyncio.CancelledError):
             raise
+        except storage_errors.ReadOnly as error:
+            response = responses.error(status.read_only(str(error)), negotiation.PLAIN)
         except storage_errors.Damaged as error:
             response = responses.error(status.internal(str(error)), negotiation.PLAIN)
         except storage_errors.StorageError as error:
@@ -201,6 +221,8 @@ class App:
             response = responses.error(failure, negotiation.PLAIN)
         if isinstance(response, (Answer, web.Response)) and not response.prepared:
             response.headers["Audit-Id"] = request_id
+            if isinstance(request, incoming.Request) and request.flow is not None:
+                _name_flow(response, *request.flow)
         if isinstance(response, Answer):
             encoding = request.headers.get("Accept-Encoding")
             if encoding is not None and request.version >= HttpVersion11:
@@ -229,8 +251,56 @@ class App:
     ) -> web.StreamResponse:
         parts = self._parts
         user = self._admit(request, info)
+        flow = parts.flows.of(info, user)
+        if flow is not None and isinstance(request, incoming.Request):
+            request.flow = flow
         if heard is not None:
             heard.user = user
+        if isinstance(request, Request):
+            request.user = user.name
+        if parts.faults.rules is not None:
+            agent = request.headers.get("User-Agent", "")
+            labels = partial(self._labels, request, info)
+            trouble = await parts.faults.meet(info, user, agent, labels)
+            if trouble is not None:
+                return await self._serve_in_trouble(request, info, user, heard, trouble)
+        return await self._serve_admitted(request, info, user, heard, None)
+
+    async def _serve_in_trouble(
+        self,
+        request: web.BaseRequest,
+        info: RequestInfo,
+        user: User,
+        heard: "http.audit.Heard | None",
+        trouble: Trouble,
+    ) -> web.StreamResponse:
+        """Let a request meet what a Fault has for it. Raises StatusError."""
+        if isinstance(request, Request):
+            request.faults = trouble.names
+        serve = partial(self._serve_admitted, request, info, user, heard, trouble)
+        long = info.verb in _LONG or info.subresource in _STREAMED
+        return await faults.effects.endure(trouble, serve, self._parts.sleep, long=long)
+
+    async def _labels(self, request: web.BaseRequest, info: RequestInfo) -> dict[str, str] | None:
+        """The labels of the object a request is about: as stored, or as a new one is sent."""
+        resource = self._parts.resources.get(info.group, info.resource)
+        if resource is None:
+            return None
+        if info.name:
+            namespace = info.namespace if resource.namespaced else ""
+            entry = self._parts.registry.store.get(resource.key(namespace, info.name))
+            return None if entry is None else entry.value["metadata"].get("labels", {})
+        return await bodies.labels(request) if info.verb == "create" else None
+
+    async def _serve_admitted(
+        self,
+        request: web.BaseRequest,
+        info: RequestInfo,
+        user: User,
+        heard: "http.audit.Heard | None",
+        trouble: Trouble | None,
+    ) -> web.StreamResponse:
+        parts = self._parts
         if info.verb not in _LONG and "timeout" in info.query:
             read_timeout(info.query)  # whatever is asked for, an unreadable one is refused
         if parts.resources.delegates:
@@ -259,7 +329,7 @@ class App:
             call.warn(served.version.deprecation_warning)
         try:
             if not _misplaced(info, resource):
-                return await self._resource(request, info, call)
+                return await self._resource(request, info, call, trouble)
             return responses.unknown_path(plain=resource.voice.unknown_is_plain)
         except status.StatusError as error:
             form = negotiation.safe(request, info.query)
@@ -292,7 +362,7 @@ class App:
     ) -> web.StreamResponse:
         endpoints = self._parts.endpoints
         if "//" in info.path:
-            return responses.plain_not_found()
+            return responses.unknown_path(plain=not self._is_below_version(info.path))
         handler = endpoints.get(info.path.rstrip("/") or "/")
         if handler is None:
             root = info.path.split("/", 2)[1] if info.path.startswith("/") else ""
@@ -301,8 +371,19 @@ class App:
             return responses.plain_not_found()
         return await handler(request, info, user)
 
+    def _is_below_version(self, path: str) -> bool:
+        """Whether a path begins with a version of a group that the generic server routes."""
+        parts = path.split("/")
+        group, version = ("", parts[2:3]) if parts[1] == "api" else (parts[2], parts[3:4])
+        if parts[1] not in ("api", "apis") or not version or not version[0]:
+            return False
+        resources = self._parts.resources
+        return resources.voice(group).is_routed and any(
+            version[0] in found.versions for found in resources.group(group)
+        )
+
     def _resource(
-        self, request: web.BaseRequest, info: RequestInfo, call: Call
+        self, request: web.BaseRequest, info: RequestInfo, call: Call, trouble: Trouble | None
     ) -> Awaitable[web.StreamResponse]:
         if info.name:
             _check_name(info.name)
@@ -313,6 +394,9 @@ class App:
         voice = call.resource.voice
         if call.resource.max_body:
             incoming.allow(request, call.resource.max_body)
+        if voice.is_routed:
+            lists = call.verb in ("list", "watch")
+            negotiation.route(request.headers.get("Accept"), lists=lists)
         form = negotiation.asked(
             request,
             info.query,
@@ -324,7 +408,8 @@ class App:
             include = info.query.get("includeObject", "")
             tables.check_include(include)
             form = form._replace(include=include)
-        return self._verb(Exchange(request, info, call, form, self._parts.registry.worker))
+        worker = self._parts.registry.worker
+        return self._verb(Exchange(request, info, call, form, worker, trouble))
 
     def _verb(self, exchange: Exchange) -> Awaitable[web.StreamResponse]:
         call, info, voice = exchange.call, exchange.info, exchange.call.resource.voice
@@ -369,6 +454,12 @@ class App:
         return handler(exchange)
 
 
+def _name_flow(response: "Answer | web.Response", schema: str, level: str) -> None:
+    """Tell which flow schema and priority level a request fell under."""
+    response.headers["X-Kubernetes-PF-FlowSchema-UID"] = schema
+    response.headers["X-Kubernetes-PF-PriorityLevel-UID"] = level
+
+
 def _heard() -> "http.audit.Heard":
     return http.audit.Heard()
 
@@ -387,7 +478,20 @@ def _record(
         milliseconds=elapsed * 1000,
         user_agent=request.headers.get("User-Agent", ""),
         warnings=tuple(response.headers.getall("Warning", ())),
+        group=info.group,
+        version=info.version,
+        subresource=info.subresource,
+        user=getattr(request, "user", ""),
+        faults=getattr(request, "faults", ()),
     )
+
+
+def _with_bodies(
+    record: RequestRecord, request: web.BaseRequest, response: web.StreamResponse
+) -> RequestRecord:
+    body = getattr(response, "body", b"")
+    answered = body if isinstance(body, bytes) else b""
+    return record._replace(sent=getattr(request, "sent", b""), answered=answered)
 
 
 def _no_route(call: Call, error: status.StatusError) -> status.StatusError:

@@ -1,28 +1,29 @@
-"""The command line: `inkube serve`, `validate`, `definitions`, `check`, `repair`, `completion`."""
+"""The command line: `inkube serve`, and what `commands` does beside it.
+
+Each command is loaded when it is asked for: what checks files offline would cost every start of a
+server half a second.
+"""
 
 import asyncio
 import contextlib
 import logging
 import signal
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
 import inkube
 from inkube.apiserver import commands, root
 from inkube.apiserver.commands import terminal
-from inkube.apiserver.commands.completion import completion
-from inkube.apiserver.commands.export import definitions
-from inkube.apiserver.commands.repair import check, repair
-from inkube.apiserver.commands.validate import validate
-from inkube.apiserver.configuration import BadOption, Options
+from inkube.apiserver.commands.moments import Moment
+from inkube.apiserver.configuration import LOCAL, BadOption, Options
 from inkube.apiserver.http import logs
 from inkube.storage.errors import StorageError
 
 logger = logging.getLogger(__name__)
-LOCAL = Path("inkube.db")
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _PATH = click.Path(path_type=Path)
 
@@ -36,7 +37,39 @@ _RENAMED = {
 """Options whose name on the command line does not follow from the one in `Options`."""
 
 
+class _Commands(click.Group):
+    """The commands of this module, and those that `commands` loads."""
+
+    later: ClassVar[Mapping[str, str]] = {
+        "capture": "capture_command",
+        "check": "check_command",
+        "completion": "completion_command",
+        "definitions": "definitions_command",
+        "diff": "diff_command",
+        "envtest-assets": "envtest_assets",
+        "etcd": "etcd_command",
+        "kube-apiserver": "kube_apiserver",
+        "log": "log_command",
+        "repair": "repair_command",
+        "snapshot": "snapshot_command",
+        "validate": "validate_command",
+    }
+    """Command → its name in `commands`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """See click."""
+        return sorted({*super().list_commands(ctx), *self.later})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """See click."""
+        if cmd_name not in self.later:
+            return super().get_command(ctx, cmd_name)
+        found: click.Command = getattr(commands, self.later[cmd_name])
+        return found
+
+
 @click.group(
+    cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 all is well; 1 it cannot be done, or what was looked at is wrong; "
     "2 the command line is wrong.",
@@ -50,20 +83,18 @@ def main() -> None:
     """A Kubernetes-style API server that lives inside a Python process."""
 
 
-main.add_command(completion)
-main.add_command(validate)
-main.add_command(definitions)
-main.add_command(check)
-main.add_command(repair)
-
-
 @main.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8001, show_default=True, help="0 takes a free port.")
 @click.option("--data", type=_FILE, help=f"SQLite file that keeps everything.  [default: {LOCAL}]")
 @click.option("--database", metavar="URL", default="", help="postgresql://… shared by servers.")
 @click.option("--in-memory", is_flag=True, help="Keep nothing.")
+@click.option("--snapshot", type=_FILE, help="Begin with this state and keep nothing.")
 @click.option("--no-fsync", is_flag=True, help="Faster writes that a power cut may lose.")
+@click.option("--keep-history", is_flag=True, help="Never forget what was replaced or deleted.")
+@click.option("--at", type=Moment(), help="Show the data as it was then, and write nothing.")
+@click.option("--replay", type=_FILE, help="Play a file of inkube capture --follow, in memory.")
+@click.option("--speed", default=1.0, show_default=True, help="How much faster --replay goes.")
 @click.option("--definitions", type=_PATH, multiple=True, help="CRDs and objects to begin with.")
 @click.option("--kubeconfig", type=_FILE, help="Where to write the kubeconfig.")
 @click.option("--token-auth-file", type=_FILE, help="CSV: token,user,uid,groups.")
@@ -91,6 +122,7 @@ main.add_command(repair)
 @click.option("--porch-functions", type=click.Choice(["builtin", "skip"]), default="builtin")
 @click.option("--porch-enforce-readiness", is_flag=True, help="Publish with all gates True only.")
 @click.option("--porch-sync-interval", default=0.0, help="Seconds; 0 is as healthy objects.")
+@click.option("--no-controllers", is_flag=True, help="Run none of kube-controller-manager's.")
 @click.option("--offline", is_flag=True, help="Outside systems are those of the world's kinds.")
 @click.option("--recheck-healthy", default=300.0, show_default=True, help="Seconds.")
 @click.option("--recheck-unhealthy", default=60.0, show_default=True, help="Seconds.")
@@ -102,6 +134,7 @@ main.add_command(repair)
 @click.option("--max-resources-per-repository", default=0, show_default=True, help="0 is no limit.")
 @click.option("--min-sync-interval", default=10, show_default=True, help="Seconds.")
 @click.option("--job-history", default=600.0, show_default=True, help="Seconds.")
+@click.option("--seed", type=int, help="The same uids, names and times in every run.")
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text")
 @click.option("-q", "--quiet", is_flag=True, help="Log warnings and errors only.")
 @click.option(
@@ -140,7 +173,13 @@ def _configure_logs(arguments: dict[str, Any]) -> None:
 def _named(arguments: dict[str, Any]) -> dict[str, Any]:
     """Command-line names as `Options` has them."""
     in_memory, data = arguments.pop("in_memory"), arguments.pop("data")
-    given = {"--in-memory": in_memory, "--data": data, "--database": arguments["database"]}
+    given = {
+        "--in-memory": in_memory,
+        "--data": data,
+        "--database": arguments["database"],
+        "--replay": arguments["replay"],
+        "--snapshot": arguments["snapshot"],
+    }
     chosen = [name for name, value in given.items() if value]
     if len(chosen) > 1:
         raise click.UsageError(f"{' and '.join(chosen)} exclude each other")
@@ -148,6 +187,7 @@ def _named(arguments: dict[str, Any]) -> dict[str, Any]:
     nodes, stages = arguments.pop("nodes"), arguments.pop("stages")
     if arguments["workloads"]:
         arguments["workloads"] = inkube.Workloads(nodes=nodes, stages=stages)
+    arguments["controllers"] = not arguments.pop("no_controllers")
     arguments["durable"] = not arguments.pop("no_fsync")
     arguments["allow_origins"] = arguments.pop("allow_origin")
     arguments["local_path_prefixes"] = arguments.pop("local_path_prefix")

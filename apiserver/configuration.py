@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ MODULES = {
 }
 """Kinds that come with inkube and are none of Kubernetes', by the groups they are in."""
 DEFAULT_MODULES = ("provisioning", "world")
+LOCAL = Path("inkube.db")
+"""Where the command line keeps everything unless it is told otherwise."""
 _POSITIVE = ("event_ttl", "recheck_healthy", "recheck_unhealthy", "outside_timeout")
 _NOT_NEGATIVE = (
     "retry_seconds", "max_repositories", "min_sync_interval", "job_history", "porch_sync_interval",
@@ -45,8 +48,20 @@ class Options:
     """The SQLite file; None keeps everything in memory."""
     database: str = ""
     """postgresql://… of a database that several servers share, in place of `data`."""
+    snapshot: Any = None
+    """What an in-memory server begins with: a `root.snapshots.Snapshot`, or the path of a file."""
     durable: bool = True
     """Whether an acknowledged write survives a power cut (`synchronous=FULL`)."""
+    keep_history: bool = False
+    """Whether every revision is kept; else what was replaced or deleted is forgotten after
+    5 minutes or 100,000 revisions."""
+    at: int | datetime | None = None
+    """A revision, or a moment (with its time zone), at which `data` or `database` is shown: what
+    was there then is served, and nothing is written."""
+    replay: Path | None = None
+    """A file of `inkube capture --follow`: what happened then happens again, in memory."""
+    speed: float = 1.0
+    """How much faster than it happened."""
     definitions: Sequence[Path | str | Mapping[str, Any]] = ()
     """CRDs and objects that are there from the start: files, folders, or objects themselves."""
     kinds: Sequence[Any] = ()
@@ -58,7 +73,8 @@ class Options:
     """Aggregated API servers of this process: the name of an APIService, `v1.example.com`, and an
     `aiohttp.web.Application` or a coroutine function of aiohttp's requests."""
     controllers: bool = True
-    """Whether the built-in controllers run."""
+    """Whether controllers run that kube-controller-manager has elsewhere: without them namespaces
+    stay terminating until somebody finalizes them, and owners' dependents stay."""
     workloads: Any = False
     """Whether workloads live: true, or a `controllers.workloads.Workloads`."""
     event_ttl: float = 3600.0
@@ -71,7 +87,7 @@ class Options:
     """The same for one that they found unhealthy."""
     outside_timeout: float = 10.0
     """At most so long one question to an outside system may take."""
-    retry_seconds: float = 10.0
+    retry_seconds: float = 12.0
     """At most so long one reconcile asks a failing outside service again before it reports it."""
     allow_private_hosts: bool = False
     """Whether live checks may reach addresses of private networks."""
@@ -109,6 +125,20 @@ class Options:
     """Its private key."""
     authorization_mode: str = "AlwaysAllow"
     """`AlwaysAllow` or `RBAC`."""
+    service_account_issuer: Sequence[str] = ()
+    """Who signs the tokens of service accounts, as they say; the first in new ones."""
+    service_account_signing_key_file: Path | None = None
+    """An EC or RSA key in PEM; without it there is one beside the data."""
+    service_account_key_file: Sequence[Path] = ()
+    """What their tokens are checked with: keys and certificates in PEM; none: the signing key."""
+    api_audiences: Sequence[str] = ()
+    """Whom their tokens are for when nobody says; none is the first issuer."""
+    service_cluster_ip_range: str = "10.0.0.0/16"
+    """Where the addresses of services are from."""
+    advertise_address: str = ""
+    """Where the service `kubernetes` leads; empty is the address listened on."""
+    disable_admission_plugins: Sequence[str] = ()
+    """Admission plugins that are not asked, by Kubernetes' names."""
     audit_log: Path | None = None
     """A file that audit events are appended to, one line of JSON each."""
     audit_policy_file: Path | None = None
@@ -117,10 +147,15 @@ class Options:
     """Origins of web pages that may ask (CORS), such as http://localhost:3000; `*` is every one."""
     clock: Any = None
     """A `schemas.clock.Clock`; None is real time."""
+    seed: int | None = None
+    """Makes uids, generated names, times and revisions the same in every run that sends the same
+    requests one after the other: each waits until the controllers have done what they had to."""
     services: dict[str, Any] = field(default_factory=dict)
     """Outside services for checks, by parameter name."""
     on_request: Callable[[RequestRecord], None] | None = None
     """Called with every finished request, for a fixture's log."""
+    record_bodies: bool = False
+    """Whether `on_request` is told what was sent and answered, too."""
 
     def __post_init__(self) -> None:
         """Refuse what can mean nothing."""

@@ -7,12 +7,19 @@ It is loaded in every run of pytest where inkube is installed, so nothing heavy 
 a test asks for a fixture: what the fixtures are made of is `apiserver.testing`.
 """
 
-from collections.abc import Generator, Iterator
+import contextlib
+import uuid
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from inkube.apiserver import testing
+
+if TYPE_CHECKING:
+    from inkube.apiserver.root.snapshots import Snapshot
 
 MARKERS = (
     "kube_definitions(*sources): CRDs and objects to begin with: files, folders, dicts",
@@ -20,6 +27,8 @@ MARKERS = (
     "kube_storage(name): where the server keeps its data: memory (the default) or sqlite",
     "kube_options(**options): any option of inkube.Options",
     "kube_workloads(**settings): workloads live, as inkube.Workloads says",
+    "kube_seed(fill=function): begin with what function(kube) makes, once for all it marks",
+    "kube_fail(verbs, resources, **options): requests that fail, as kube.fail says",
     "kubeconfig: KUBECONFIG names a file for the test's server",
 )
 _LOG: "pytest.StashKey[testing.TestLog]" = pytest.StashKey()
@@ -54,9 +63,11 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Show what happened on the server when a test fails."""
     report = yield
-    log = item.stash.get(_LOG, None)
-    if report.failed and log is not None:
-        report.sections.extend(log.sections())
+    if report.failed:
+        for node in item.listchain():
+            log = node.stash.get(_LOG, None)
+            if log is not None:
+                report.sections.extend(log.sections())
     return report
 
 
@@ -81,9 +92,70 @@ def kube(
     request: pytest.FixtureRequest, kube_thread: "testing.LoopThread", tmp_path: Path
 ) -> "Iterator[testing.Kube]":
     """A new server for this test, as its markers want it."""
-    item: pytest.Item = request.node
-    with testing.running(kube_thread, testing.plans.of(item, tmp_path)) as kube:
-        item.stash[_LOG] = kube.log
+    with _running(request.node, kube_thread, tmp_path) as kube:
+        yield kube
+
+
+@pytest.fixture(scope="class")
+def kube_class(
+    request: pytest.FixtureRequest,
+    kube_thread: "testing.LoopThread",
+    tmp_path_factory: pytest.TempPathFactory,
+) -> "Iterator[testing.Kube]":
+    """One server for the tests of a class, as the markers of the class want it."""
+    with _running(request.node, kube_thread, tmp_path_factory.mktemp("kube")) as kube:
+        yield kube
+
+
+@pytest.fixture(scope="module")
+def kube_module(
+    request: pytest.FixtureRequest,
+    kube_thread: "testing.LoopThread",
+    tmp_path_factory: pytest.TempPathFactory,
+) -> "Iterator[testing.Kube]":
+    """One server for the tests of a module, as its `pytestmark` wants it."""
+    with _running(request.node, kube_thread, tmp_path_factory.mktemp("kube")) as kube:
+        yield kube
+
+
+@pytest.fixture
+def kube_factory(
+    request: pytest.FixtureRequest, kube_thread: "testing.LoopThread"
+) -> "Iterator[Callable[..., testing.Kube]]":
+    """`kube_factory(**options)`: a further server, with options of `inkube.Options`."""
+    with contextlib.ExitStack() as stack:
+
+        def make(**options: Any) -> "testing.Kube":
+            plan = testing.Plan(replace(testing.plans.default(request.config), **options))
+            return stack.enter_context(testing.running(kube_thread, plan))
+
+        yield make
+
+
+@pytest.fixture
+def kube_namespace(kube_api: "testing.Kube") -> "Iterator[testing.KubeNamespace]":
+    """The server of the session, seen from a namespace that is this test's own."""
+    made = kube_api.in_namespace(f"test-{uuid.uuid4().hex[:10]}")
+    yield made
+    made.delete()
+
+
+@contextlib.contextmanager
+def _running(
+    node: "pytest.Item | pytest.Collector", thread: "testing.LoopThread", folder: Path
+) -> "Iterator[testing.Kube]":
+    """A server as the markers of a test, class or module want it."""
+
+    def seeded(seed: Callable[[Any], Any], plan: "testing.Plan") -> "Snapshot":
+        with testing.running(thread, plan) as kube:
+            seed(kube)
+            return kube.snapshot()
+
+    plan = testing.plans.begun(node, testing.plans.of(node, folder), seeded)
+    with testing.running(thread, plan) as kube, contextlib.ExitStack() as failing:
+        node.stash[_LOG] = kube.log
+        for marker in testing.plans.failures(node):
+            failing.enter_context(kube.fail(*marker.args, **marker.kwargs))
         yield kube
 
 

@@ -14,7 +14,8 @@ import logging
 import ssl
 import warnings
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -25,6 +26,7 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 
 from inkube.apiserver import aggregation, auth, discovery, http, root, subresources, webhooks
+from inkube.apiserver.admission import names as plugin_names
 from inkube.apiserver.admission.certificates import (
     CertificateApproval,
     CertificateSigning,
@@ -49,11 +51,13 @@ from inkube.apiserver.admission.podsecurity import PodSecurity
 from inkube.apiserver.admission.quotas import QuotaAdmission
 from inkube.apiserver.admission.services import ServiceAllocation
 from inkube.apiserver.app import App, Parts
+from inkube.apiserver.auth.flows import Flows
 from inkube.apiserver.auth.keyfiles import KeyFiles, Keys
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import issuer
 from inkube.apiserver.discovery.endpoints import Endpoint, Endpoints, later
 from inkube.apiserver.discovery.starting import IMPORTING, LOADING, Stage, Starting
+from inkube.apiserver.faults.active import Faults
 from inkube.apiserver.handlers.rendering import Renderer
 from inkube.apiserver.handlers.verbs import Handler, Handlers
 from inkube.apiserver.http import bodies, logs
@@ -74,21 +78,26 @@ from inkube.apiserver.root import bootstrap, defaults, notices, security
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.root.liveschemas import LiveSchemas
+from inkube.apiserver.root.troubled import TroubledClient
 from inkube.apiserver.watching.streams import Streams
 from inkube.apiserver.webhooks.plugins import MutatingWebhooks, ValidatingWebhooks
-from inkube.controllers.clock import SystemClock
+from inkube.controllers.clock import Clock, RevisionClock, SystemClock
 from inkube.controllers.core import aggregation as roles
 from inkube.controllers.core import crds, expiry, garbage, namespaces, policies, quotas
 from inkube.controllers.environment import Environment
 from inkube.controllers.manager import Manager
 from inkube.schemas import golang
+from inkube.storage.compaction import CompactionOptions
 from inkube.storage.entry import Entry
 from inkube.storage.log import Log, MemoryLog
-from inkube.storage.store import Store
+from inkube.storage.store import Store, StoreOptions
+from inkube.storage.writer import WriterOptions
 
 __all__ = ["APIServer", "Options"]
 
 MAX_HEADER = 64 * 1024  # a URL with a long selector, a token with many groups
+_CRDS = keys.prefix("customresourcedefinitions")
+CALM_SECONDS = 2.0
 STOP_SECONDS = 1.5  # how long requests under way may still take when the server stops
 
 
@@ -96,15 +105,25 @@ class APIServer:
     """A whole server. Make it, enter it, use it; it may be entered once."""
 
     def __init__(self, options: Options | None = None, **changes: Any) -> None:
-        self.options = options or Options(**changes)
-        self._stack = contextlib.AsyncExitStack()
         self._started = False
         self._closed = False
-        self.clock = self.options.clock or SystemClock()
-        self.stamps = Stamps(now=self.clock.now)
+        options = options or Options(**changes)
+        if options.at is not None:
+            options = root.past.checked(options)
+        if options.replay is not None:
+            options = root.replay.checked(options)
+        self.options = options
+        self._stack = contextlib.AsyncExitStack()
+        self.clock = self.options.clock or self._own_clock()
+        self.stamps = Stamps(now=self.clock.now, seed=self.options.seed)
         self.resources = Resources()
         self._stage: Stage | None = Stage(LOADING, "starting")
         self._loading: Store | None = None
+
+    def _own_clock(self) -> Clock:
+        if self.options.seed is None:
+            return SystemClock()
+        return RevisionClock(lambda: self.store.revision)
 
     async def __aenter__(self) -> Self:
         """Start; when this returns the server answers `/readyz`."""
@@ -146,9 +165,19 @@ class APIServer:
         security.check(self.options)
         certificate = security.certificate(self.options)
         await self._listen(security.context(self.options, certificate))
-        self.store = self._loading = Store(self._log(), JSONCodec())
+        self._begun = await self._beginning()
+        player = self._player()
+        log = await self._source() if player is None else await player.begin()
+        self.store = self._loading = Store(
+            log,
+            JSONCodec(),
+            self._store_options(),
+            now=lambda: self.stamps.now().timestamp(),
+        )
         await self._stack.enter_async_context(self.store)
         self._loading = None
+        if player is not None:
+            self._stack.push_async_exit(player)
         self.keys = await self._keys()
         self.security = security.build(
             self.options, self.store, self.stamps, self.keys, certificate
@@ -159,32 +188,38 @@ class APIServer:
         self._stack.callback(self.registry.selections.close)
         self._stack.callback(self.registry.worker.close)
         self.client = InProcessClient(self.registry, self.resources)
-        bootstrap.install_builtin(self.resources, self.stamps)
-        self.manager = Manager(self.client, self.clock)
+        cidr = self.options.service_cluster_ip_range
+        services = partial(bootstrap.services_of, self.store, cidr)
+        bootstrap.install_builtin(self.resources, self.stamps, {("", "services"): services})
+        self.faults = Faults(self.store)
+        self._stack.callback(self.faults.close)
+        self.manager = Manager(TroubledClient(self.client, self.faults, self.clock), self.clock)
         self._outside = await self._stack.enter_async_context(contextlib.AsyncExitStack())
         self._defer_kinds()
-        await bootstrap.first_objects(self.client)
+        if not self._read_only:
+            await bootstrap.first_objects(self.client)
         self._defaults = self._make_defaults()
         if self.options.authorization_mode == "RBAC":
             await self._defaults.make_set(defaults.ROLES)
             if "provisioning" in self.options.module_names:
                 await self._defaults.make_set(defaults.PROVISIONING_ROLES)
         crds.add(self.manager, Installer(self.resources, self._converter))
-        await self._aggregate()
-        self._notice("flowschemas", notices.says_nothing, self._add_flow_control)
+        if not self._read_only:
+            await self._aggregate()
+            self._notice("flowschemas", notices.says_nothing, self._add_flow_control)
+            expiry.add(self.manager, self.options.event_ttl)
         if self.options.controllers:
-            roles.add(self.manager, self.client)
+            roles.add(self.manager, self.manager.client)
             catalog = LiveCatalog(self.store, self.resources)
             namespaces.add(self.manager, catalog)
             garbage.add(self.manager, catalog)
             quotas.add(self.manager, catalog)
             policies.add(self.manager, LiveSchemas(self.resources))
-            expiry.add(self.manager, self.options.event_ttl)
         if self.options.workloads:
             self._install_workloads()
         await self._serve()
         await self._stack.enter_async_context(self.manager)
-        if self.options.workloads:
+        if self.options.workloads or (self._begun is not None and self.store.count(_CRDS)):
             await self.settled()
         if self.options.aggregated:
             await root.aggregation.register(self.client, self.options.aggregated)
@@ -192,6 +227,8 @@ class APIServer:
         if self.options.definitions:
             found = root.manifests.read(self.options.definitions)
             await root.manifests.install(self.client, found, self.settled, tell=self._importing)
+        if player is not None:
+            player.play(self.store)
         self._stage = None
 
     def _importing(self, done: int, total: int) -> None:
@@ -261,7 +298,15 @@ class APIServer:
             )
 
     def _plugins(self) -> list[Plugin]:
-        """Admission in its order. Quotas come last: what they let pass is counted."""
+        """Admission in its order, without what is turned off."""
+        known = self._all_plugins()
+        off = set(self.options.disable_admission_plugins)
+        for name in sorted(off - plugin_names.KNOWN):
+            raise ValueError(f'admission-control plugin "{name}" is unknown')
+        return [plugin for plugin in known if plugin.name not in off]
+
+    def _all_plugins(self) -> list[Plugin]:
+        """Quotas come last: what they let pass is counted."""
         return [
             NamespaceLifecycle(self.store),
             *self.security.rights,
@@ -283,7 +328,7 @@ class APIServer:
             ValidatingWebhooks(self.store, lambda: self._dispatcher),
             self._declared,
             *self.security.escalation,
-            ServiceAllocation(self.store),
+            ServiceAllocation(self.store, self.options.service_cluster_ip_range),
             QuotaAdmission(self.store),
         ]
 
@@ -292,7 +337,7 @@ class APIServer:
         """Made when the first admission webhook is to be asked."""
         authorizer = self.security.authorizer
         return webhooks.Dispatcher(
-            self.store, self._caller, authorizer=authorizer, uid=self.stamps.uid
+            self.store, self._caller, authorizer=authorizer, uid=self.stamps.review_uid
         )
 
     @cached_property
@@ -312,12 +357,13 @@ class APIServer:
             self.options,
             self.store,
             self.stamps,
-            self.client,
+            self.manager.client,
             self.manager,
             self.resources,
             self._declared,
             self.keys,
             self._outside,
+            self.faults,
         )
         return root.declared.install(parts)
 
@@ -327,8 +373,10 @@ class APIServer:
         return defaults.Defaults(
             self.store,
             self.stamps,
-            address=lambda: (self._host, self.port),
+            address=lambda: (self.options.advertise_address or self._host, self.port),
+            cidr=self.options.service_cluster_ip_range,
             authority=authority,
+            may_make=not self._read_only,
             proxies=lambda: auth.frontproxy.trust(self._front_proxy),
         )
 
@@ -340,16 +388,56 @@ class APIServer:
         if self.options.kinds or any(self.store.count(keys.of_group(name)) for name in groups):
             self.resources.load()
 
+    async def _beginning(self) -> "root.snapshots.Snapshot | None":
+        """What an in-memory server begins with. Raises ValueError, OSError, LogError."""
+        found, options = self.options.snapshot, self.options
+        if found is None:
+            return None
+        if options.data is not None or options.database:
+            raise ValueError("a server begins with a snapshot in memory: give no data or database")
+        if isinstance(found, str | Path):
+            return await root.snapshots.load(found)
+        if not isinstance(found, root.snapshots.Snapshot):
+            raise TypeError(f"snapshot is a Snapshot or the path of a file, not {found!r}")
+        return found
+
+    async def snapshot(self) -> "root.snapshots.Snapshot":
+        """The state as it is now, for other servers to begin with. Raises LogError."""
+        log = await self.store.snapshot()
+        return root.snapshots.Snapshot(log, self.keys.kept(), self.clock.now())
+
     async def _keys(self) -> Keys:
         if not self.options.database:
-            return KeyFiles(self.options.data)
+            begun = self._begun
+            return KeyFiles(self.options.data, None if begun is None else begun.keys)
         return await root.SharedKeys.read(self.store)
+
+    @property
+    def _read_only(self) -> bool:
+        return self.options.at is not None
+
+    def _store_options(self) -> StoreOptions:
+        forgets = not (self.options.keep_history or self._read_only)
+        return StoreOptions(
+            writer=WriterOptions(read_only=self._read_only),
+            compaction=CompactionOptions() if forgets else None,
+        )
+
+    def _player(self) -> "root.replay.Player | None":
+        if self.options.replay is None:
+            return None
+        return root.replay.Player(self.options.replay, self.options.speed)
+
+    async def _source(self) -> Log:
+        """What the store stands on: a log, or a moment of one. Raises StorageError."""
+        log = self._log()
+        return log if self.options.at is None else await root.past.at(log, self.options)
 
     def _log(self) -> Log:
         if self.options.database:
             return _postgresql(self.options.database)
         if self.options.data is None:
-            return MemoryLog()
+            return MemoryLog() if self._begun is None else MemoryLog(self._begun.log)
         options = root.SqliteOptions(synchronous="FULL" if self.options.durable else "NORMAL")
         return root.sqlite_log(self.options.data, options)
 
@@ -409,6 +497,7 @@ class APIServer:
             handlers=handlers,
             streams=self.streams,
             access=self.security.access,
+            flows=Flows(self.store),
             origins=self.origins,
             guard=Guard(loopback_only=self.security.is_open),
             metrics=metrics,
@@ -431,7 +520,11 @@ class APIServer:
                 "/openapi/": later(self._openapi),
             },
             subresources=cache(lambda: self._subresources(handlers)),
+            faults=self.faults,
+            sleep=self.clock.sleep,
+            calm=None if self.options.seed is None else self._calm,
             on_request=self.options.on_request,
+            records_bodies=self.options.record_bodies,
             audit=self._audit(),
         )
 
@@ -479,11 +572,18 @@ class APIServer:
         """Who answers for containers, where workloads live."""
         return self.cluster.containers if self.options.workloads else None
 
-    def kubeconfig(self) -> str:
-        """A kubeconfig for this server, as YAML text."""
+    async def _calm(self) -> None:
+        """Let the controllers finish before the next request, so that revisions do not depend on
+        who is faster. A webhook that asks while one of them waits for it is not kept waiting."""
+        with contextlib.suppress(TimeoutError):
+            await self.settled(CALM_SECONDS)
+
+    def kubeconfig(self, namespace: str = "default") -> str:
+        """A kubeconfig for this server, as YAML text; `namespace` is that of its context."""
         guards = self.security
         authority = guards.certificate.authority if guards.certificate else b""
-        return root.kubeconfig.render(root.kubeconfig.Access(self.url, guards.token, authority))
+        access = root.kubeconfig.Access(self.url, guards.token, authority, namespace)
+        return root.kubeconfig.render(access)
 
     async def settled(self, within: float = 10.0) -> None:
         """Wait until every controller has seen the newest revision and has nothing to do."""

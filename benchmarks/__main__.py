@@ -18,6 +18,7 @@ MODULES = (
     "start",
     "requests",
     "reads",
+    "protobuf",
     "writes",
     "costs",
     "replicas",
@@ -27,6 +28,7 @@ MODULES = (
     "checks",
     "rechecks",
     "fixture",
+    "faults",
 )
 LIMIT = 180
 # What takes longer is run when it is asked for by name: python -m benchmarks scale

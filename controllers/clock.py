@@ -8,13 +8,16 @@ import heapq
 import itertools
 import threading
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from inkube.schemas.clock import Clock
 
-__all__ = ["Clock", "FakeClock", "SystemClock"]
+__all__ = ["Clock", "FakeClock", "RevisionClock", "SystemClock"]
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+STEP, LONG = 0.01, 1.0
+"""Seconds that a revision takes in a `RevisionClock`, and that a sleep takes for it to be time."""
 
 
 class SystemClock:
@@ -97,6 +100,36 @@ class FakeClock:
             if entry in self._sleepers:
                 self._sleepers.remove(entry)
                 heapq.heapify(self._sleepers)
+
+
+class RevisionClock:
+    """A clock whose time of day follows from what was written: the same in every run.
+
+    Each revision takes STEP seconds. Who sleeps does so in real time, and of LONG seconds or more
+    the time of day moves on with it; what is measured is real, too.
+    """
+
+    def __init__(self, revision: Callable[[], int]) -> None:
+        self._revision = revision
+        self._slept = 0.0
+
+    def now(self) -> datetime:
+        """EPOCH, what the revisions took and what was slept."""
+        return EPOCH + timedelta(seconds=self._seconds())
+
+    def monotonic(self) -> float:
+        """`time.monotonic`."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """`asyncio.sleep`; a negative time returns at once."""
+        until = self._seconds() + seconds
+        await asyncio.sleep(max(seconds, 0.0))
+        if seconds >= LONG:
+            self._slept += max(0.0, until - self._seconds())
+
+    def _seconds(self) -> float:
+        return self._revision() * STEP + self._slept
 
 
 def _wake(future: "asyncio.Future[None]") -> None:

@@ -40,7 +40,7 @@ class Environment:
     events: Recorder
     services: Mapping[str, Any] = field(default_factory=dict)
     recheck: Recheck = field(default_factory=Recheck)
-    retry_seconds: float = 10.0
+    retry_seconds: float = 12.0
     """At most so long one reconcile asks a failing service again before it reports the failure."""
     pacer: Pacer = field(default_factory=Pacer)
     """Taken before every larger step, so that many objects at once leave room for requests."""

@@ -7,14 +7,15 @@ caller, `apiserver.commands.validate`.
 import copy
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from inkube.schemas import bodies, builtin, crds
 from inkube.schemas.builtin import behaviours
 from inkube.schemas.builtin import decoding as builtin_decoding
+from inkube.schemas.builtin.behaviours.base import keep
 from inkube.schemas.cel.rules.evaluation import NOT_CHECKED, RuleSet, blocks_rules
-from inkube.schemas.definitions import Definition, Origin
+from inkube.schemas.definitions import Definition, Origin, Version
 from inkube.schemas.documents import Document
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang.unmarshal import DecodeError
@@ -22,12 +23,14 @@ from inkube.schemas.meta import GVK, split_api_version
 from inkube.schemas.metadata import names, objectmeta
 from inkube.schemas.objects import Object
 from inkube.schemas.status import StatusError
+from inkube.schemas.structural import scale
 from inkube.schemas.structural.compiled import CompiledSchema
 
 CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
 UNREADABLE = "BadRequest"
 """The type of what is wrong before any field can be looked at."""
 UNKNOWN_KIND = "NotFound"
+_GENERATED = "xxxxx"  # what a server puts behind a generateName
 _LINE = re.compile(r"\bline (\d+)")
 _INTERNAL_PATHS = (
     ("spec.validation", "spec.versions[0].schema"),
@@ -55,11 +58,14 @@ class Finding:
     field: str
     type: str
     message: str
+    warns: bool = False
+    """Whether a server takes the object all the same, and warns."""
 
     def text(self) -> str:
         """One line for people."""
-        where = f"{self.file}:{self.line}"
-        return ": ".join(part for part in (where, self.subject, self.field, self.message) if part)
+        where, word = f"{self.file}:{self.line}", "warning" if self.warns else ""
+        parts = (where, self.subject, self.field, word, self.message)
+        return ": ".join(part for part in parts if part)
 
 
 @dataclass(slots=True)
@@ -157,11 +163,12 @@ class Kinds:
         else:
             if gvk not in self.schemas:
                 self.schemas[gvk] = CompiledSchema(version.schema), RuleSet(version.schema)
-            yield from self._check_custom(read, definition, *self.schemas[gvk])
+            yield from self._check_custom(read, definition, version)
 
     def _check_custom(
-        self, read: _Read, definition: Definition, schema: CompiledSchema, rules: RuleSet
+        self, read: _Read, definition: Definition, version: Version
     ) -> Iterator[Finding]:
+        schema, rules = self.schemas[definition.gvk(version.name)]
         obj, unknown = copy.deepcopy(read.value), list[str]()
         obj.setdefault("metadata", {})
         try:
@@ -174,11 +181,15 @@ class Kinds:
             old.setdefault("metadata", {})
             schema.prune_and_default(old, None, lenient=True)
         yield from _strict(read, bodies.unknown_fields(unknown))
+        if version.status:  # which only a write to /status may set
+            keep(obj, old or {}, "status")
         _place(obj, namespaced=definition.namespaced)
         errors = objectmeta.validate(
             obj["metadata"], namespaced=definition.namespaced, name_check=names.subdomain
         )
         errors += schema.validate(obj, old)
+        if version.scale is not None:
+            errors += scale.spec(obj, version.scale) + scale.status(obj, version.scale)
         if rules and blocks_rules(errors):
             errors.append(NOT_CHECKED)
         elif rules:
@@ -198,7 +209,7 @@ def _objects(documents: Iterable[Document]) -> Iterator["_Read | Finding"]:
         if decoded.value is None:
             continue
         for text in decoded.duplicates:
-            yield _finding(read, UNREADABLE, text)
+            yield replace(_finding(read, UNREADABLE, text), warns=True)
         yield from _unpacked(document, decoded.value, "")
 
 
@@ -219,6 +230,8 @@ def _place(obj: Object, *, namespaced: bool) -> None:
         metadata.setdefault("namespace", "default")
     else:
         metadata.pop("namespace", None)
+    if metadata.get("generateName") and not metadata.get("name"):
+        metadata["name"] = f"{metadata['generateName']}{_GENERATED}"
 
 
 def _check_builtin(read: _Read, definition: Definition, gvk: GVK) -> Iterator[Finding]:
@@ -257,7 +270,8 @@ _UNKNOWN = re.compile(r'unknown field "(.*)"', re.DOTALL)
 def _strict(read: _Read, texts: Iterable[str]) -> Iterator[Finding]:
     for text in texts:
         match = _UNKNOWN.fullmatch(text)
-        yield _finding(read, UNREADABLE, text, match[1] if match else "")
+        found = _finding(read, UNREADABLE, text, match[1] if match else "")
+        yield replace(found, warns=True)
 
 
 def _finding(

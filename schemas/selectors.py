@@ -163,7 +163,8 @@ class _Parser:
                     values.append("")
                 expect_value = True
             elif not token or token in _SYMBOLS or not expect_value:
-                raise _unparsed(f"found '{token}', expected: ',' or ')'")
+                wanted = "',', ')' or identifier" if expect_value else "',' or ')'"
+                raise _unparsed(f"found '{token}', expected: {wanted}")
             else:
                 values.append(token)
                 expect_value = False

@@ -99,11 +99,13 @@ def not_found(group: str, resource: str, name: str) -> StatusError:
     )
 
 
-def resource_not_found() -> StatusError:
-    """404: no such path in a group that is served by the generic server."""
-    return StatusError(
-        404, Reason.NOT_FOUND, "the server could not find the requested resource", details={}
-    )
+def resource_not_found(hint: str = "") -> StatusError:
+    """404: no such path in a group that is served by the generic server.
+
+    `hint` says what to write instead, to those who ask in Python.
+    """
+    message = "the server could not find the requested resource"
+    return StatusError(404, Reason.NOT_FOUND, f"{message}: {hint}" if hint else message, details={})
 
 
 def already_exists(
@@ -194,6 +196,11 @@ def bad_request(message: str) -> StatusError:
 def method_not_allowed() -> StatusError:
     """405: the path exists, the verb does not."""
     message = "the server does not allow this method on the requested resource"
+    return StatusError(405, Reason.METHOD_NOT_ALLOWED, message, details={})
+
+
+def read_only(message: str) -> StatusError:
+    """405: there are no writes at all."""
     return StatusError(405, Reason.METHOD_NOT_ALLOWED, message, details={})
 
 

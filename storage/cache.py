@@ -163,6 +163,15 @@ class Cache:
                 return change.revision
         return max((entry.revision for entry in self.list(prefix)), default=0)
 
+    def before(self, prefix: str, changes: int) -> int:
+        """The revision before the last so many changes under a prefix, as far as history goes."""
+        for change in reversed(self._history):
+            if matches(prefix, change.entry.key):
+                changes -= 1
+                if not changes:
+                    return change.revision - 1
+        return self._remembers
+
     def publish(self, changes: Sequence[Change]) -> None:
         """Make committed changes, which follow the newest, visible to all at once."""
         for change in changes:

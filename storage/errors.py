@@ -8,6 +8,7 @@ StorageError
 ├── RevisionError           a read of a moment that cannot be read
 │   ├── Compacted               before what is kept
 │   └── FutureRevision          after the newest
+├── ReadOnly                a write to a store that takes none
 ├── Damaged                 what is stored under a key cannot be what was written
 ├── SlowConsumer            a subscriber fell too far behind and was cut off
 ├── Closed                  the store was closed
@@ -31,6 +32,13 @@ class PreconditionError(StorageError):
     def __init__(self, message: str, key: str) -> None:
         super().__init__(message)
         self.key = key
+
+
+class ReadOnly(StorageError):
+    """A write to a store that takes none."""
+
+    def __init__(self, revision: int) -> None:
+        super().__init__(f"this server shows revision {revision} and takes no writes")
 
 
 class Damaged(StorageError):

@@ -22,7 +22,8 @@ FIRST_REVISION = 100
 class Record(NamedTuple):
     """One row: the state of `key` from `revision` on, or, when `deleted`, its last state.
 
-    `previous` is the revision of the state before, 0 when the key did not live.
+    `previous` is the revision of the state before, 0 when the key did not live. `time` is when it
+    was written, in microseconds since 1970 by the writer's clock; 0 where nobody noted it.
     """
 
     revision: int
@@ -31,6 +32,7 @@ class Record(NamedTuple):
     created: int
     deleted: bool
     data: bytes
+    time: int
 
 
 class Horizon(NamedTuple):
@@ -45,6 +47,19 @@ class Missed(NamedTuple):
 
     records: Sequence[Record]
     compacted: int
+
+
+class Snapshot(NamedTuple):
+    """All that a log holds at one moment, records in the order of revisions; shared, for nothing
+    in it ever changes."""
+
+    records: Sequence[Record]
+    compacted: int
+
+    @property
+    def newest(self) -> int:
+        """The revision it was taken at."""
+        return max(self.compacted, self.records[-1].revision if self.records else 0)
 
 
 class Range(NamedTuple):
@@ -158,6 +173,10 @@ class Log(Protocol):
         not count. Raises Compacted."""
         ...
 
+    async def before(self, time: int) -> int:
+        """The last revision before the first that was written after `time` (as in Record)."""
+        ...
+
     async def compact(self, revision: int) -> int:
         """Forget what cannot be seen at `revision` or later; how far was compacted.
 
@@ -179,10 +198,14 @@ def bounds(prefix: str) -> tuple[str, str]:
 
 
 _revision = attrgetter("revision")
+EMPTY = Snapshot((), FIRST_REVISION)
 
 
 class MemoryLog:
-    """A log for one process, gone with it. It may be closed and opened again by a next store."""
+    """A log for one process, gone with it. It may be closed and opened again by a next store.
+
+    It may begin with a snapshot of any log: the records are shared, what changes is its own.
+    """
 
     immediate = True
     shared = False
@@ -190,10 +213,13 @@ class MemoryLog:
     poll = 0.0
     failure = ""
 
-    def __init__(self) -> None:
-        self._records: list[Record] = []
+    def __init__(self, snapshot: Snapshot = EMPTY) -> None:
+        records, self._compacted = snapshot.records, snapshot.compacted
+        self._newest = snapshot.newest
+        self._records = [each for each in records if each.revision > self._compacted]
         self._versions: dict[str, list[Record]] = {}
-        self._compacted = self._newest = FIRST_REVISION
+        for record in records:
+            self._versions.setdefault(record.key, []).append(record)
 
     async def open(self) -> None:
         """See Log."""
@@ -271,6 +297,12 @@ class MemoryLog:
             for record in self._after(after)
             if record.revision <= until and low <= record.key < high
         )
+
+    async def before(self, time: int) -> int:
+        """See Log."""
+        kept = (record for versions in self._versions.values() for record in versions)
+        later = (record.revision for record in kept if record.time > time)
+        return min(later, default=self._newest + 1) - 1
 
     async def compact(self, revision: int) -> int:
         """See Log."""

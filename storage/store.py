@@ -10,11 +10,14 @@ A prefix that ends in "/" means all keys below it, any other means that one key.
 
 import asyncio
 import logging
+import sys
 import time
 import warnings
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import attrgetter
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -25,7 +28,7 @@ from inkube.storage.entry import Change, Changes, ChangeType, Codec, Coder, Entr
 from inkube.storage.errors import Closed, Compacted, FutureRevision
 from inkube.storage.failures import Failures
 from inkube.storage.freshness import Freshness
-from inkube.storage.log import Log, MemoryLog, Range, Record
+from inkube.storage.log import Log, MemoryLog, Range, Record, Snapshot
 from inkube.storage.subscription import Deliver, Subscription
 from inkube.storage.writer import Progress, Writer, WriterOptions
 
@@ -41,10 +44,12 @@ __all__ = [
     "Entry",
     "MemoryLog",
     "Page",
+    "Snapshot",
     "Store",
     "StoreOptions",
     "Subscription",
     "Value",
+    "read",
 ]
 
 logger = logging.getLogger(__name__)
@@ -55,17 +60,19 @@ LONGEST_DELAY = 5.0
 # Writes that are committed together; each subscriber's queue holds many times more.
 LARGEST_BATCH = 200
 
-# Rows of the log read at once for a subscriber who comes from before history.
+# Rows of the log read at once: for a subscriber who comes from before history, for a snapshot.
 BACKLOG_PAGE = 500
+SNAPSHOT_PAGE = 10_000
 
 
 class StoreOptions(NamedTuple):
     """Everything that can be set; `poll` is after how many seconds at most the writes of other
-    processes are looked for (None: as the log advises), `decoded` see `Coder`."""
+    processes are looked for (None: as the log advises), `decoded` see `Coder`. Without `compaction`
+    nothing is ever forgotten."""
 
     cache: CacheOptions = CacheOptions()
     writer: WriterOptions = WriterOptions()
-    compaction: CompactionOptions = CompactionOptions()
+    compaction: CompactionOptions | None = CompactionOptions()
     poll: float | None = None
     decoded: int = 4 * 2**20
 
@@ -123,6 +130,10 @@ class BaseStore(ABC):
         """The revision of the newest change under a prefix, deletions in history included."""
         return self._cache.newest(prefix)
 
+    def before(self, prefix: str, changes: int) -> int:
+        """The revision before the last so many changes under a prefix, as far as history goes."""
+        return self._cache.before(prefix, changes)
+
     async def current(self) -> None:
         """Return once everything acknowledged before this call, by any process, is read here.
 
@@ -151,6 +162,23 @@ class BaseStore(ABC):
         total = self._cache.count(prefix, after)  # and nothing is awaited between these two
         total -= await self._log.grown(keys, revision, now)
         return Page(entries, total - len(entries), revision)
+
+    async def revision_at(self, moment: float) -> int:
+        """The revision that was the newest at a moment, in seconds since 1970. Raises Compacted."""
+        revision = await self._log.before(int(moment * 1_000_000))
+        await self._check_revision(revision)
+        return revision
+
+    async def history(self, prefix: str, after: int, limit: int) -> Sequence[tuple[Change, float]]:
+        """The first `limit` changes under a prefix after a revision, and when each was written, in
+        seconds since 1970 (0: nobody noted it). Raises Compacted."""
+        return [
+            (
+                writes.change(row, writes.entry(old, self._coder) if old else None, self._coder),
+                row.time / 1_000_000,
+            )
+            for row, old in await self._log.changes(prefix, after, limit)
+        ]
 
     @abstractmethod
     async def create(self, key: str, value: Value) -> Entry:
@@ -196,11 +224,12 @@ class Store(BaseStore):
         options: StoreOptions | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._options = options or StoreOptions()
         cache = Cache(self._options.cache)
         coder = Coder(codec, self._options.decoded)
-        super().__init__(log, cache, coder, Writer(log, cache, coder, self._options.writer))
+        super().__init__(log, cache, coder, Writer(log, cache, coder, self._options.writer, now))
         self._clock = clock
         self._lost = ""
         """Why others cannot be followed; empty while they can."""
@@ -214,8 +243,10 @@ class Store(BaseStore):
             await self._log.close()
             raise
         self._open = True
-        compactor = Compactor(self, self._options.compaction, self._clock)
-        self._tasks.append(asyncio.create_task(compactor.run(), name="inkube-storage-compactor"))
+        if self._options.compaction is not None:
+            compactor = Compactor(self, self._options.compaction, self._clock)
+            task = asyncio.create_task(compactor.run(), name="inkube-storage-compactor")
+            self._tasks.append(task)
         if self._log.shared:
             self._tasks.append(asyncio.create_task(self._follow(), name="inkube-storage-follower"))
         return self
@@ -314,6 +345,11 @@ class Store(BaseStore):
             raise FutureRevision(revision, self.revision)
         await self._writer.compact(revision)
 
+    async def snapshot(self) -> Snapshot:
+        """Everything the log holds now, the past included. Raises LogError."""
+        await self.current()
+        return await read(self._log)
+
     def dry_run(self) -> "DryRunStore":
         """A store that checks what this one checks, and writes nothing."""
         return DryRunStore(self._log, self._cache, self._coder, self._writer)
@@ -343,6 +379,30 @@ class Store(BaseStore):
             if row.revision <= until
         ]
         return changes, len(changes) < BACKLOG_PAGE
+
+
+async def read(log: Log) -> Snapshot:
+    """Everything an open log holds, up to the newest revision. Raises LogError."""
+    while True:
+        found = await _read(log, (await log.horizon()).newest)
+        if found is not None:
+            return found
+
+
+async def _read(log: Log, until: int) -> Snapshot | None:
+    """Everything up to a revision; None when the log was compacted on the way."""
+    records: list[Record] = []
+    size = SNAPSHOT_PAGE if log.shared else sys.maxsize
+    begun = None
+    while True:
+        found = await log.missed(records[-1].revision if records else 0, size)
+        if begun is not None and found.compacted != begun:
+            return None
+        begun = found.compacted
+        records += found.records
+        if len(found.records) < size or records[-1].revision >= until:
+            last = bisect_right(records, max(until, begun), key=attrgetter("revision"))
+            return Snapshot(tuple(records[:last]), begun)
 
 
 class DryRunStore(BaseStore):

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import gc
 import logging
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from typing import NamedTuple
 from inkube.storage import writes
 from inkube.storage.cache import Cache
 from inkube.storage.entry import Change, Coder, Entries, Entry
-from inkube.storage.errors import Closed
+from inkube.storage.errors import Closed, ReadOnly
 from inkube.storage.log import Horizon, Log, Missed, Record
 from inkube.storage.turns import Turns
 
@@ -36,10 +37,12 @@ logger = logging.getLogger(__name__)
 
 
 class WriterOptions(NamedTuple):
-    """The bounds: writes that may wait (further callers wait outside), writes in one commit."""
+    """The bounds: writes that may wait (further callers wait outside), writes in one commit; and
+    whether there are any."""
 
     pending: int = 4_096
     group: int = 1_024
+    read_only: bool = False
 
 
 Batch = Sequence[writes.Write]
@@ -64,9 +67,18 @@ class _Behind(Exception):
 
 
 class Writer:
-    """Appends to the log and keeps the cache equal to it."""
+    """Appends to the log and keeps the cache equal to it; `now` gives seconds since 1970."""
 
-    def __init__(self, log: Log, cache: Cache, coder: Coder, options: WriterOptions) -> None:
+    def __init__(
+        self,
+        log: Log,
+        cache: Cache,
+        coder: Coder,
+        options: WriterOptions,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._now = now
+        self._read_only = options.read_only
         self._log = log
         self._cache = cache
         self._coder = coder
@@ -96,9 +108,11 @@ class Writer:
 
     async def write(self, *batch: writes.Write) -> Entries:
         """The entries that writes made, once committed together; what one of them refuses refuses
-        all. Raises PreconditionError, Closed, LogError."""
+        all. Raises PreconditionError, ReadOnly, Closed, LogError."""
         if self._closed:
             raise Closed
+        if self._read_only:
+            raise ReadOnly(self._cache.revision)
         if self._may_commit_here():
             (outcome,) = await self._commit([batch])
             if isinstance(outcome, Exception):
@@ -211,14 +225,17 @@ class Writer:
             await self._follow(transaction.missed)
             changes, outcomes = self._check(group)
             if changes:
-                await transaction.append([writes.record(change) for change in changes])
+                await transaction.append(self._records(changes))
         if changes:
             self._cache.publish(changes)
         return outcomes
 
     async def _append_next(self, changes: Sequence[Change]) -> bool:
-        records = [writes.record(change) for change in changes]
-        return await self._log.append_next(self._cache.revision, records)
+        return await self._log.append_next(self._cache.revision, self._records(changes))
+
+    def _records(self, changes: Sequence[Change]) -> list[Record]:
+        now = int(self._now() * 1_000_000)
+        return [writes.record(change, now) for change in changes]
 
     def _check(self, group: Sequence[Batch]) -> tuple[list[Change], list[Entries | Exception]]:
         """What a group comes to, each write seeing those before it."""

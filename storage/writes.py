@@ -74,13 +74,12 @@ def _expect(key: str, expected: int, current: Entry | None) -> Entry:
     return current
 
 
-def record(change: Change) -> Record:
-    """The row that keeps a change."""
+def record(change: Change, time: int) -> Record:
+    """The row that keeps a change; `time` as in Record."""
     entry = change.entry
     previous = change.previous.revision if change.previous is not None else 0
-    return Record(
-        entry.revision, entry.key, previous, entry.created, change.type == "DELETED", entry.data
-    )
+    deleted = change.type == "DELETED"
+    return Record(entry.revision, entry.key, previous, entry.created, deleted, entry.data, time)
 
 
 def entry(record: Record, coder: Coder) -> Entry:

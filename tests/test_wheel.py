@@ -9,6 +9,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+ELSEWHERE = {
+    "_facade.py": "__init__.py",
+    "_facade.pyi": "__init__.pyi",
+    "_main.py": "__main__.py",
+    "_testing.py": "testing.py",
+    "py.typed": "py.typed",
+}
+"""Files of apiserver that have another place in the package."""
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +38,7 @@ def test_a_wheel_holds_one_package_and_its_metadata(names):
 
 
 def test_a_wheel_is_typed_and_has_every_folder(names):
-    assert {"inkube/__init__.py", "inkube/py.typed"} <= set(names)
+    assert {"inkube/__init__.py", "inkube/__main__.py", "inkube/py.typed"} <= set(names)
     for folder in ("apiserver", "storage", "controllers", "schemas"):
         assert f"inkube/{folder}/__init__.py" in names
 
@@ -41,8 +49,9 @@ def test_a_wheel_has_the_data_of_the_built_in_kinds(names):
         for folder in ("apiserver", "storage", "controllers", "schemas")
         for path in (ROOT / folder).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
-    } - {"inkube/apiserver/_facade.py", "inkube/apiserver/_facade.pyi", "inkube/apiserver/py.typed"}
+    } - {f"inkube/apiserver/{name}" for name in ELSEWHERE}
     assert here <= set(names)
+    assert {f"inkube/{place}" for place in ELSEWHERE.values()} <= set(names)
 
 
 def test_a_wheel_has_no_leftovers(names):

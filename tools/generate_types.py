@@ -195,7 +195,8 @@ def _add_facts(types: dict[str, Any], facts: Facts) -> None:
     for name, words in facts["named"].items():
         for word in words:
             field, _, go_type = word.partition("=")
-            short[name]["properties"][field]["x-go-type"] = go_type
+            node = short[name]["properties"][field]
+            node.get("items", node)["x-go-type"] = go_type
 
 
 def _mark(field: dict[str, Any], section: str) -> None:

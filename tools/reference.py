@@ -47,7 +47,10 @@ def command_line() -> Iterator[str]:
 
 
 def _commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
-    for name, command in sorted(group.commands.items()):
+    context = click.Context(group)
+    for name in group.list_commands(context):  # those that are loaded late, too
+        command = group.get_command(context, name)
+        assert command is not None, "it is listed"
         if isinstance(command, click.Group):
             yield from _commands(command, f"{path} {name}")
         else:

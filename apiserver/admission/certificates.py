@@ -52,6 +52,7 @@ class _SignerRight(Plugin):
 class CertificateApproval(_SignerRight):
     """Writes to /approval."""
 
+    name = "CertificateApproval"
     verb = "approve"
 
     async def validate(self, attributes: Attributes) -> None:
@@ -62,6 +63,7 @@ class CertificateApproval(_SignerRight):
 class CertificateSigning(_SignerRight):
     """Writes to /status that change the certificate or conditions."""
 
+    name = "CertificateSigning"
     verb = "sign"
 
     async def validate(self, attributes: Attributes) -> None:
@@ -76,6 +78,8 @@ class CertificateSigning(_SignerRight):
 
 class CertificateSubjectRestriction(Plugin):
     """No certificate of a client in the group that may do everything."""
+
+    name = "CertificateSubjectRestriction"
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return _is_request(resource) and operation == "CREATE"

@@ -44,6 +44,8 @@ def _default(store: Store, plural: str, *annotations: str) -> str | None:
 class DefaultStorageClass(Plugin):
     """Claims that name no class get the default one."""
 
+    name = "DefaultStorageClass"
+
     def __init__(self, store: Store) -> None:
         self._store = store
 
@@ -73,6 +75,8 @@ def _class_of(claim: Object) -> str | None:
 class StorageProtection(Plugin):
     """Claims and volumes are held by a finalizer while they are in use."""
 
+    name = "StorageObjectInUseProtection"
+
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return (resource.group, resource.plural) in _FINALIZERS and operation == "CREATE"
 
@@ -88,6 +92,8 @@ class StorageProtection(Plugin):
 
 class ClaimResize(Plugin):
     """Only claims of a class that allows it may grow, once they are bound."""
+
+    name = "PersistentVolumeClaimResize"
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -125,6 +131,8 @@ def _size(claim: Object) -> quantity.Quantity:
 class DefaultIngressClass(Plugin):
     """Ingresses that name no class get the default one."""
 
+    name = "DefaultIngressClass"
+
     def __init__(self, store: Store) -> None:
         self._store = store
 
@@ -148,6 +156,8 @@ class DefaultIngressClass(Plugin):
 
 class TaintNewNodes(Plugin):
     """A node begins not ready, until somebody says that it is (TaintNodesByCondition)."""
+
+    name = "TaintNodesByCondition"
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return _is(resource, ("", "nodes")) and operation == "CREATE"

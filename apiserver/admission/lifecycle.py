@@ -16,6 +16,8 @@ _PREFIX = keys.prefix("namespaces")
 class NamespaceLifecycle(Plugin):
     """Refuses creates in missing or terminating namespaces, and deletes of the immortal ones."""
 
+    name = "NamespaceLifecycle"
+
     def __init__(self, store: Store) -> None:
         self._store = store
 

@@ -21,6 +21,8 @@ _PREFIX = keys.prefix("limitranges")
 class LimitRanger(Plugin):
     """Fills in what new pods leave unsaid, and refuses pods and claims out of bounds."""
 
+    name = "LimitRanger"
+
     def __init__(self, store: Store) -> None:
         self._store = store
 

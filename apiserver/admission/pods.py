@@ -20,6 +20,8 @@ _PREEMPTION = "PreemptLowerPriority"
 class DefaultTolerationSeconds(Plugin):
     """Five minutes on a node that is gone, for pods which say nothing of it."""
 
+    name = "DefaultTolerationSeconds"
+
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return (resource.group, resource.plural) == _PODS and operation in ("CREATE", "UPDATE")
 
@@ -32,6 +34,8 @@ class DefaultTolerationSeconds(Plugin):
 
 class Priority(Plugin):
     """The number and the preemption policy of a pod's priority class."""
+
+    name = "Priority"
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -110,6 +114,8 @@ def _settle(name: str, spec: Object, found: Object) -> None:
 
 class RuntimeClasses(Plugin):
     """The overhead and the scheduling of a pod's runtime class."""
+
+    name = "RuntimeClass"
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -35,6 +35,8 @@ _TEMPLATES: dict[tuple[str, str], Sequence[str]] = {
 class PodSecurity(Plugin):
     """Asks the standards about every pod, template and namespace."""
 
+    name = "PodSecurity"
+
     def __init__(self, store: Store) -> None:
         self._store = store
         self._judges: dict[tuple[str, str], Callable[[Attributes], None]] = {

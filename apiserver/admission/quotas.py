@@ -27,6 +27,8 @@ _PREFIX = keys.prefix("resourcequotas")
 class QuotaAdmission(Plugin):
     """Refuses and charges what uses more. Has to be the last plugin: what it allows is counted."""
 
+    name = "ResourceQuota"
+
     def __init__(self, store: Store) -> None:
         self._store = store
         self._limited: frozenset[str] | None = None

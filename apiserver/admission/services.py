@@ -22,8 +22,9 @@ _PORTS = range(30000, 32768)
 class ServiceAllocation(Plugin):
     """Judges what a service asks for; looks at other services only if it asks for something."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, cidr: str) -> None:
         self._store = store
+        self._cidr = cidr
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         known = (resource.group, resource.plural) == ("", "services")
@@ -53,7 +54,7 @@ class ServiceAllocation(Plugin):
         if parsed is None:
             return []
         shown = service["spec"].get("clusterIPs") or [address]
-        if parsed not in _range():
+        if parsed not in _network(self._cidr):
             why = "the provided network does not match the current range"
         elif any(other.get("clusterIP") == address for other in self._others(service)):
             why = "provided IP is already allocated"
@@ -92,10 +93,9 @@ class ServiceAllocation(Plugin):
         return errors
 
 
-@caches.of_values(1)
-def _range() -> Any:
-
-    return ipaddress.ip_network(behaviours.services.RANGE)
+@caches.of_values(8)
+def _network(cidr: str) -> Any:
+    return ipaddress.ip_network(cidr)
 
 
 def _identity(port: Object) -> tuple[int, str]:

@@ -16,7 +16,6 @@ from aiohttp import hdrs, web
 from inkube.apiserver import streaming
 from inkube.apiserver.auth.attributes import AUTHENTICATED, UNAUTHENTICATED
 from inkube.apiserver.auth.serviceaccounts import (
-    AUDIENCES,
     CREDENTIAL,
     ServiceAccountTokens,
     TokenRefused,
@@ -59,11 +58,15 @@ class Authenticator:
             raise status.unauthorized()
         return self.fallback
 
-    def verify(self, token: str, audiences: Sequence[str] = AUDIENCES) -> Verified:
-        """Whose token it is. Raises TokenRefused with what a TokenReview tells."""
+    def verify(self, token: str, audiences: Sequence[str] = ()) -> Verified:
+        """Whose token it is, for one of the audiences (none: the server's own).
+
+        Raises TokenRefused with what a TokenReview tells.
+        """
+        audiences = audiences or self.accounts.audiences
         user = self.tokens.get(token)
         if user is not None:
-            shared = tuple(each for each in AUDIENCES if each in audiences)
+            shared = tuple(each for each in self.accounts.audiences if each in audiences)
             if shared:
                 return Verified(with_authenticated(user), shared)
             raise TokenRefused(INVALID)

@@ -3,7 +3,7 @@
 import os
 import secrets
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -20,12 +20,20 @@ class Keys(Protocol):
         """The key of that name, made and kept when there is none."""
         ...
 
+    def kept(self) -> Mapping[str, bytes]:
+        """The keys there are so far."""
+        ...
+
 
 class KeyFiles:
-    """Keys in files beside a data file; without one they are gone with the server."""
+    """Keys in files beside a data file; without one they are gone with the server.
 
-    def __init__(self, data: Path | None) -> None:
+    `given` are the keys that a server without a file begins with.
+    """
+
+    def __init__(self, data: Path | None, given: Mapping[str, bytes] | None = None) -> None:
         self._data = data
+        self._kept = dict(given or {})
 
     @property
     def admin_token(self) -> str:
@@ -34,7 +42,13 @@ class KeyFiles:
 
     def load(self, name: str, make: Callable[[], bytes]) -> bytes:
         """See Keys."""
-        return load(self._data, name, make())
+        if name not in self._kept:
+            self._kept[name] = load(self._data, name, make())
+        return self._kept[name]
+
+    def kept(self) -> Mapping[str, bytes]:
+        """See Keys; those of files that nobody asked for yet are not told."""
+        return dict(self._kept)
 
 
 def load(data: Path | None, suffix: str, fresh: bytes) -> bytes:

@@ -7,7 +7,7 @@ is `signing`. Follows pkg/serviceaccount/{jwt,claims}.go.
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from inkube.apiserver import auth
 from inkube.apiserver.registry import keys
@@ -16,8 +16,7 @@ from inkube.schemas.golang.gotext import quote
 from inkube.storage.store import BaseStore
 
 Object = dict[str, Any]
-ISSUER = "https://kubernetes.default.svc.cluster.local"
-AUDIENCES = (ISSUER,)
+ISSUER = "https://kubernetes.default.svc"
 PREFIX = "system:serviceaccount:"
 _GROUP = "system:serviceaccounts"
 CREDENTIAL = "authentication.kubernetes.io/credential-id"
@@ -35,28 +34,55 @@ class Verified(NamedTuple):
     audiences: tuple[str, ...]
 
 
+class SigningKeys(NamedTuple):
+    """In PEM: the key that signs, and those that tokens are checked with (none: the same)."""
+
+    private: bytes
+    public: Sequence[bytes] = ()
+
+
+class Issuing(NamedTuple):
+    """Who the issuer says it is: the first of `issuers` in new tokens, any of them in others'."""
+
+    issuers: Sequence[str] = (ISSUER,)
+    audiences: Sequence[str] = ()
+    """Whom tokens are for when nobody says; none is the first issuer."""
+
+
 class ServiceAccountTokens:
-    """Signs and verifies. `load` gives the private key in PEM; `now` seconds since 1970."""
+    """Signs and verifies. `load` gives the keys; `now` seconds since 1970."""
 
     def __init__(
-        self, store: BaseStore, load: Callable[[], bytes], now: Callable[[], float]
+        self,
+        store: BaseStore,
+        load: Callable[[], SigningKeys],
+        now: Callable[[], float],
+        issuing: Issuing | None = None,
     ) -> None:
         self._store = store
         self._load = load
         self._now = now
+        issuing = issuing or Issuing()
+        self._issuers = issuing.issuers
+        self.issuer: Final = issuing.issuers[0]
+        self.audiences: Final = tuple(issuing.audiences) or (self.issuer,)
 
     def issue(self, claims: Object) -> str:
         """A signed token with these claims."""
         return self._signer.sign(claims)
 
-    def public_key(self) -> Object:
-        """The key that others verify with, as a JSON Web Key."""
-        return self._signer.public_key()
+    def public_keys(self) -> list[Object]:
+        """The keys that others verify with, as JSON Web Keys."""
+        return self._signer.public_keys()
 
-    def verify(self, token: str, audiences: Sequence[str] = AUDIENCES) -> Verified | None:
+    def algorithms(self) -> list[str]:
+        """What the keys sign with."""
+        return self._signer.algorithms()
+
+    def verify(self, token: str, audiences: Sequence[str]) -> Verified | None:
         """Who holds it; None when it is no token of ours. Raises TokenRefused."""
         claims = auth.signing.read_claims(token)
-        if claims is None or claims.get("iss") != ISSUER:
+        if claims is None or claims.get("iss") not in self._issuers:
             return None
         if not self._signer.signed(token):
             raise TokenRefused("invalid signature")
@@ -93,7 +119,7 @@ class ServiceAccountTokens:
 
     @cached_property
     def _signer(self) -> "auth.signing.Signer":
-        return auth.signing.Signer(self._load())
+        return auth.signing.Signer(*self._load())
 
 
 def groups(namespace: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Signatures of JSON Web Tokens with a P-256 key: made, checked, published.
+"""Signatures of JSON Web Tokens with EC and RSA keys: made, checked, published.
 
 Loaded with the first token, and PyJWT and `cryptography` with it. What tokens say is
 `serviceaccounts`. Follows pkg/serviceaccount/jwt.go.
@@ -6,52 +6,109 @@ Loaded with the first token, and PyJWT and `cryptography` with it. What tokens s
 
 import base64
 import hashlib
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import jwt
+from cryptography import x509
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from jwt.algorithms import ECAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 Object = dict[str, Any]
-ALGORITHM = "ES256"
+PublicKey = ec.EllipticCurvePublicKey | rsa.RSAPublicKey
 MAX_TOKEN = 16 * 1024
+_CURVES = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
+_BLOCK = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----.+?-----END \1-----", re.DOTALL)
 
 
 class Signer:
-    """Signs and checks with a private key in PEM. Raises TypeError for one that is no EC key."""
+    """Signs with a private key in PEM; checks with its public key, or with those in `verifiers`.
 
-    def __init__(self, pem: bytes) -> None:
+    Raises ValueError for what is no EC or RSA key.
+    """
+
+    def __init__(self, pem: bytes, verifiers: Sequence[bytes] = ()) -> None:
         key = serialization.load_pem_private_key(pem, password=None)
-        if not isinstance(key, ec.EllipticCurvePrivateKey):
-            raise TypeError("the signing key of service account tokens must be an EC key")
+        if not isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
+            raise ValueError("the signing key of service account tokens must be an EC or RSA key")  # noqa: TRY004 - a file's fault
         self._key = key
+        self._head = {"kid": key_id(key.public_key()), "typ": None}  # the reference's have no type
+        own = [key.public_key()]
+        self._public = [each for text in verifiers for each in public_keys(text)] or own
 
     def sign(self, claims: Object) -> str:
         """A token with these claims."""
-        head = {"kid": self.public_key()["kid"], "typ": None}  # the reference's have no type
-        return jwt.encode(claims, self._key, ALGORITHM, headers=head)
+        return jwt.encode(claims, self._key, _algorithm(self._key.public_key()), headers=self._head)
 
     def signed(self, token: str) -> bool:
-        """Whether the token was signed with this key."""
-        try:
-            jwt.PyJWS().decode(token, self._key.public_key(), algorithms=[ALGORITHM])
-        except jwt.InvalidTokenError:
-            return False
-        return True
+        """Whether the token was signed with one of the keys."""
+        return any(_is_signed(token, key) for key in self._public)
 
-    def public_key(self) -> Object:
-        """The key that others verify with, as a JSON Web Key.
+    def public_keys(self) -> list[Object]:
+        """The keys that others verify with, as JSON Web Keys."""
+        return [_shown(key) for key in self._public]
 
-        Its id is the hash of the key, as pkg/serviceaccount/jwt.go, keyIDFromPublicKey.
-        """
-        public = self._key.public_key()
-        der = public.public_bytes(
-            serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
-        )
-        kid = base64.urlsafe_b64encode(hashlib.sha256(der).digest()).rstrip(b"=").decode()
-        shown = ECAlgorithm.to_jwk(public, as_dict=True)
-        return {"use": "sig", "kid": kid, "alg": ALGORITHM, **shown}
+    def algorithms(self) -> list[str]:
+        """Their algorithms, each once, sorted."""
+        return sorted({_algorithm(key) for key in self._public})
+
+
+def public_keys(pem: bytes) -> list[PublicKey]:
+    """The keys of a PEM file: public keys, private keys, certificates, one or more.
+
+    Follows client-go/util/keyutil, parsePublicKeys. Raises ValueError where there are none.
+    """
+    found = [_public_key(block[1], block[0]) for block in _BLOCK.finditer(pem)]
+    keys = [key for key in found if isinstance(key, PublicKey)]
+    if not keys:
+        raise ValueError("data does not contain any valid RSA or ECDSA public keys")
+    return keys
+
+
+def _public_key(name: bytes, block: bytes) -> Any:
+    if name == b"CERTIFICATE":
+        return x509.load_pem_x509_certificate(block).public_key()
+    if name.endswith(b"PRIVATE KEY"):
+        return serialization.load_pem_private_key(block, password=None).public_key()
+    if name.endswith(b"PUBLIC KEY"):
+        return serialization.load_pem_public_key(block)
+    return None
+
+
+def key_id(key: PublicKey) -> str:
+    """The hash of a key, as pkg/serviceaccount/jwt.go, keyIDFromPublicKey."""
+    der = key.public_bytes(
+        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    return base64.urlsafe_b64encode(hashlib.sha256(der).digest()).rstrip(b"=").decode()
+
+
+def _algorithm(key: PublicKey) -> str:
+    """As pkg/serviceaccount/jwt.go, signerFromRSAPrivateKey and signerFromECDSAPrivateKey."""
+    if isinstance(key, rsa.RSAPublicKey):
+        return "RS256"
+    if key.curve.name not in _CURVES:
+        raise ValueError(f"unknown private key curve {key.curve.name}, must be 256, 384, or 521")
+    return _CURVES[key.curve.name]
+
+
+def _is_signed(token: str, key: PublicKey) -> bool:
+    try:
+        jwt.PyJWS().decode(token, key, algorithms=[_algorithm(key)])
+    except jwt.InvalidTokenError:
+        return False
+    return True
+
+
+def _shown(key: PublicKey) -> Object:
+    if isinstance(key, rsa.RSAPublicKey):
+        shown = RSAAlgorithm.to_jwk(key, as_dict=True)
+    else:
+        shown = ECAlgorithm.to_jwk(key, as_dict=True)
+    kept = {name: value for name, value in shown.items() if name != "key_ops"}
+    return {"use": "sig", "kid": key_id(key), "alg": _algorithm(key), **kept}
 
 
 def new_key() -> bytes:

@@ -8,6 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from inkube.apiserver import http
+
 
 class Certificate(NamedTuple):
     """PEM: a chain, its private key, and the authority that clients have to trust."""
@@ -49,6 +51,7 @@ def context(certificate: Certificate, client_authority: Path | None = None) -> s
         except (ssl.SSLError, ValueError) as error:
             raise ValueError(f"{client_authority} holds no certificate in PEM") from error
         made.verify_mode = ssl.CERT_OPTIONAL
+        http.outgoing.verify_as_go(made)
     return made
 
 

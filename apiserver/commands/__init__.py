@@ -1,4 +1,7 @@
-"""What the command line does without a server: `inkube validate`, `inkube definitions export`."""
+"""What the command line does beside `inkube serve`: a module for each command or two.
+
+In come arguments, out comes text; `cli` calls, and loads each command when it is asked for.
+"""
 
 from inkube.schemas import lazy
 

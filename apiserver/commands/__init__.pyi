@@ -1,2 +1,15 @@
 from inkube.apiserver.commands import exporting as exporting
 from inkube.apiserver.commands import problems as problems
+from inkube.apiserver.commands.capture import capture_command as capture_command
+from inkube.apiserver.commands.completion import completion_command as completion_command
+from inkube.apiserver.commands.envtest import envtest_assets as envtest_assets
+from inkube.apiserver.commands.envtest import etcd_command as etcd_command
+from inkube.apiserver.commands.envtest import kube_apiserver as kube_apiserver
+from inkube.apiserver.commands.export import definitions_command as definitions_command
+from inkube.apiserver.commands.history import diff_command as diff_command
+from inkube.apiserver.commands.history import log_command as log_command
+from inkube.apiserver.commands.repair import check_command as check_command
+from inkube.apiserver.commands.repair import repair_command as repair_command
+from inkube.apiserver.commands.snapshot import snapshot_command as snapshot_command
+from inkube.apiserver.commands.validate import validate_command as validate_command
+from inkube.apiserver.envtest import kubeapi as kubeapi

@@ -10,10 +10,10 @@ _SHELLS = {
 }
 
 
-@click.command(epilog=" ".join(f"{shell}: {how}." for shell, how in _SHELLS.items()))
+@click.command("completion", epilog=" ".join(f"{shell}: {how}." for shell, how in _SHELLS.items()))
 @click.argument("shell", type=click.Choice(tuple(_SHELLS)))
 @click.pass_context
-def completion(context: click.Context, shell: str) -> None:
+def completion_command(context: click.Context, shell: str) -> None:
     """Print a script for SHELL that completes what is typed after `inkube`."""
     kind = get_completion_class(shell)
     assert kind is not None, "one of click's"

@@ -6,16 +6,20 @@ import click
 
 from inkube.apiserver import commands
 
-HOMES = ("inkube.controllers.provisioning.types", "inkube.controllers.provisioning.world")
+HOMES = (
+    "inkube.controllers.faults",
+    "inkube.controllers.provisioning.types",
+    "inkube.controllers.provisioning.world",
+)
 """Where the kinds that come with inkube are declared."""
 
 
-@click.group()
-def definitions() -> None:
+@click.group("definitions")
+def definitions_command() -> None:
     """Look at the kinds that are declared in Python."""
 
 
-@definitions.command()
+@definitions_command.command()
 @click.argument("modules", nargs=-1, metavar="[MODULE]…")
 @click.option(
     "--docs",

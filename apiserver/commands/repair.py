@@ -12,9 +12,9 @@ from inkube.storage import repair as rows
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
-@click.command()
+@click.command("check")
 @click.argument("file", type=_FILE)
-def check(file: Path) -> None:
+def check_command(file: Path) -> None:
     """Tell what is damaged in a data file; fails when something is."""
     try:
         problems = [f"the file: {text}" for text in rows.structure(file)]
@@ -28,9 +28,9 @@ def check(file: Path) -> None:
     click.echo(f"{file} is sound")
 
 
-@click.command()
+@click.command("repair")
 @click.argument("file", type=_FILE)
-def repair(file: Path) -> None:
+def repair_command(file: Path) -> None:
     """Drop what is damaged from a data file, after a copy is made beside it.
 
     Of each damaged object the newest sound state that the log still has is served again. Stop the

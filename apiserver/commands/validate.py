@@ -6,7 +6,7 @@ Reads files, folders and standard input; the checks are `schemas.offline`.
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
@@ -17,17 +17,24 @@ from inkube.schemas.documents import Document
 from inkube.schemas.offline import Finding
 
 
-@click.command()
+@click.command("validate")
 @click.argument("files", nargs=-1, required=True, metavar="FILE…")
 @click.option("-d", "--definitions", multiple=True, metavar="DIR", help="Files or folders of CRDs.")
 @click.option("--old", multiple=True, metavar="FILE", help="The objects as they are stored now.")
+@click.option("--strict", is_flag=True, help="Unknown and repeated fields are errors.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
-def validate(
-    files: tuple[str, ...], definitions: tuple[str, ...], old: tuple[str, ...], output: str
+def validate_command(
+    files: tuple[str, ...],
+    definitions: tuple[str, ...],
+    old: tuple[str, ...],
+    output: str,
+    *,
+    strict: bool,
 ) -> None:
     """Check objects and CRDs in files and folders; `-` is standard input.
 
     Every error is shown with its file, line and field; the exit code is 1 when there are any.
+    As a server, it warns of fields that nobody declared and drops them; `--strict` refuses them.
     """
     kinds = offline.Kinds.builtin()
     wanted = list(_read(files))
@@ -36,11 +43,13 @@ def validate(
         *kinds.define(_read(definitions)),
         *kinds.check(wanted),
     ]
+    if strict:
+        found = [replace(one, warns=False) for one in found]
     if output == "json":
         _show_json(_distinct(found), len(wanted))
     else:
         _show_text(_distinct(found), len(wanted))
-    if found:
+    if any(not one.warns for one in found):
         sys.exit(1)
 
 
@@ -65,11 +74,26 @@ def _distinct(found: list[Finding]) -> list[Finding]:
 def _show_text(found: list[Finding], count: int) -> None:
     for finding in found:
         click.echo(finding.text())
-    noun = "document" if count == 1 else "documents"
-    errors = "error" if len(found) == 1 else "errors"
-    click.echo(f"{count} {noun}, {len(found)} {errors}", err=True)
+    warnings = sum(finding.warns for finding in found)
+    told = [_counted(count, "document"), _counted(len(found) - warnings, "error")]
+    if warnings:
+        told.append(_counted(warnings, "warning"))
+    click.echo(", ".join(told), err=True)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _show_json(found: list[Finding], count: int) -> None:
-    errors = [asdict(finding) for finding in found]
-    click.echo(json.dumps({"documents": count, "errors": errors}, indent=2, ensure_ascii=False))
+    errors, warnings = (
+        [_item(finding) for finding in found if finding.warns is warns] for warns in (False, True)
+    )
+    shown = {"documents": count, "errors": errors, "warnings": warnings}
+    click.echo(json.dumps(shown, indent=2, ensure_ascii=False))
+
+
+def _item(finding: Finding) -> dict[str, object]:
+    item = asdict(finding)
+    del item["warns"]
+    return item

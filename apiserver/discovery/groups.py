@@ -56,6 +56,8 @@ class Discovery:
             return responses.plain_not_found()  # registered as served here, which it is not
         if version and not voice.allows(info.method, info.verb, "", ("get",)):
             raise voice.method_not_allowed(GVR(group, version, ""), info.verb)
+        if version and voice.is_routed:
+            negotiation.route(request.headers.get("Accept"))
         form = negotiation.asked(request, info.query, transforms=())
         if version:
             return responses.render(self.resource_list(group, version), form)
@@ -231,7 +233,7 @@ def _api_resources(resource: Resource, version: str) -> Any:
         item["shortNames"] = list(names.short_names)
     if names.categories:
         item["categories"] = list(names.categories)
-    if "list" in resource.definition.verbs:
+    if "list" in resource.definition.verbs and resource.plural != "componentstatuses":
         item["storageVersionHash"] = storage_hash(resource)
     yield item
     yield from subresources(resource, version)

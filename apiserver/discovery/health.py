@@ -6,7 +6,7 @@ apiserver/pkg/server/healthz/healthz.go.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from aiohttp import web
 
@@ -56,9 +56,12 @@ def paths() -> set[str]:
 
 
 class Health:
-    """Answers `/healthz`, `/livez` and `/readyz`."""
+    """Answers `/healthz`, `/livez` and `/readyz`; the `strict` ones fail while something does."""
 
-    def __init__(self, failures: Callable[[], Mapping[str, str]]) -> None:
+    def __init__(
+        self, failures: Callable[[], Mapping[str, str]], strict: Collection[str] = ("readyz",)
+    ) -> None:
+        self._strict = strict
         self._failures = failures
         """By check: what is wrong at the moment."""
         self.asked: Counter[tuple[str, str]] = Counter()
@@ -100,7 +103,7 @@ class Health:
 
     def _failed(self, name: str, made: Sequence[str]) -> dict[str, str]:
         """What is wrong, of what is asked; empty while all is well. Who is not ready lives."""
-        if name != "readyz":
+        if name not in self._strict:
             return {}
         return {check: why for check, why in self._failures().items() if check in made}
 

@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-from inkube.apiserver import auth
-from inkube.apiserver.auth.serviceaccounts import ISSUER, ServiceAccountTokens
+from inkube.apiserver.auth.serviceaccounts import ServiceAccountTokens
 from inkube.apiserver.http import negotiation, responses
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
@@ -32,11 +31,11 @@ class Issuer:
     ) -> web.StreamResponse:
         """`/.well-known/openid-configuration`."""
         document = {
-            "issuer": ISSUER,
+            "issuer": self._tokens.issuer,
             "jwks_uri": self._url() + KEYS,
             "response_types_supported": ["id_token"],
             "subject_types_supported": ["public"],
-            "id_token_signing_alg_values_supported": [auth.signing.ALGORITHM],
+            "id_token_signing_alg_values_supported": self._tokens.algorithms(),
         }
         return _cached(document, "application/json")
 
@@ -48,7 +47,7 @@ class Issuer:
         if not any(clause.media in ("*/*", KEY_SET) for clause in accept):
             message = "406: Not Acceptable"
             raise StatusError(406, status.Reason.NOT_ACCEPTABLE, message, details={})
-        return _cached({"keys": [self._tokens.public_key()]}, KEY_SET)
+        return _cached({"keys": self._tokens.public_keys()}, KEY_SET)
 
 
 def _cached(document: object, media: str) -> web.Response:

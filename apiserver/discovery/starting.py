@@ -50,7 +50,8 @@ class Starting:
 
     def __init__(self, stage: Stages) -> None:
         self._stage = stage
-        self._health = Health(self._failures)
+        # who waits for /healthz waits for the same: it has the checks of a start there, too
+        self._health = Health(self._failures, strict=("healthz", "readyz"))
         self._app: Handler | None = None
 
     def hand_over(self, app: Handler) -> None:

@@ -57,7 +57,7 @@ def transform(
         return table(call, objects, form, now, metadata=metadata, include=include)
     single = metadata is None
     if single and form.kind == "PartialObjectMetadataList":
-        raise status.unknown("content is not a list")
+        raise call.resource.voice.not_a_list(call.resource.group, call.resource.kind)
     if not single and form.kind == "PartialObjectMetadata":
         kind = "*unstructured.UnstructuredList"
         raise status.not_acceptable(

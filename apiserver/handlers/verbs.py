@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from aiohttp import web
 from multidict import MultiDictProxy
 
+from inkube.apiserver.faults.trouble import Trouble
 from inkube.apiserver.handlers.rendering import Renderer
 from inkube.apiserver.http import bodies, responses
 from inkube.apiserver.http.delivery import Answer
@@ -42,6 +43,8 @@ class Exchange(NamedTuple):
     form: Form
     worker: Worker
     """Where a large body is worked on."""
+    trouble: Trouble | None = None
+    """What a Fault does to it."""
 
     @property
     def query(self) -> MultiDictProxy[str]:
@@ -87,14 +90,24 @@ class Handlers:
     async def get(self, exchange: Exchange) -> web.StreamResponse:
         """One object; its stored bytes where they fit the form asked for."""
         version = exchange.query.get("resourceVersion", "")
+        if version not in ("", "0") and exchange.query.get("resourceVersionMatch") == "Exact":
+            entry = await listing.exactly(self._registry, exchange.call, version)
+            return await self._shown(exchange.call, entry, exchange.form)
         await listing.settle(self._registry.store, version, listing.known_version)
-        entry = self._registry.get(exchange.call)
+        if exchange.trouble is not None and exchange.trouble.stale:
+            entry = await listing.past(self._registry, exchange.call, exchange.trouble.stale)
+        else:
+            entry = self._registry.get(exchange.call)
         return await self._shown(exchange.call, entry, exchange.form)
 
     async def list(self, exchange: Exchange) -> web.StreamResponse:
         """Many objects at one revision."""
         call = exchange.call
         options = read_list_options(exchange.query)
+        if exchange.trouble is not None and exchange.trouble.stale and not options.token:
+            prefix = call.resource.key(call.namespace, "")
+            version = self._registry.store.before(prefix, exchange.trouble.stale)
+            options = options._replace(resource_version=str(version), match="Exact")
         page = await listing.find(self._registry, call, options)
         return self._renderer.page(call, page, exchange.form)
 
@@ -149,7 +162,10 @@ class Handlers:
             meta = outcome.entry.value["metadata"]
             body = status.success(call.resource.group, call.resource.plural, call.name, meta["uid"])
             return responses.render(body, exchange.form.without_transform(), warnings=call.warnings)
-        return await self._shown(call, outcome.entry, exchange.form.without_transform())
+        form = exchange.form  # an object that is still there may be told by its metadata
+        if form.kind != "PartialObjectMetadata":
+            form = form.without_transform()
+        return await self._shown(call, outcome.entry, form)
 
     async def delete_collection(self, exchange: Exchange) -> web.StreamResponse:
         """DELETE of all that the selectors match; answers them as they were listed."""

@@ -41,6 +41,25 @@ async def read(request: web.BaseRequest) -> bytes:
         raise status.bad_request("the body could not be read") from error
 
 
+async def labels(request: web.BaseRequest) -> dict[str, str] | None:
+    """The labels of the object in a body; None where it has no such thing, or is refused later."""
+    try:
+        body, media = await read(request), media_type(request)
+        if media == PROTOBUF:
+            head, data = open_protobuf(body, "")
+            value: Any = decode_protobuf(data, GVK.of(head["apiVersion"], head["kind"]))
+        else:
+            kind: bodies.Media = "yaml" if media == "yaml" else "json"
+            value = bodies.decode(body, kind, want_duplicates=False).value
+    except (status.StatusError, DecodeError):
+        return None
+    metadata = value.get("metadata") if isinstance(value, dict) else None
+    if not isinstance(metadata, dict):
+        return None
+    found = metadata.get("labels") or {}
+    return found if isinstance(found, dict) else None
+
+
 def media_type(request: web.BaseRequest) -> str:
     """`json` or `yaml`; no Content-Type means JSON. Raises StatusError 415."""
     header = request.headers.get("Content-Type")
@@ -71,8 +90,12 @@ def read_object(call: Call, body: bytes, media: str) -> Object:
     )
     obj: Object = decoded.value
     call.resource.voice.check_type(call.served, obj)
+    obj.setdefault("apiVersion", "")
     strict = call.options.validation == "Strict"
-    return intake.admit(call, obj, decoded.strict_texts() if strict else decoded.duplicates)
+    duplicates = decoded.strict_texts() if strict else decoded.duplicates
+    obj = intake.admit(call, obj, duplicates)
+    call.resource.voice.check_version(call.served, obj)
+    return obj
 
 
 def patch_kind(request: web.BaseRequest, voice: Voice) -> str:

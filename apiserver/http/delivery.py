@@ -97,9 +97,7 @@ class Answer(web.StreamResponse):
             await self._write_pieces(writer)
 
     async def _write_pieces(self, writer: AbstractStreamWriter) -> None:
-        pieces = _cut(self.body) if isinstance(self.body, bytes) else self.body
-        if self.packed:
-            pieces = _gzip(pieces)
+        pieces = self._pieces()
         self.body = b""  # whatever still holds this answer holds no body
         try:
             for number, piece in enumerate(pieces, 1):
@@ -109,12 +107,17 @@ class Answer(web.StreamResponse):
                 if not number % TURN:
                     await asyncio.sleep(0)
         except TimeoutError as error:
-            _cut_off(self._transport)
+            cut_off(self._transport)
             raise ConnectionResetError("the reader does not read") from error
         await writer.write_eof()
 
+    def _pieces(self) -> Iterator[Piece]:
+        """The body as it is sent."""
+        pieces = _cut(self.body) if isinstance(self.body, bytes) else self.body
+        return _gzip(pieces) if self.packed else pieces
 
-def _cut_off(transport: asyncio.Transport | None) -> None:
+
+def cut_off(transport: asyncio.Transport | None) -> None:
     """End a connection at once; the system, too, keeps nothing of what was to be sent."""
     if transport is None:
         return

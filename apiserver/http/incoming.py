@@ -21,6 +21,14 @@ class Request(BaseRequest):
     origins: Origins = _NOBODY
     largest = 0
     """Bytes of a body that is read; 0: as the server has it for all."""
+    flow: tuple[str, str] | None = None
+    """The uids of its flow schema and priority level, once somebody knows them."""
+    faults: tuple[str, ...] = ()
+    """The names of those it met."""
+    user = ""
+    """Who asks, once that is known."""
+    sent = b""
+    """The body, once it is read."""
     _asked = False
     _large: bytes | None = None
 
@@ -43,7 +51,8 @@ class Request(BaseRequest):
         """The body. Raises what aiohttp raises."""
         if not self._asked and hdrs.EXPECT in self.headers:
             self._ask()
-        return await (self._read_large() if self.largest else super().read())
+        self.sent = await (self._read_large() if self.largest else super().read())
+        return self.sent
 
     async def _read_large(self) -> bytes:
         """A body of more than aiohttp was told to read."""

@@ -16,6 +16,7 @@ YAML = "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 ACCEPTED = f"{JSON}, {YAML}, {PROTOBUF}"
 WITHOUT_TABLES = ("PartialObjectMetadata", "PartialObjectMetadataList")
+_ROUTED = (JSON, YAML, PROTOBUF, "*/*")
 TRANSFORMS = ("Table", *WITHOUT_TABLES)
 _PEOPLE = ("curl", "Wget", "Mozilla/5.0")
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})  # strconv.ParseBool
@@ -85,6 +86,21 @@ def clauses(header: str) -> tuple[_Clause, ...]:
         kept = tuple((name, value) for name, value in pairs if name != "q")
         found.append(_Clause(media, kept, quality))
     return tuple(sorted(found, key=lambda clause: -clause.quality))
+
+
+def route(header: str | None, *, lists: bool = False) -> None:
+    """Whether go-restful finds a route for an Accept header, before anybody looks at the object.
+
+    It knows the whole media types only, and of parameters nothing; `lists` may be watched, too.
+    Raises StatusError 406 in its words.
+    """
+    if not header or header in _OF_GO:
+        return
+    if any(clause.media in _ROUTED for clause in clauses(header)):
+        return
+    streams = f", {JSON};stream=watch, {PROTOBUF};stream=watch" if lists else ""
+    message = f"406: Not Acceptable\n\nAvailable representations: {ACCEPTED}{streams}"
+    raise status.StatusError(406, status.Reason.NOT_ACCEPTABLE, message, details={})
 
 
 def choose(

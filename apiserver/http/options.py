@@ -298,26 +298,27 @@ def _problems(options: ListOptions, watching: bool) -> list[FieldError]:
 
 
 def _watch_problems(options: ListOptions) -> list[FieldError]:
+    """validateWatchOptions, after SetListOptionsDefaults: who says neither and starts at any
+    version wants the state first."""
     field = "resourceVersionMatch"
+    match, wants_state = options.match, options.initial_events
+    if wants_state is None and not match and options.resource_version in ("", "0"):
+        match, wants_state = "NotOlderThan", True
     errors = []
-    if options.token:
-        errors.append(
-            fielderrors.forbidden(field, f"{field} is forbidden when continue is provided")
-        )
-    if options.initial_events is None:
-        if options.match:
-            errors.append(
-                fielderrors.forbidden(
-                    field, f"{field} is forbidden for watch unless sendInitialEvents is provided"
-                )
-            )
-        return errors
-    if options.match != "NotOlderThan":
+    if wants_state is not None and match != "NotOlderThan":
         errors.append(
             fielderrors.forbidden(
                 field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
             )
         )
-        if options.match:
-            errors.append(fielderrors.not_supported(field, options.match, ["NotOlderThan"]))
+    if not match:
+        return errors
+    if wants_state is None:
+        why = f"{field} is forbidden for watch unless sendInitialEvents is provided"
+        errors.append(fielderrors.forbidden(field, why))
+    if match != "NotOlderThan":
+        errors.append(fielderrors.not_supported(field, match, ["NotOlderThan"]))
+    if options.token:
+        why = f"{field} is forbidden when continue is provided"
+        errors.append(fielderrors.forbidden(field, why))
     return errors

@@ -22,7 +22,16 @@ def context(bundle: str) -> ssl.SSLContext:
 def trusting(bundle: str) -> ssl.SSLContext:
     """The same, of the caller's own. Raises ssl.SSLError or ValueError for what is no bundle."""
     authorities = base64.b64decode(bundle).decode("ascii") if bundle else None
-    return ssl.create_default_context(cadata=authorities)
+    made = ssl.create_default_context(cadata=authorities)
+    verify_as_go(made)
+    return made
+
+
+def verify_as_go(context: ssl.SSLContext) -> None:
+    """Take for trusted whatever is among the authorities, as Go does: an intermediate, or the very
+    certificate that is shown; and ask of none of them what only RFC 5280 asks."""
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
 
 
 def trouble(error: Exception) -> str:

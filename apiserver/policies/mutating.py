@@ -75,8 +75,14 @@ def _refusal(
 ) -> status.StatusError:
     """403 with the reason Invalid, as the reference has it."""
     name = binding["metadata"]["name"]
-    text = f"policy '{policy.name}' with binding '{name}' denied request: {error}"
+    found = error.texts if isinstance(error, MutationError) else (str(error),)
+    texts = [f"policy '{policy.name}' with binding '{name}' denied request: {why}" for why in found]
+    text = texts[0]
     refusal = status.forbidden(call.resource.group, call.resource.plural, call.name, text)
     refusal.message, refusal.reason = text, "Invalid"
-    refusal.details = {**(refusal.details or {}), "causes": [{"message": text}]}
+    refusal.details = {
+        **(refusal.details or {}),
+        "name": call.name or "Unknown",
+        "causes": [{"message": text} for text in texts],
+    }
     return refusal

@@ -97,6 +97,9 @@ class Attributes:
 class Plugin:
     """Base of all plugins: does nothing. Both hooks raise StatusError to refuse."""
 
+    name = ""
+    """What the reference calls it, by which it can be turned off; "" cannot be."""
+
     def handles(self, resource: Resource, operation: Operation) -> bool:
         """Whether it has anything to say; asked once per resource and operation."""
         return True

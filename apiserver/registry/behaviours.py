@@ -19,14 +19,14 @@ import orjson
 from inkube.apiserver.registry.served import Served
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.registry.transactions import Transactor
-from inkube.schemas import bodies
+from inkube.schemas import bodies, fielderrors
 from inkube.schemas.builtin import behaviours as builtin
 from inkube.schemas.builtin import conversion
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin.behaviours.base import Stamp, keep
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang.unmarshal import DecodeError
-from inkube.schemas.meta import GVK
+from inkube.schemas.meta import GVK, split_api_version
 from inkube.schemas.metadata import metadecoding, names, objectmeta
 from inkube.schemas.objects import same
 from inkube.schemas.ownership import resetfields
@@ -38,6 +38,7 @@ from inkube.storage.entry import Entry
 Object = dict[str, Any]
 Warn = Callable[[str], None]
 
+_NO_TEXT = ".apiVersion accessor error: <nil> is of the type <nil>, expected string"
 _ENVELOPE = ("apiVersion", "kind", "metadata")
 _FIRST = ("name", "generateName", "namespace", "uid")
 
@@ -115,6 +116,8 @@ class Behaviour:
     def prepare_update(self, served: Served, obj: Object, old: Object, subresource: str) -> None:
         """Keep what this address may not change, and count the generation."""
 
+    named_by_uid = False
+    """Whether a new object without a name gets a uid for one."""
     stamps = False
     """Whether `stamp` does something."""
 
@@ -194,6 +197,7 @@ class Builtin(Behaviour):
         self.dependents = own.dependents
         self.undecided_warning = own.undecided_warning
         self.deletes_itself = own.deletes_itself
+        self.named_by_uid = own.named_by_uid
         self.stamps = own.stamps
 
     def is_costly(self, served: Served) -> bool:
@@ -205,6 +209,8 @@ class Builtin(Behaviour):
         decoded = _decode_builtin(obj, served.gvk)
         if resets:  # what Go leaves out when it writes has been read all the same
             decoded.object["metadata"]["managedFields"] = []
+        for path in self._own.tells_empty:
+            _keep_empty(obj, decoded.object, path.split("."))
         if unknown is not None:
             unknown.extend(decoded.unknown)
         self._own.default(decoded.object)
@@ -337,8 +343,14 @@ class Custom(Behaviour):
         return served.is_costly
 
     def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:
+        """What says it is another kind, or of another group, is not pruned: validation refuses it
+        (customresource_handler.go, unstructuredSchemaCoercer)."""
         paths: list[str] | None = None if unknown is None else []
-        served.schema.prune_and_default(obj, paths)
+        sent = obj.get("apiVersion", served.api_version)
+        if sent == served.api_version and obj.get("kind", served.kind) == served.kind:
+            served.schema.prune_and_default(obj, paths)
+        else:
+            _decode_other(served, obj, sent, paths)
         if unknown is not None and paths:
             unknown.extend(bodies.unknown_fields(paths))
         return obj
@@ -376,16 +388,20 @@ class Custom(Behaviour):
             meta["generation"] = meta["generation"] + 1
 
     def validate(self, served: Served, obj: Object, warn: Warn) -> list[FieldError]:
-        errors = objectmeta.validate(
-            obj["metadata"], namespaced=served.definition.namespaced, name_check=names.subdomain
-        )
         put_off: list[FieldError] = []
-        if self._traits.compute_name is not None:
-            # a computed name is as wrong as what it follows from, which is told first
-            put_off = [error for error in errors if error.field == "metadata.name"]
-            errors = [error for error in errors if error.field != "metadata.name"]
-        errors += served.schema.validate(obj)
-        errors += _scale_errors(served, obj)
+        errors = _kind_errors(served, obj)
+        if errors:
+            errors += served.schema.other_errors(obj)
+        else:
+            errors = objectmeta.validate(
+                obj["metadata"], namespaced=served.definition.namespaced, name_check=names.subdomain
+            )
+            if self._traits.compute_name is not None:
+                # a computed name is as wrong as what it follows from, which is told first
+                put_off = [error for error in errors if error.field == "metadata.name"]
+                errors = [error for error in errors if error.field != "metadata.name"]
+            errors += served.schema.validate(obj)
+            errors += _scale_errors(served, obj)
         errors = self._judged(served, obj, None, errors, warn=warn)
         if not errors and "" in self._traits.parts:
             errors = self._traits.parts[""].validate(obj, None)
@@ -398,11 +414,15 @@ class Custom(Behaviour):
             obj["metadata"], old["metadata"], namespaced=served.definition.namespaced
         )
         only_status = subresource == "status"
-        if only_status:
+        wrong_kind = _kind_errors(served, obj)
+        if wrong_kind:
+            errors = wrong_kind + served.schema.other_errors(obj, old)
+        elif only_status:
             errors += served.schema.validate_status(obj, old)
         else:
             errors += served.schema.validate(obj, old)
-        errors += _scale_errors(served, obj, only_status=only_status)
+        if not wrong_kind:
+            errors += _scale_errors(served, obj, only_status=only_status)
         errors = self._judged(served, obj, old, errors, warn=warn)
         part = self._traits.parts.get(subresource)
         if not errors and part is not None:
@@ -460,10 +480,45 @@ def _decode_builtin(obj: Object, kind: GVK) -> builtin_decoding.Decoded:
         raise DecodeError(str(error)) from error
 
 
+def _keep_empty(sent: Object, made: Object, path: list[str]) -> None:
+    """Give a decoded object an empty list that was sent, which decoding leaves out."""
+    for member in path[:-1]:
+        inner, target = sent.get(member), made.get(member)
+        if not isinstance(inner, dict) or not isinstance(target, dict):
+            return
+        sent, made = inner, target
+    if sent.get(path[-1]) == []:
+        made[path[-1]] = []
+
+
 def _in_order(meta: Object) -> Object:
     """Metadata with the members first that Go writes first."""
     first = {member: meta[member] for member in _FIRST if member in meta}
     return {**first, **meta}
+
+
+def _decode_other(
+    served: Served, obj: Object, api_version: str | None, unknown: list[str] | None
+) -> None:
+    """Read what says it is of another type than the version's. Raises DecodeError."""
+    if api_version is None:
+        raise DecodeError(_NO_TEXT)
+    group, version = split_api_version(api_version)
+    if group != served.gvk.group or obj.get("kind", served.kind) != served.kind:
+        served.schema.type_and_default(obj, unknown)
+    elif any(known.name == version for known in served.definition.versions):
+        served.schema.prune_and_default(obj, unknown)
+    else:
+        served.schema.drop_all(obj, unknown)
+
+
+def _kind_errors(served: Served, obj: Object) -> list[FieldError]:
+    """A body of another kind; nothing of its metadata and by the schema is said then
+    (customresource/validator.go, ValidateTypeMeta)."""
+    kind = obj.get("kind", served.kind)
+    if kind == served.kind:
+        return []
+    return [fielderrors.invalid("kind", kind, f"must be {served.kind}")]
 
 
 def _scale_errors(served: Served, obj: Object, *, only_status: bool = False) -> list[FieldError]:

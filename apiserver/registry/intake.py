@@ -25,14 +25,15 @@ def admit(call: Call, obj: Object, duplicates: list[str]) -> Object:
     Raises StatusError 400 when a value cannot be what its field is, or on unknown and duplicate
     fields under Strict.
     """
-    kind, api_version = call.served.kind, call.served.api_version
+    kind = call.served.kind
+    api_version, sent = obj.get("apiVersion") or "", obj.get("kind") or kind
     try:
         obj, found = _decode(call, obj, duplicates)
     except DecodeError as error:
-        raise decoding.cannot_handle(api_version, kind, kind, error.text) from error
+        raise decoding.cannot_handle(api_version, sent, kind, error.text) from error
     if found and call.options.validation == "Strict":
         text = decoding.strict_text(found)
-        raise decoding.cannot_handle(api_version, kind, kind, text)
+        raise decoding.cannot_handle(api_version, sent, kind, text)
     for text in found:
         call.warn(text)
     return obj

@@ -108,6 +108,15 @@ async def find(registry: Registry, call: Call, options: ListOptions) -> Page:
     return Page(await _selected(call, entries, matches), revision)
 
 
+async def past(registry: Registry, call: Call, changes: int) -> Entry:
+    """The object as it was so many of its changes ago. Raises StatusError 404."""
+    store = registry.store
+    found = await store.page(call.key, revision=store.before(call.key, changes))
+    if not found.entries:
+        raise status.not_found(call.resource.group, call.resource.plural, call.name)
+    return found.entries[0]
+
+
 async def _page(
     registry: Registry, call: Call, options: ListOptions, matches: Matcher | None
 ) -> Page:
@@ -221,6 +230,19 @@ def check_known(wanted: int, newest: int) -> None:
     """Raises StatusError 504 for a version that is not there yet."""
     if wanted > newest:
         raise too_large(wanted, newest)
+
+
+async def exactly(registry: Registry, call: Call, version: str) -> Entry:
+    """One object as it was at a version. Raises StatusError 400, 404, 410, 504.
+
+    The reference has this for lists alone; a list of one name is what it would answer from.
+    """
+    await settle(registry.store, version, _version)
+    options = ListOptions(resource_version=version, match="Exact")
+    page = await _read(registry.store, call.key, options, Place("", _version(version), 1))
+    if not page.entries:
+        raise status.not_found(call.resource.group, call.resource.plural, call.name)
+    return page.entries[0]
 
 
 async def settle(store: Store, version: str, parse: Callable[[str], int]) -> None:

@@ -215,7 +215,7 @@ class Registry:
     def _before_create(self, call: Call, obj: Object) -> None:
         """rest.BeforeCreate: system fields, the kind's preparation, every validation."""
         behaviour, meta = call.resource.behaviour, obj["metadata"]
-        for member in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
+        for member in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
             meta.pop(member, None)
         if call.resource.namespaced:
             meta["namespace"] = call.namespace
@@ -225,14 +225,15 @@ class Registry:
         meta["creationTimestamp"] = self.stamps.timestamp()
         call.name = meta.get("name") or ""
         served = call.served
+        if behaviour.named_by_uid and not call.name:
+            meta["name"] = call.name = self.stamps.uid()
         behaviour.prepare_create(served, obj)
         if behaviour.stamps:
             behaviour.stamp(obj, None, "", self._stamp(call))
         found = behaviour.validate(served, obj, call.warn)
         if found:
-            raise status.invalid(
-                behaviour.error_group(served), call.resource.kind, call.name, found
-            )
+            kind = obj.get("kind") or call.resource.kind  # which a custom resource may get wrong
+            raise status.invalid(behaviour.error_group(served), kind, call.name, found)
         for warning in behaviour.warnings(obj, None, call.subresource):
             call.warn(warning)
 
@@ -294,7 +295,8 @@ class Registry:
         meta = metadata(obj)
         if meta.get("uid"):
             raise self._wrong_uid(call, meta["uid"], "")
-        meta.pop("resourceVersion", None)
+        if not call.options.dry_run:  # DryRunnableStorage.Create keeps what was sent
+            meta.pop("resourceVersion", None)
         if call.resource.namespaced:
             meta["namespace"] = call.namespace
         attributes = Attributes("CREATE", call, obj, None, call.options.dry_run)
@@ -347,6 +349,8 @@ class Registry:
     async def _store_changed(self, call: Call, obj: Object, entry: Entry) -> Outcome:
         store = self._dry if call.options.dry_run else self.store
         obj["metadata"].pop("resourceVersion", None)
+        if not call.options.dry_run:  # the storage drops it, and nothing before
+            obj["metadata"].pop("selfLink", None)
         if call.resource.behaviour.transactor is not None:
             pending = self._pending("UPDATE", call, entry, obj)
             if call.resource.is_view:
@@ -407,7 +411,6 @@ class Registry:
         grace = before.get("deletionGracePeriodSeconds")
         if grace is not None and meta.get("deletionGracePeriodSeconds") is None:
             meta["deletionGracePeriodSeconds"] = grace
-        meta.pop("selfLink", None)
         meta.setdefault("uid", before["uid"])
         if not meta["uid"]:
             meta["uid"] = before["uid"]
@@ -424,7 +427,8 @@ class Registry:
         )
         if found:
             name = meta.get("name") or ""  # which a webhook may have changed
-            raise status.invalid(behaviour.error_group(served), call.resource.kind, name, found)
+            kind = obj.get("kind") or call.resource.kind
+            raise status.invalid(behaviour.error_group(served), kind, name, found)
         for warning in behaviour.warnings(obj, old, call.subresource):
             call.warn(warning)
 

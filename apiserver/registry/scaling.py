@@ -14,7 +14,7 @@ from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.registry import Update
 from inkube.apiserver.registry.scales import SCALE
 from inkube.apiserver.registry.stamps import Stamps
-from inkube.schemas import caches
+from inkube.schemas import bodies, caches, status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.golang import gotext
 from inkube.schemas.gotypes import table
@@ -23,6 +23,10 @@ from inkube.schemas.ownership import managedfields, scalefields
 from inkube.schemas.ownership.typed import TypedSchema
 
 Object = dict[str, Any]
+UNREGISTERED = (
+    "no kind is registered for the type v1.Scale in scheme "
+    '"k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go:781"'
+)
 
 
 @caches.of_values(1)
@@ -33,7 +37,14 @@ def _typed() -> TypedSchema:
 
 def put(call: Call, scale: Object, stamps: Stamps) -> Update:
     """Replace the Scale. Raises StatusError 400 where it is none."""
-    decoded(scale)
+    try:
+        found = builtin_decoding.decode(scale, SCALE)
+    except builtin_decoding.DecodeError as error:
+        # of custom resources the reference has no word for the type that it failed to read
+        if call.resource.voice.scale_needs_replicas:
+            raise status.bad_request(UNREGISTERED) from error
+        raise builtin_decoding.refusal(SCALE, error) from error
+    _tell_unknown(call, found.unknown)
     return _change(call, lambda old: decoded(scale), stamps)
 
 
@@ -79,9 +90,24 @@ def _applied(call: Call, old: Object, body: Object, stamps: Stamps) -> Object:
 def _patched(call: Call, kind: str, old: Object, document: Any) -> Object:
     new, _ = changes.patched(call, kind, scales.to_scale(call, old, owned=True), document)
     try:
-        return builtin_decoding.decode(new, SCALE).object
+        found = builtin_decoding.decode(new, SCALE)
     except builtin_decoding.DecodeError as error:
         raise builtin_decoding.patch_refusal(gotext.compact_json(new), error) from error
+    if call.options.validation == "Strict" and found.unknown:
+        text = bodies.strict_text(found.unknown)
+        raise builtin_decoding.patch_refusal(gotext.compact_json(new), text)
+    _tell_unknown(call, found.unknown)
+    return found.object
+
+
+def _tell_unknown(call: Call, unknown: list[str]) -> None:
+    """Warn of fields that a Scale does not have, or refuse them. Raises StatusError 400."""
+    if call.options.validation == "Ignore":
+        return
+    if call.options.validation == "Strict" and unknown:
+        raise builtin_decoding.refusal(SCALE, bodies.strict_text(unknown))
+    for text in unknown:
+        call.warn(text)
 
 
 def decoded(scale: Object) -> Object:

@@ -3,7 +3,7 @@
 import math
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from inkube.schemas import meta
@@ -21,28 +21,56 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def _random_uids() -> Iterator[str]:
-    """UUIDs of version 4, their bits asked of the system for many at a time."""
-    while True:
-        digits = os.urandom(16 * _AT_ONCE).hex()
-        for start in range(0, len(digits), 32):
-            one = digits[start : start + 32]
-            variant = _VARIANTS[int(one[16], 16) % 4]
-            yield f"{one[:8]}-{one[8:12]}-4{one[13:16]}-{variant}{one[17:20]}-{one[20:]}"
+class _RandomUids:
+    """UUIDs of version 4, their bits asked of the system for many at a time.
+
+    Any thread may ask: a list gives each of its items once, where a generator that runs in one
+    thread refuses the others.
+    """
+
+    def __init__(self) -> None:
+        self._ready: list[str] = []
+
+    def __call__(self) -> str:
+        """A uid nobody had."""
+        while True:
+            try:
+                return self._ready.pop()
+            except IndexError:
+                digits = os.urandom(16 * _AT_ONCE).hex()
+                self._ready.extend(
+                    _uuid(digits[start : start + 32]) for start in range(0, len(digits), 32)
+                )
+
+
+def seeded_uids(seed: int) -> Callable[[], str]:
+    """The same UUIDs in every run."""
+    source = random.Random(f"uids of {seed}")  # noqa: S311 # to be the same again
+    return lambda: _uuid(f"{source.getrandbits(128):032x}")
+
+
+def _uuid(one: str) -> str:
+    variant = _VARIANTS[int(one[16], 16) % 4]
+    return f"{one[:8]}-{one[8:12]}-4{one[13:16]}-{variant}{one[17:20]}-{one[20:]}"
 
 
 class Stamps:
-    """Clock, uid factory and name generator of one server."""
+    """Clock, uid factory and name generator of one server; with a seed, the same in every run."""
 
     def __init__(
         self,
         now: Callable[[], datetime] = utc_now,
         uid: Callable[[], str] | None = None,
         chooser: random.Random | None = None,
+        *,
+        seed: int | None = None,
     ) -> None:
         self.now = now
-        self.uid = uid or _random_uids().__next__
-        self._chooser = chooser or random.Random()  # noqa: S311 # names need no secrecy
+        self.uid = uid or (_RandomUids() if seed is None else seeded_uids(seed))
+        self.review_uid = self.uid if seed is None else seeded_uids(~seed)
+        """Of what webhooks are asked: with a seed, reads that ask them cost objects no uid."""
+        names = None if seed is None else f"names of {seed}"
+        self._chooser = chooser or random.Random(names)  # noqa: S311 # names need no secrecy
         self._second, self._text = math.nan, ""  # the last timestamp: many writes share one
 
     def timestamp(self) -> str:

@@ -41,6 +41,8 @@ class Voice:
     """Whether `Accept: application/*` is JSON."""
     has_messages: ClassVar[bool] = False
     """Whether objects have a protobuf form."""
+    is_routed: ClassVar[bool] = False
+    """Whether a router looks at paths and Accept headers before the kind's handlers do."""
     tells_empty_continue: ClassVar[bool] = True
     """Whether the metadata of a list that ends says `continue: ""`."""
     items_have_type: ClassVar[bool] = True
@@ -81,18 +83,24 @@ class Voice:
         return status.unsupported_media_type(UNKNOWN_FORMAT + ", ".join(accepted))
 
     def check_type(self, served: Served, obj: Object) -> None:
-        """The body's apiVersion and kind must be those of the address. Raises 400 or 422."""
+        """What a body's apiVersion and kind must be before it is decoded. Raises StatusError 400.
+
+        Of custom resources nothing: `check_version` looks afterwards, and the kind is validated.
+        """
+
+    def check_version(self, served: Served, obj: Object) -> None:
+        """The apiVersion of a decoded body must be the address's. Raises StatusError 400."""
         if obj.get("apiVersion") != served.api_version:
             raise _another_version(obj.get("apiVersion", ""), served)
+
+    def check_patched_type(self, served: Served, obj: Object) -> None:
+        """What a patch made must be of the address's type. Raises 400 or 422."""
+        self.check_version(served, obj)
         if obj.get("kind") != served.kind:
             found, metadata = _text(obj, "kind"), obj.get("metadata")
             error = fielderrors.invalid("kind", found, f"must be {served.kind}")
             name = _text(metadata, "name") if isinstance(metadata, dict) else ""
             raise status.invalid(served.gvk.group, found, name, [error])
-
-    def check_patched_type(self, served: Served, obj: Object) -> None:
-        """The same of what a patch made."""
-        self.check_type(served, obj)
 
     def refusal(self, error: StatusError) -> StatusError:
         """A refusal as the kind's clients read it; changed in place."""
@@ -100,7 +108,7 @@ class Voice:
 
     def check_admitted_type(self, served: Served, obj: Object) -> None:
         """The same of what webhooks made."""
-        self.check_type(served, obj)
+        self.check_patched_type(served, obj)
 
     def cells(self, gvr: GVR, obj: Object, now: datetime) -> list[Any] | None:
         """The cells of a table's row, None where they follow from the columns' paths."""
@@ -109,6 +117,10 @@ class Voice:
     def row_conditions(self, gvr: GVR, obj: Object) -> list[Object]:
         """What a table's row says of its object besides."""
         return []
+
+    def not_a_list(self, group: str, kind: str) -> StatusError:
+        """One object was asked for as a list of metadata."""
+        return status.unknown("content is not a list")
 
     def subresources(self, served: Served) -> list[Object]:
         """The subresources as an APIResourceList shows them."""
@@ -147,7 +159,10 @@ class Python(Voice):
     def check_type(self, served: Served, obj: Object) -> None:
         obj["apiVersion"] = obj.get("apiVersion") or served.api_version
         obj["kind"] = obj.get("kind") or served.kind
-        super().check_type(served, obj)
+
+    def check_patched_type(self, served: Served, obj: Object) -> None:
+        self.check_type(served, obj)
+        super().check_patched_type(served, obj)
 
     def allows(self, method: str, verb: str, name: str, verbs: Sequence[str]) -> bool:
         return verb in verbs
@@ -169,6 +184,7 @@ class Builtin(Voice):
     warns_without_route = False
     any_application = False
     has_messages = True
+    is_routed = True
     tells_empty_continue = False
     items_have_type = False
     columns_have_name = True
@@ -204,6 +220,9 @@ class Builtin(Voice):
         """A body without kind is what the address says; another kind is refused in Go's words."""
         decoding.check_type(obj, served.gvk)
 
+    def check_version(self, served: Served, obj: Object) -> None:
+        """Decoding has given it the type already."""
+
     def check_patched_type(self, served: Served, obj: Object) -> None:
         """Whatever a patch says there, the object keeps its type."""
         obj["apiVersion"], obj["kind"] = served.api_version, served.kind
@@ -216,6 +235,13 @@ class Builtin(Voice):
 
     def row_conditions(self, gvr: GVR, obj: Object) -> list[Object]:
         return columns.conditions(gvr.group, gvr.resource, obj)
+
+    def not_a_list(self, group: str, kind: str) -> StatusError:
+        package = group.partition(".")[0] or "core"
+        return status.not_acceptable(
+            "you requested PartialObjectMetadataList, but the requested object is not a list "
+            f"(*{package}.{kind})"
+        )
 
     def subresources(self, served: Served) -> list[Object]:
         plural = served.gvr.resource

@@ -8,6 +8,7 @@ Python runs one at a time anyway, and each more would be one more before the loo
 """
 
 import asyncio
+import inspect
 import sys
 import threading
 from collections.abc import Callable, Coroutine
@@ -46,7 +47,11 @@ class Worker:
         the loop."""
         if weight <= LIGHT or waits:
             return await steps
-        return await self.run(weight, _completed, steps)
+        try:
+            return await self.run(weight, _completed, steps)
+        finally:
+            if inspect.getcoroutinestate(steps) == inspect.CORO_CREATED:
+                steps.close()  # the server stopped before its turn came
 
     def close(self) -> None:
         """End the thread after what it is doing."""

@@ -7,6 +7,9 @@ from inkube.apiserver.root import defaultroles as defaultroles
 from inkube.apiserver.root import eventloop as eventloop
 from inkube.apiserver.root import kubeconfig as kubeconfig
 from inkube.apiserver.root import manifests as manifests
+from inkube.apiserver.root import past as past
+from inkube.apiserver.root import replay as replay
+from inkube.apiserver.root import snapshots as snapshots
 from inkube.apiserver.root import workloads as workloads
 from inkube.apiserver.root.sharedkeys import SharedKeys as SharedKeys
 from inkube.controllers.core import flowcontrol as flowcontrol

@@ -1,9 +1,11 @@
 """What a new server starts with: the built-in kinds and the namespaces every cluster has."""
 
 import asyncio
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.behaviours import Behaviour, Builtin
 from inkube.apiserver.registry.crds import GROUP, PLURAL, Definitions
 from inkube.apiserver.registry.resources import Resource, Resources
@@ -12,26 +14,46 @@ from inkube.apiserver.root.client import InProcessClient
 from inkube.schemas import builtin, status
 from inkube.schemas.builtin import behaviours
 from inkube.schemas.definitions import Definition
+from inkube.storage.store import BaseStore
 
 Object = dict[str, Any]
+MakeKind = Callable[[], behaviours.Behaviour]
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
-def install_builtin(resources: Resources, stamps: Stamps) -> None:
-    """Serve every built-in kind. The events of both groups are the same objects."""
+def install_builtin(
+    resources: Resources, stamps: Stamps, own: Mapping[tuple[str, str], MakeKind] | None = None
+) -> None:
+    """Serve every built-in kind. The events of both groups are the same objects.
+
+    `own` makes what differs from server to server, by group and plural.
+    """
     made: dict[tuple[str, str], Resource] = {}
     for definition in builtin.definitions():
         name = definition.group, definition.names.plural
-        make = partial(_behaviour, definition, stamps)
+        make = partial(_behaviour, definition, stamps, (own or {}).get(name))
         stored_as = made["", "events"] if name == ("events.k8s.io", "events") else None
         made[name] = Resource(definition, make, stored_as=stored_as)
     resources.install(*made.values())
 
 
-def _behaviour(definition: Definition, stamps: Stamps) -> Behaviour:
-    if (definition.group, definition.names.plural) == (GROUP, PLURAL):
+def _behaviour(definition: Definition, stamps: Stamps, make: MakeKind | None) -> Behaviour:
+    name = definition.group, definition.names.plural
+    if name == (GROUP, PLURAL):
         return Definitions(stamps)
-    return Builtin(behaviours.of(definition.group, definition.names.plural), stamps)
+    return Builtin(make() if make is not None else behaviours.of(*name), stamps)
+
+
+def services_of(store: BaseStore, cidr: str) -> behaviours.Behaviour:
+    """How services behave whose addresses are from a range. Raises ValueError."""
+
+    def taken() -> set[str]:
+        found = (entry.value["spec"] for entry in store.list(keys.prefix("services")))
+        return {spec.get("clusterIP", "") for spec in found}
+
+    kind = behaviours.of("", "services")
+    assert isinstance(kind, behaviours.services.Services), "services behave as such"
+    return kind.placed(behaviours.services.ServiceRange(cidr), taken)
 
 
 async def first_objects(client: InProcessClient) -> None:

@@ -39,6 +39,11 @@ class InProcessClient:
         resource = self._resources.by_kind(group, kind)
         return resource is not None and resource.namespaced
 
+    def plural(self, group: str, kind: str) -> str:
+        """What a kind's resource is called; "" for unknown kinds."""
+        resource = self._resources.by_kind(group, kind)
+        return "" if resource is None else resource.plural
+
     async def get(
         self, resource: GVR | str, name: str, namespace: str = "", *, subresource: str = ""
     ) -> Object:
@@ -89,7 +94,7 @@ class InProcessClient:
             except storage_errors.SlowConsumer as error:
                 raise status.expired(SLOW) from error
             except storage_errors.Compacted as error:
-                raise too_old(watcher.start, error) from error
+                raise too_old(watcher.start, error.compacted) from error
 
     async def revision(self, resource: GVR | str) -> str:
         return str(self._registry.store.newest(self._call("list", resource, "").key))
@@ -149,8 +154,13 @@ class InProcessClient:
         group, version = split_api_version(obj.get("apiVersion", ""))
         resource = self._resources.by_kind(group, obj.get("kind", ""))
         if resource is None:
-            raise status.resource_not_found()
+            raise status.resource_not_found(_no_kind(obj))
         meta = obj.get("metadata") or {}
+        if verb == "create" and resource.namespaced and not meta.get("namespace"):
+            kind = obj["kind"]
+            raise status.bad_request(
+                f"{kind} objects live in a namespace: write metadata.namespace, such as default"
+            )
         gvr = GVR(group, version, resource.plural)
         name = meta.get("name", "")
         call = self._call(verb, gvr, meta.get("namespace", ""), name, subresource)
@@ -164,7 +174,7 @@ class InProcessClient:
         found = self._resources.get(gvr.group, gvr.resource)
         served = found.served(gvr.version) if found is not None else None
         if found is None or served is None:
-            raise status.resource_not_found()
+            raise status.resource_not_found(_no_resource(gvr))
         where = namespace if found.namespaced else ""
         if found.is_namespaces:
             where = ""
@@ -183,3 +193,21 @@ class InProcessClient:
     async def _result(self, call: Call, outcome: Outcome) -> Object:
         [shown] = await self._registry.shown(call, [outcome.entry])
         return self._as_asked(call, self._copy(call, shown))
+
+
+def _no_kind(obj: Object) -> str:
+    version, kind = obj.get("apiVersion"), obj.get("kind")
+    if not version or not kind:
+        return "an object says its apiVersion and kind"
+    return (
+        f"no kind {kind} is served in {version}; a CRD that declares one has to be created first, "
+        "and is served once the server has settled"
+    )
+
+
+def _no_resource(gvr: GVR) -> str:
+    return (
+        f"nothing is served as {gvr}; resources are written group/version/plural, such as "
+        "apps/v1/deployments, or v1/configmaps, and those of a CRD are served once it is "
+        "established and the server has settled"
+    )

@@ -14,14 +14,15 @@ from typing import Any
 from inkube.apiserver.admission.declaredkinds import DeclaredKinds
 from inkube.apiserver.auth.keyfiles import Keys
 from inkube.apiserver.configuration import Options
+from inkube.apiserver.faults.active import Faults
 from inkube.apiserver.registry.behaviours import Custom, Traits
 from inkube.apiserver.registry.resources import Resource, Resources, Subresource
 from inkube.apiserver.registry.stamps import Stamps
-from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.root.endpoints import SubresourceHandler, endpoint
 from inkube.apiserver.root.records import Shown, StoredRecords, transactor
 from inkube.apiserver.root.secrets import StoredSecrets
-from inkube.controllers import porch
+from inkube.controllers import faults, porch
+from inkube.controllers.client import Client
 from inkube.controllers.environment import Environment, Recheck
 from inkube.controllers.events import Recorder
 from inkube.controllers.kinds import KindModule
@@ -38,13 +39,14 @@ class Parts:
     options: Options
     store: Store
     stamps: Stamps
-    client: InProcessClient
+    client: Client
     manager: Manager
     resources: Resources
     admission: DeclaredKinds
     keys: Keys
     closing: contextlib.AsyncExitStack
     """Takes what must be closed after the controllers have stopped."""
+    faults: Faults
 
 
 def install(parts: Parts) -> Environment:
@@ -57,7 +59,8 @@ def install(parts: Parts) -> Environment:
     services = {**provisioning.services, **(packages.services if packages is not None else {})}
     environment = _environment(parts, services)
     groups = parts.options.module_groups
-    served = [module for module in provisioning.modules if module.definition.group in groups]
+    modules = (*provisioning.modules, faults.module(parts.faults))
+    served = [module for module in modules if module.definition.group in groups]
     if packages is not None:
         served += packages.modules
     for module in (*served, *parts.options.kinds):

@@ -39,7 +39,6 @@ _LEVELS = {
     "global-default": (20, 50, 128, 6),
 }
 """Name → shares, lendable percent, queues, hand size."""
-SERVICE_ADDRESS = "10.0.0.1"
 
 
 def priority_classes() -> Objects:
@@ -218,8 +217,9 @@ def registered_versions(now: str) -> Objects:
         )
 
 
-def own_service(now: str, address: str, port: int) -> Objects:
+def own_service(now: str, address: str, port: int, cidr: str) -> Objects:
     """The service `kubernetes`, where it leads, the range its address is from."""
+    own = services.ServiceRange(cidr).first
     named = {"name": "kubernetes", "namespace": "default"}
     family = "IPv6" if ":" in address else "IPv4"
     labels = {"component": "apiserver", "provider": "kubernetes"}
@@ -232,8 +232,8 @@ def own_service(now: str, address: str, port: int) -> Objects:
             "metadata": {**named, "labels": labels},
             "spec": {
                 "ports": [https],
-                "clusterIP": SERVICE_ADDRESS,
-                "clusterIPs": [SERVICE_ADDRESS],
+                "clusterIP": own,
+                "clusterIPs": [own],
                 "type": "ClusterIP",
                 "sessionAffinity": "None",
                 "ipFamilies": ["IPv4"],
@@ -282,7 +282,7 @@ def own_service(now: str, address: str, port: int) -> Objects:
             "apiVersion": "networking.k8s.io/v1",
             "kind": "ServiceCIDR",
             "metadata": {"name": "kubernetes"},
-            "spec": {"cidrs": [services.RANGE]},
+            "spec": {"cidrs": [cidr]},
             "status": {"conditions": [ready]},
         },
     )
@@ -296,7 +296,7 @@ def own_service(now: str, address: str, port: int) -> Objects:
         {
             "apiVersion": "networking.k8s.io/v1",
             "kind": "IPAddress",
-            "metadata": {"name": SERVICE_ADDRESS, "generation": 1, "labels": managed},
+            "metadata": {"name": own, "generation": 1, "labels": managed},
             "spec": {"parentRef": owner},
         },
     )

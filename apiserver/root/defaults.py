@@ -43,7 +43,8 @@ _SETS: Mapping[tuple[str, str], str] = {
 
 
 class Defaults:
-    """Makes each set once. `address` tells where the server listens, as soon as it does."""
+    """Makes each set once. `address` tells where the server listens, as soon as it does;
+    `cidr` is the range that addresses of services are from."""
 
     def __init__(
         self,
@@ -51,16 +52,19 @@ class Defaults:
         stamps: Stamps,
         *,
         address: Callable[[], tuple[str, int]],
+        cidr: str,
         authority: str = "",
+        may_make: bool = True,
         proxies: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         self._store = store
         self._stamps = stamps
         self._address = address
+        self._cidr = cidr
         self._authority = authority
         self._proxies = proxies
         self._trusts_proxies = False
-        self._missing = {*_SETS.values(), PROVISIONING_ROLES}
+        self._missing = {*_SETS.values(), PROVISIONING_ROLES} if may_make else set()
         self._lock = asyncio.Lock()
 
     def is_wanted(self, group: str, plural: str, name: str) -> bool:
@@ -114,7 +118,7 @@ class Defaults:
         if name == "versions":
             return root.defaultobjects.registered_versions(now)
         if name == "service":
-            return root.defaultobjects.own_service(now, *self._address())
+            return root.defaultobjects.own_service(now, *self._address(), self._cidr)
         if name == "config":
             return root.defaultobjects.config_maps(now, self._authority)
         return root.defaultobjects.priority_classes()

@@ -143,10 +143,10 @@ async def _replace_crd(client: InProcessClient, obj: Object) -> None:
     await client.update({**obj, "metadata": {**obj["metadata"], "resourceVersion": version}})
 
 
-def placed(client: InProcessClient, obj: Object) -> Object:
-    """The object in the namespace `default`, where it must be in one and says none."""
+def placed(client: InProcessClient, obj: Object, namespace: str = "default") -> Object:
+    """The object in that namespace, where it must be in one and says none."""
     group, _ = split_api_version(obj.get("apiVersion") or "")
     metadata = obj.get("metadata") or {}
-    if not client.is_namespaced(group, obj["kind"]) or metadata.get("namespace"):
+    if not client.is_namespaced(group, obj.get("kind", "")) or metadata.get("namespace"):
         return obj
-    return {**obj, "metadata": {**metadata, "namespace": "default"}}
+    return {**obj, "metadata": {**metadata, "namespace": namespace}}

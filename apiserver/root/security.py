@@ -14,7 +14,12 @@ from inkube.apiserver.auth.attributes import ANONYMOUS
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import AlwaysAllow, Authorizer
 from inkube.apiserver.auth.keyfiles import Keys
-from inkube.apiserver.auth.serviceaccounts import ServiceAccountTokens
+from inkube.apiserver.auth.serviceaccounts import (
+    ISSUER,
+    Issuing,
+    ServiceAccountTokens,
+    SigningKeys,
+)
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.http.guards import is_loopback
 from inkube.apiserver.registry.admission import Plugin
@@ -69,7 +74,7 @@ def build(
     if options.token_auth_file is not None:
         tokens |= authenticators.read_tokens(options.token_auth_file)
     authenticator = Authenticator(
-        _accounts(store, stamps, keys),
+        _accounts(options, store, stamps, keys),
         fallback=_fallback(options, is_open=is_open),
         tokens=tokens,
         certificates=options.client_ca_file is not None,
@@ -130,8 +135,16 @@ def _fallback(options: Options, *, is_open: bool) -> User | None:
     return ANONYMOUS if options.authorization_mode == "RBAC" else None
 
 
-def _accounts(store: BaseStore, stamps: Stamps, keys: Keys) -> ServiceAccountTokens:
-    def load() -> bytes:
-        return keys.load("tokens.key", auth.signing.new_key)
+def _accounts(
+    options: Options, store: BaseStore, stamps: Stamps, keys: Keys
+) -> ServiceAccountTokens:
+    own = options.service_account_signing_key_file
+    # read at the start, so that a file that is not there is told at once
+    private = own.read_bytes() if own is not None else b""
+    public = tuple(path.read_bytes() for path in options.service_account_key_file)
 
-    return ServiceAccountTokens(store, load, lambda: stamps.now().timestamp())
+    def load() -> SigningKeys:
+        return SigningKeys(private or keys.load("tokens.key", auth.signing.new_key), public)
+
+    issuing = Issuing(tuple(options.service_account_issuer) or (ISSUER,), options.api_audiences)
+    return ServiceAccountTokens(store, load, lambda: stamps.now().timestamp(), issuing)

@@ -41,6 +41,10 @@ class SharedKeys:
         """See Keys."""
         return self._keys[name]
 
+    def kept(self) -> Mapping[str, bytes]:
+        """See Keys."""
+        return self._keys
+
     @property
     def admin_token(self) -> str:
         """See Keys."""

@@ -4,7 +4,7 @@ from functools import cache, partial
 from typing import Any
 
 from inkube.apiserver import auth
-from inkube.apiserver.auth.serviceaccounts import AUDIENCES, ISSUER, PREFIX
+from inkube.apiserver.auth.serviceaccounts import PREFIX, ServiceAccountTokens
 from inkube.apiserver.registry.behaviours import Behaviour, Custom
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.registry import Registry
@@ -73,8 +73,8 @@ def install(
         ).decode()
 
     def issue_token(account: Object, secret: Object) -> str:
-        claims = _claims(account, secret, registry.stamps)
-        return guards.authenticator.accounts.issue(claims)
+        tokens = guards.authenticator.accounts
+        return tokens.issue(_claims(account, secret, registry.stamps, tokens))
 
     def find_kind(api_version: str, kind: str) -> Kind | None:
         group, version = split_api_version(api_version)
@@ -95,15 +95,17 @@ def install(
     return workloads.add(manager, config, outside)
 
 
-def _claims(account: Object, secret: Object, stamps: Stamps) -> Object:
+def _claims(
+    account: Object, secret: Object, stamps: Stamps, tokens: ServiceAccountTokens
+) -> Object:
     """A token bound to a Secret lives as long as that does; it is dated to end in a century."""
     now = int(stamps.now().timestamp())
     own, namespace = account["metadata"], account["metadata"]["namespace"]
     return {
-        "aud": list(AUDIENCES),
+        "aud": list(tokens.audiences),
         "exp": now + _CENTURY,
         "iat": now,
-        "iss": ISSUER,
+        "iss": tokens.issuer,
         "jti": stamps.uid(),
         "kubernetes.io": {
             "namespace": namespace,

@@ -15,10 +15,6 @@ from inkube.schemas import status
 from inkube.storage.entry import Entry
 
 Object = dict[str, Any]
-_UNREGISTERED = (
-    "no kind is registered for the type v1.Scale in scheme "
-    '"k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go:781"'
-)
 
 
 class ScaleHandler:
@@ -54,7 +50,7 @@ class ScaleHandler:
             (SCALE.api_version, SCALE.kind),
             (None, None),
         ):
-            raise status.bad_request(_UNREGISTERED)
+            raise status.bad_request(scaling.UNREGISTERED)
         change = scaling.put(call, scale, self._stamps)
         intake.check_namespace(call, scale)
         intake.check_name(call, scale)

@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from inkube.apiserver.auth.serviceaccounts import AUDIENCES, ISSUER, ServiceAccountTokens
+from inkube.apiserver.auth.serviceaccounts import ServiceAccountTokens
 from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http import bodies, responses
 from inkube.apiserver.registry import keys
@@ -56,7 +56,7 @@ class TokenRequestHandler:
         spec, names = asked["spec"], asked["metadata"]
         _check_names(call, names)
         account = self._registry.get(call).value
-        spec["audiences"] = spec.get("audiences") or list(AUDIENCES)
+        spec["audiences"] = spec.get("audiences") or list(self._tokens.audiences)
         spec["expirationSeconds"] = seconds = spec.get("expirationSeconds") or _HOUR
         created = self._stamps.now()
         names |= {
@@ -82,7 +82,7 @@ class TokenRequestHandler:
             "aud": spec["audiences"],
             "exp": now + spec["expirationSeconds"],
             "iat": now,
-            "iss": ISSUER,
+            "iss": self._tokens.issuer,
             "jti": self._stamps.uid(),
             "kubernetes.io": {
                 "namespace": namespace,

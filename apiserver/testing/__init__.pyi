@@ -1,7 +1,10 @@
 from inkube.apiserver.testing import plans as plans
+from inkube.apiserver.testing.cases import KubeTestCase as KubeTestCase
+from inkube.apiserver.testing.clients import AsyncClient as AsyncClient
 from inkube.apiserver.testing.clients import BlockingClient as BlockingClient
 from inkube.apiserver.testing.kube import AsyncKube as AsyncKube
 from inkube.apiserver.testing.kube import Kube as Kube
+from inkube.apiserver.testing.kube import KubeNamespace as KubeNamespace
 from inkube.apiserver.testing.kube import Plan as Plan
 from inkube.apiserver.testing.kube import running as running
 from inkube.apiserver.testing.log import ObjectChange as ObjectChange

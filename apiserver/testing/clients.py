@@ -24,66 +24,89 @@ T = TypeVar("T")
 
 
 class Calls:
-    """What both clients can do, written once: coroutines for the server's own loop."""
+    """What both clients can do, written once: coroutines for the server's own loop.
 
-    def __init__(self, client: InProcessClient) -> None:
+    `home` is the namespace of all that name none; "" stands for `default`, and for lists of all.
+    """
+
+    def __init__(self, client: InProcessClient, home: str = "") -> None:
         self._client = client
+        self._home = home
 
     async def get(
-        self, resource: Kind, name: str, namespace: str = NAMESPACE, *, subresource: str = ""
+        self, resource: Kind, name: str, namespace: str = "", *, subresource: str = ""
     ) -> Object:
         """The object as it is now; with `subresource="scale"`, its autoscaling/v1 Scale."""
-        return await self._client.get(_gvr(resource), name, namespace, subresource=subresource)
+        where = self._place(namespace)
+        return await self._client.get(_gvr(resource), name, where, subresource=subresource)
 
     async def list(
         self, resource: Kind, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> list[Object]:
         """All objects, or those of a namespace."""
-        selection = Selection(namespace=namespace, labels=labels, fields=fields)
+        where = namespace or self._home
+        selection = Selection(namespace=where, labels=labels, fields=fields)
         return (await self._client.list(_gvr(resource), selection)).items
 
     async def create(self, body: Body, *, dry_run: bool = False) -> Object:
         """Create it."""
-        return await self._client.create(_plain(self._client, body), dry_run=dry_run)
+        return await self._client.create(self._plain(body), dry_run=dry_run)
 
     async def update(self, body: Body, *, subresource: str = "", dry_run: bool = False) -> Object:
         """Replace it, or its status."""
-        plain = _plain(self._client, body)
+        plain = self._plain(body)
         return await self._client.update(plain, subresource=subresource, dry_run=dry_run)
 
     async def patch(
         self,
         resource: Kind,
         name: str,
-        namespace: str = NAMESPACE,
+        namespace: str = "",
         *,
         patch: Any,
         type: PatchType = "merge",
         subresource: str = "",
     ) -> Object:
-        """Change it in place; with `subresource="scale"`, its autoscaling/v1 Scale."""
+        """Change it in place; with `subresource="scale"`, its autoscaling/v1 Scale.
+
+        `patch` is the members to change (`type` "merge", a null removes one; "strategic"), a list
+        of operations ("json"), or the whole intent ("apply").
+        """
+        where = self._place(namespace)
         return await self._client.patch(
-            _gvr(resource), name, namespace, patch=patch, type=type, subresource=subresource
+            _gvr(resource), name, where, patch=patch, type=type, subresource=subresource
         )
 
-    async def delete(self, resource: Kind, name: str, namespace: str = NAMESPACE) -> Object:
+    async def delete(self, resource: Kind, name: str, namespace: str = "") -> Object:
         """Delete it."""
-        return await self._client.delete(_gvr(resource), name, namespace)
+        return await self._client.delete(_gvr(resource), name, self._place(namespace))
 
     def watch(
         self, resource: Kind, namespace: str = "", *, resource_version: str = ""
     ) -> AsyncGenerator[Event, None]:
         """Every change after `resource_version`, bookmarks included."""
-        selection = Selection(namespace=namespace)
+        selection = Selection(namespace=namespace or self._home)
         return self._client.watch(_gvr(resource), selection, resource_version=resource_version)
+
+    def _place(self, namespace: str) -> str:
+        return namespace or self._home or NAMESPACE
+
+    def _plain(self, body: Body) -> Object:
+        if isinstance(body, models.Resource):
+            gvk = type(body).gvk
+            obj = {"apiVersion": gvk.api_version, "kind": gvk.kind, **models.dump(body)}
+        else:
+            obj = dict(body)
+        return manifests.placed(self._client, obj, self._place(""))
 
 
 class Face:
-    """A client's calls seen from outside the server's thread."""
+    """A client's calls seen from outside the server's thread; `last` is what was last read."""
 
-    def __init__(self, client: InProcessClient, thread: LoopThread) -> None:
-        self.calls = Calls(client)
+    def __init__(self, client: InProcessClient, thread: LoopThread, home: str = "") -> None:
+        self.calls = Calls(client, home)
         self.thread = thread
+        self.last: Any = None
 
 
 def _blocking(
@@ -93,7 +116,10 @@ def _blocking(
 
     @functools.wraps(call)
     def method(face: Face, /, *args: P.args, **options: P.kwargs) -> T:
-        return face.thread.run(call(face.calls, *args, **options))
+        __tracebackhide__ = True
+        found = face.thread.run(call(face.calls, *args, **options))
+        face.last = found
+        return found
 
     return method
 
@@ -105,7 +131,10 @@ def _awaiting(
 
     @functools.wraps(call)
     async def method(face: Face, /, *args: P.args, **options: P.kwargs) -> T:
-        return await face.thread.wait(call(face.calls, *args, **options))
+        __tracebackhide__ = True
+        found = await face.thread.wait(call(face.calls, *args, **options))
+        face.last = found
+        return found
 
     return method
 
@@ -151,12 +180,3 @@ def _gvr(resource: Kind) -> GVR:
     if isinstance(resource, GVR):
         return resource
     return GVR.parse(resource) if isinstance(resource, str) else resource.gvr
-
-
-def _plain(client: InProcessClient, body: Body) -> Object:
-    if isinstance(body, models.Resource):
-        gvk = type(body).gvk
-        obj = {"apiVersion": gvk.api_version, "kind": gvk.kind, **models.dump(body)}
-    else:
-        obj = dict(body)
-    return manifests.placed(client, obj)

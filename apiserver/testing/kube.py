@@ -9,14 +9,20 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar
+
+import yaml
 
 from inkube.apiserver.registry import keys
 from inkube.apiserver.root import manifests
 from inkube.apiserver.root.manifests import Source
+from inkube.apiserver.root.snapshots import Snapshot
 from inkube.apiserver.server import APIServer, Options
-from inkube.apiserver.testing.clients import AsyncClient, BlockingClient
+from inkube.apiserver.testing import failing
+from inkube.apiserver.testing.clients import AsyncClient, BlockingClient, Face
+from inkube.apiserver.testing.failing import Failing
 from inkube.apiserver.testing.log import TestLog
 from inkube.apiserver.testing.thread import LoopThread
 from inkube.controllers.clock import FakeClock
@@ -28,6 +34,10 @@ from inkube.storage.store import Store, Subscription
 T = TypeVar("T")
 LOOK_AGAIN = 0.05
 """A condition that depends on something else than objects is looked at every so many seconds."""
+LONGEST = 4_000
+"""Characters of what a condition last read that its failure shows."""
+LAST = 5
+"""So many changes are shown where a server does not settle."""
 TURNS = 20
 """So many turns of the loop let everybody a moved clock wakes begin to work."""
 
@@ -42,6 +52,9 @@ class Plan:
 
 class Kube:
     """A running server. `client` blocks, `aio` has the same words to await."""
+
+    client: BlockingClient
+    aio: "AsyncKube"
 
     def __init__(self, server: APIServer, thread: LoopThread, log: TestLog) -> None:
         self.server = server
@@ -61,9 +74,34 @@ class Kube:
         """Load CRDs and objects: files, folders or dicts. Raises manifests.ManifestError."""
         self._thread.run(self._install(sources))
 
-    def settled(self, within: float = 10.0) -> None:
-        """Wait until every controller has seen the newest state and has nothing to do."""
-        self._thread.run(self.server.settled(within))
+    def settled(self, within: float = 10.0, *, quiet: float = 0.0) -> None:
+        """Wait until every controller has seen the newest state and has nothing to do.
+
+        With `quiet`, for operators outside of the server: until nobody has written anything for so
+        many seconds. Raises TimeoutError.
+        """
+        __tracebackhide__ = True
+        self._thread.run(self.calm(within, quiet))
+
+    def fail(self, *verbs_and_resources: Any, **options: Any) -> Failing:
+        """`with kube.fail("update", "configmaps", times=2, code=409): …`; see `failing.spec`."""
+        return Failing(self, failing.spec(*verbs_and_resources, **options))
+
+    def counted(self, fault: str) -> tuple[int, int]:
+        """How many requests a Fault matched, and how many it made fail."""
+        return self.server.faults.counted(fault) or (0, 0)
+
+    def snapshot(self) -> Snapshot:
+        """The state as it is once the controllers are done, for others to begin with."""
+        return self._thread.run(self._snapshot())
+
+    async def _snapshot(self) -> Snapshot:
+        await self.server.settled()
+        return await self.server.snapshot()
+
+    def in_namespace(self, name: str) -> "KubeNamespace":
+        """The server as seen from a namespace, which is made where there is none."""
+        return KubeNamespace(self, name, self._thread)
 
     def advance(self, seconds: float) -> None:
         """Move the clock and wait until what became due (rechecks, leases, lifetimes) is done."""
@@ -72,9 +110,11 @@ class Kube:
     def wait_for(self, condition: Callable[[], T], within: float = 5.0) -> T:
         """The first true answer of the condition, asked again after every change of an object.
 
-        An object that does not exist counts as not yet. Raises TimeoutError.
+        An object, a member or an item that does not exist counts as not yet. Raises TimeoutError,
+        which shows what the condition last read.
         """
-        wait = _Wait(self.server.store, condition, within)
+        __tracebackhide__ = True
+        wait = _Wait(self.server.store, condition, within, (self.client, self.aio))
         while True:
             with wait:
                 answer = condition()
@@ -85,6 +125,20 @@ class Kube:
     async def _install(self, sources: Sequence[Source]) -> None:
         found = manifests.read(sources)
         await manifests.install(self.server.client, found, self.server.settled)
+
+    async def calm(self, within: float, quiet: float) -> None:
+        """`settled`, in the server's own loop."""
+        store = self.server.store
+        try:
+            async with asyncio.timeout(within):
+                while True:
+                    await self.server.manager.settled()
+                    if not quiet or await _is_quiet(store, quiet):
+                        return
+        except TimeoutError as error:
+            newest = [str(change).strip() for change in self.log.history()[-LAST:]]
+            last = "\n  ".join(["the last changes:", *newest])
+            raise TimeoutError(f"not settled within {within:g} s; {last}") from error
 
     async def move(self, seconds: float) -> None:
         """`advance`, in the server's own loop."""
@@ -103,9 +157,14 @@ class AsyncKube(AsyncClient):
         super().__init__(kube.server.client, thread)
         self._kube = kube
 
-    async def settled(self, within: float = 10.0) -> None:
+    async def settled(self, within: float = 10.0, *, quiet: float = 0.0) -> None:
         """See Kube."""
-        await self.thread.wait(self._kube.server.settled(within))
+        __tracebackhide__ = True
+        await self.thread.wait(self._kube.calm(within, quiet))
+
+    def fail(self, *verbs_and_resources: Any, **options: Any) -> Failing:
+        """`async with kube.aio.fail(…)`; see Kube."""
+        return self._kube.fail(*verbs_and_resources, **options)
 
     async def advance(self, seconds: float) -> None:
         """See Kube."""
@@ -113,7 +172,9 @@ class AsyncKube(AsyncClient):
 
     async def wait_for(self, condition: Callable[[], T | Awaitable[T]], within: float = 5.0) -> T:
         """See Kube; the condition may be a coroutine function."""
-        wait = _Wait(self._kube.server.store, condition, within)
+        __tracebackhide__ = True
+        kube = self._kube
+        wait = _Wait(kube.server.store, condition, within, (kube.client, self))
         while True:
             with wait:
                 answer = condition()
@@ -124,21 +185,70 @@ class AsyncKube(AsyncClient):
             await self.thread.wait(wait.newer())
 
 
+class KubeNamespace:
+    """A server as one of its tests sees it that has a namespace of its own there.
+
+    `client` and `aio` mean this namespace where they are told none, lists included.
+    """
+
+    def __init__(self, kube: Kube, name: str, thread: LoopThread) -> None:
+        self.kube = kube
+        self.name = name
+        self.url = kube.url
+        self.client = BlockingClient(kube.server.client, thread, name)
+        self.aio = AsyncClient(kube.server.client, thread, name)
+        meta = {"name": name}
+        try:
+            self.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": meta})
+        except StatusError as error:
+            if error.reason != Reason.ALREADY_EXISTS:
+                raise
+
+    def kubeconfig(self) -> str:
+        """A kubeconfig whose context is in the namespace."""
+        return self.kube.server.kubeconfig(self.name)
+
+    def delete(self) -> None:
+        """Delete it; what lives in it goes by and by."""
+        self.client.delete("v1/namespaces", self.name)
+
+
 @contextlib.contextmanager
 def running(thread: LoopThread, plan: Plan) -> Iterator[Kube]:
     """Start a server in the thread, and stop it."""
     log = TestLog()
     options = replace(
         plan.options,
-        clock=plan.options.clock or FakeClock(ticking=True),
+        clock=plan.options.clock or _clock(plan.options),
         on_request=plan.options.on_request or log.hear_request,
+        record_bodies=True,
     )
     server = APIServer(options)
     subscription = thread.run(_start(server, plan, log))
+    log.open_watches = server.streams.open
     try:
         yield Kube(server, thread, log)
     finally:
         thread.run(_stop(server, subscription))
+
+
+def _clock(options: Options) -> FakeClock | None:
+    """One that a test can move; it goes on where that of a snapshot was. A seed has its own."""
+    if options.seed is not None:
+        return None
+    taken = getattr(options.snapshot, "taken", None)
+    start = max(taken, datetime.now(UTC)) if taken else None
+    return FakeClock(start, ticking=True)
+
+
+async def _is_quiet(store: Store, seconds: float) -> bool:
+    """Whether nothing is written for so long."""
+    try:
+        async with asyncio.timeout(seconds):
+            await store.reached(store.revision + 1)
+    except TimeoutError:
+        return True
+    return False
 
 
 async def _start(server: APIServer, plan: Plan, log: TestLog) -> Subscription:
@@ -160,18 +270,27 @@ async def _stop(server: APIServer, subscription: Subscription) -> None:
 
 
 class _Wait:
-    """Asking a condition again and again: what is not found is remembered, all else is raised."""
+    """Asking a condition again and again: what is not there is remembered, all else is raised."""
 
-    def __init__(self, store: Store, condition: Callable[[], Any], within: float) -> None:
+    def __init__(
+        self,
+        store: Store,
+        condition: Callable[[], Any],
+        within: float,
+        faces: Sequence[Face],
+    ) -> None:
         self._store = store
         self._condition = condition
         self._within = within
         self._deadline = time.monotonic() + within
-        self._error: StatusError | None = None
+        self._error: BaseException | None = None
+        self._faces = faces
 
     def __enter__(self) -> Self:
         self._error = None
         self._revision = self._store.revision
+        for face in self._faces:
+            face.last = None
         return self
 
     def __exit__(
@@ -180,7 +299,8 @@ class _Wait:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool:
-        if isinstance(error, StatusError) and error.reason == Reason.NOT_FOUND:
+        __tracebackhide__ = True
+        if error is not None and _is_absence(error):
             self._error = error
             return True
         return False
@@ -189,8 +309,37 @@ class _Wait:
         """Return once something happened since the condition was asked, or it is time to look
         again. Raises TimeoutError when there is no time left."""
         if time.monotonic() > self._deadline:
-            name = getattr(self._condition, "__qualname__", repr(self._condition))
-            raise TimeoutError(f"{name} was not true within {self._within:g} s") from self._error
+            raise TimeoutError(self._report()) from None
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LOOK_AGAIN):
                 await self._store.reached(self._revision + 1)
+
+    def _report(self) -> str:
+        name = getattr(self._condition, "__qualname__", repr(self._condition))
+        text = f"{name} was not true within {self._within:g} s"
+        if self._error is not None:
+            text += f": {type(self._error).__name__}: {self._error}"
+        for face in self._faces:
+            if face.last is not None:
+                shown = yaml.safe_dump(_shown(face.last), sort_keys=False)
+                text += f"\nlast read:\n{shown[:LONGEST]}"
+        return text
+
+
+def _is_absence(error: BaseException) -> bool:
+    """Whether something is not there: an object, a member or item at any depth."""
+    if isinstance(error, StatusError):
+        return error.reason == Reason.NOT_FOUND
+    if isinstance(error, KeyError | IndexError | StopIteration | StopAsyncIteration):
+        return True
+    return isinstance(error, TypeError | AttributeError) and "'NoneType' object" in str(error)
+
+
+def _shown(value: Any) -> Any:
+    """Without what tells nothing."""
+    if isinstance(value, list):
+        return [_shown(item) for item in value]
+    if not isinstance(value, dict) or not isinstance(value.get("metadata"), dict):
+        return value
+    meta = {name: part for name, part in value["metadata"].items() if name != "managedFields"}
+    return {**value, "metadata": meta}

@@ -1,20 +1,28 @@
 """What a test can look at afterwards: every HTTP request, every change of every object.
 
-Filled in the server's thread, read in the test's; the plugin prints it when a test fails.
+Filled in the server's thread, read in the test's; the plugin prints it when a test fails. Both
+lists are bounded: of a test that goes on for long the oldest entries are forgotten.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from inkube.apiserver.http.records import RequestRecord
+from inkube.apiserver.testing.criteria import Criteria
+from inkube.apiserver.watching.streams import OpenWatch
 from inkube.storage.entry import Change
 
 Object = dict[str, Any]
 SHOWN = 60
 """So many of the newest lines are printed of each log."""
+MOST = 20_000
+MOST_BYTES = 64 * 2**20
+"""So many entries of so many bytes each log keeps."""
+NEAREST = 5
+"""So many requests are shown that nearly are what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,31 +42,74 @@ class ObjectChange:
     def __str__(self) -> str:
         obj = self.object
         meta = obj["metadata"]
-        name = "/".join(part for part in (meta.get("namespace"), meta["name"]) if part)
-        line = f"{self.revision:>6} {self.type:<8} {obj['kind']} {name}"
+        line = f"{self.revision:>6} {self.type:<8} {obj['kind']} {_name(obj)}"
         if "generation" in meta:
             line += f" generation={meta['generation']}"
         return line + _status(obj)
 
 
+class Requests(list[RequestRecord]):
+    """Requests in the order they finished; `where` narrows them."""
+
+    def where(self, **criteria: Any) -> "Requests":
+        """Those that fit; see `Criteria`."""
+        wanted = Criteria.of(criteria)
+        return Requests(record for record in tuple(self) if not wanted.misses(record))
+
+
+class Needless(NamedTuple):
+    """An object that was written again to what it had been: how often, by whom, which object."""
+
+    times: int
+    who: tuple[str, ...]
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        where = "/".join(part for part in (self.namespace, self.name) if part)
+        return f"{self.times} needless writes of {self.kind} {where} by {', '.join(self.who)}"
+
+
 class TestLog:
-    """`requests` in the order they finished, `history` of all objects in the order of revisions."""
+    """`requests` in the order they finished, `history` of all objects in the order of revisions,
+    `watches` that are open."""
 
     __test__ = False
 
     def __init__(self) -> None:
-        self.requests: list[RequestRecord] = []
+        self.requests = Requests()
+        self.forgotten = 0
+        """How many requests and changes there were before those that are kept."""
+        self.open_watches: Callable[[], Sequence[OpenWatch]] = lambda: ()
         self._changes: list[ObjectChange] = []
+        self._bytes = [0, 0]
 
     def hear_request(self, record: RequestRecord) -> None:
         """Called by the server."""
         self.requests.append(record)
+        self._bytes[0] += len(record.sent) + len(record.answered)
+        if len(self.requests) > MOST or self._bytes[0] > MOST_BYTES:
+            gone = self._forget(self.requests)
+            self._bytes[0] -= sum(len(each.sent) + len(each.answered) for each in gone)
 
     def hear_changes(self, changes: Sequence[Change]) -> None:
         """Called by the store with what was committed."""
-        self._changes.extend(
-            ObjectChange(change.type, change.revision, change.entry.data) for change in changes
-        )
+        for change in changes:
+            data = change.entry.data
+            self._changes.append(ObjectChange(change.type, change.revision, data))
+            self._bytes[1] += len(data)
+        if len(self._changes) > MOST or self._bytes[1] > MOST_BYTES:
+            gone = self._forget(self._changes)
+            self._bytes[1] -= sum(len(each.data) for each in gone)
+
+    def _forget(self, entries: list[Any]) -> list[Any]:
+        """Take the older half out."""
+        half = (len(entries) + 1) // 2
+        gone = entries[:half]
+        del entries[:half]
+        self.forgotten += half
+        return gone
 
     def history(self, kind: str = "", name: str = "", namespace: str = "") -> list[ObjectChange]:
         """The changes of those objects; without arguments of all."""
@@ -66,12 +117,120 @@ class TestLog:
             change for change in tuple(self._changes) if _fits(change.object, kind, name, namespace)
         ]
 
+    def watches(self, **criteria: Any) -> list[OpenWatch]:
+        """The watches over HTTP that are open now and fit: resource, namespace, name, user,
+        user_agent."""
+        wanted = Criteria.of(criteria)
+        return [watch for watch in self.open_watches() if not wanted.misses_watch(watch)]
+
+    def expect(self, times: int | None = None, **criteria: Any) -> Requests:
+        """The requests that fit: one at least, or just so many. Raises AssertionError, which names
+        the ones that come nearest."""
+        __tracebackhide__ = True
+        wanted = Criteria.of(criteria)
+        every = Requests(self.requests)
+        found = Requests(record for record in every if not wanted.misses(record))
+        if (found and times is None) or len(found) == times:
+            return found
+        raise AssertionError(self._unexpected(wanted, every, found, times))
+
+    def _unexpected(
+        self, wanted: Criteria, every: Requests, found: Requests, times: int | None
+    ) -> str:
+        many = "at least one request" if times is None else f"{times} requests"
+        lines = [f"expected {many} with {wanted}, there were {len(found)} (of {len(every)} in all)"]
+        lines += [f"  fits: {record}" for record in found[:NEAREST]]
+        others = [(wanted.misses(record), record) for record in every if record not in found]
+        others.sort(key=lambda pair: len(pair[0]))
+        for misses, record in others[:NEAREST]:
+            lines.append(f"  near: {record}: {'; '.join(misses)}")
+        if self.forgotten:
+            lines.append(f"  {self.forgotten} older entries were forgotten")
+        return "\n".join(lines)
+
+    def needless_writes(self, times: int = 2) -> list[Needless]:
+        """Objects written to what they were already, or back to what they had been, so many times
+        at least; the busiest first.
+
+        Times, versions, generations and managedFields do not count. A write over HTTP that changes
+        nothing makes no revision; it is known by the version it is answered.
+        """
+        found: dict[tuple[str, str, str], list[str]] = {}
+        seen: dict[tuple[str, str, str], set[bytes]] = {}
+        for change in tuple(self._changes):
+            obj = change.object
+            key = _key(obj)
+            content = _content(obj)
+            if change.type != "MODIFIED":
+                seen[key] = {content}
+            elif content in seen.setdefault(key, set()):
+                found.setdefault(key, []).append(_writer(obj))
+            seen[key].add(content)
+        for key, who in self._unchanging():
+            found.setdefault(key, []).append(who)
+        writes = [
+            Needless(len(who), tuple(sorted(set(who))), *key)
+            for key, who in found.items()
+            if len(who) >= times
+        ]
+        return sorted(writes, key=lambda each: -each.times)
+
+    def _unchanging(self) -> Iterator[tuple[tuple[str, str, str], str]]:
+        """Updates and patches whose answer has a version that an earlier answer had."""
+        known: set[tuple[str, str, str, str]] = set()
+        for record in tuple(self.requests):
+            if record.verb not in ("create", "update", "patch") or record.code not in (200, 201):
+                continue
+            answer = record.answer
+            if not isinstance(answer, dict) or "resourceVersion" not in answer.get("metadata", {}):
+                continue
+            version = *_key(answer), answer["metadata"]["resourceVersion"]
+            if version in known:
+                yield _key(answer), record.user_agent or record.user
+            known.add(version)
+
     def sections(self) -> Iterator[tuple[str, str]]:
         """Title and text, for the report of a failed test."""
         if self.requests:
             yield "inkube requests", _tail([str(record) for record in self.requests])
         if self._changes:
             yield "inkube objects", _tail([str(change) for change in self._changes])
+
+
+def _name(obj: Object) -> str:
+    meta = obj["metadata"]
+    return "/".join(part for part in (meta.get("namespace"), meta["name"]) if part)
+
+
+def _key(obj: Object) -> tuple[str, str, str]:
+    meta = obj["metadata"]
+    return obj.get("kind", ""), meta.get("namespace", ""), meta["name"]
+
+
+_UNCOUNTED = frozenset({"resourceVersion", "generation", "managedFields"})
+_TIMES = frozenset({"lastTransitionTime", "lastHeartbeatTime", "lastProbeTime", "lastUpdateTime"})
+
+
+def _content(obj: Object) -> bytes:
+    """What counts of an object, in one order."""
+    meta = {name: value for name, value in obj["metadata"].items() if name not in _UNCOUNTED}
+    shown = _without_times({**obj, "metadata": meta})
+    return orjson.dumps(shown, option=orjson.OPT_SORT_KEYS)
+
+
+def _without_times(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {
+            name: _without_times(member) for name, member in value.items() if name not in _TIMES
+        }
+    return [_without_times(item) for item in value] if isinstance(value, list) else value
+
+
+def _writer(obj: Object) -> str:
+    """Who owns what was set last."""
+    fields: list[Object] = obj["metadata"].get("managedFields") or []
+    newest: Object = max(fields, key=lambda entry: entry.get("time", ""), default={})
+    return str(newest.get("manager", "")) or "somebody"
 
 
 def _fits(obj: Object, kind: str, name: str, namespace: str) -> bool:

@@ -1,6 +1,6 @@
 """From a test's markers to the server it gets."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,10 @@ from inkube.apiserver.testing.kube import Plan
 from inkube.controllers import workloads
 from inkube.controllers.kinds import KindModule
 
+_SEEDED: pytest.StashKey[dict[Any, Any]] = pytest.StashKey()
 STORAGES = ("memory", "sqlite")
+Node = pytest.Item | pytest.Collector
+"""A test, or what holds several: a class, a module."""
 
 
 def default(config: pytest.Config) -> Options:
@@ -22,7 +25,7 @@ def default(config: pytest.Config) -> Options:
     return Options(offline=True, retry_seconds=0.0, definitions=definitions)
 
 
-def of(item: pytest.Item, folder: Path) -> Plan:
+def of(item: Node, folder: Path) -> Plan:
     """What the item's markers ask for, the outermost first. Raises pytest.UsageError.
 
     `folder` is where a test's own files may lie.
@@ -50,23 +53,45 @@ def of(item: pytest.Item, folder: Path) -> Plan:
     )
 
 
-def _markers(item: pytest.Item, name: str) -> list[pytest.Mark]:
+def begun(item: Node, plan: Plan, make: Callable[[Callable[[Any], Any], Plan], Any]) -> Plan:
+    """The plan with the snapshot that a marker `kube_seed` wants to begin with.
+
+    `make` takes one, once for the test, class or module that the marker stands at.
+    Raises pytest.UsageError.
+    """
+    for node, marker in item.iter_markers_with_node("kube_seed"):
+        seed = marker.kwargs["fill"]
+        if plan.options.data is not None:
+            raise pytest.UsageError("kube_seed goes with servers in memory")
+        seeded = node.stash.setdefault(_SEEDED, {})
+        if seed not in seeded:
+            seeded[seed] = make(seed, plan)
+        return replace(plan, options=replace(plan.options, snapshot=seeded[seed], definitions=()))
+    return plan
+
+
+def failures(item: Node) -> Iterator[pytest.Mark]:
+    """What is to fail from the beginning."""
+    yield from _markers(item, "kube_fail")
+
+
+def _markers(item: Node, name: str) -> list[pytest.Mark]:
     return list(item.iter_markers(name))[::-1]
 
 
-def _definitions(item: pytest.Item) -> Iterator[Source]:
+def _definitions(item: Node) -> Iterator[Source]:
     for marker in _markers(item, "kube_definitions"):
         for source in marker.args:
             yield _beside(item, source) if isinstance(source, str | Path) else source
 
 
-def _beside(item: pytest.Item, source: str | Path) -> Path:
+def _beside(item: Node, source: str | Path) -> Path:
     """A relative path starts at the test's file, or at the project's root."""
     near = item.path.parent / source
     return near if near.exists() else item.config.rootpath / source
 
 
-def _data(item: pytest.Item, folder: Path) -> Path | None:
+def _data(item: Node, folder: Path) -> Path | None:
     storages: Sequence[Any] = [marker.args[0] for marker in _markers(item, "kube_storage")]
     storage = storages[-1] if storages else "memory"
     if storage not in STORAGES:

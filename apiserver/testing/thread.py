@@ -6,6 +6,8 @@ from collections.abc import Coroutine
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from inkube.schemas.status import StatusError
+
 T = TypeVar("T")
 
 NAME = "inkube-fixture"
@@ -33,19 +35,29 @@ class LoopThread:
         self._loop.close()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Block until the thread has done the work; its exception is raised here."""
+        """Block until the thread has done the work; its exception is raised here.
+
+        A refusal is raised without the frames of the server, which nobody wants to read.
+        """
+        __tracebackhide__ = True
         self._check_caller(work)
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
+        except StatusError as error:
+            raise error.with_traceback(None) from None
         except BaseException:
             future.cancel()
             raise
 
     async def wait(self, work: Coroutine[Any, Any, T]) -> T:
         """The same for a coroutine of another loop."""
+        __tracebackhide__ = True
         self._check_caller(work)
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+        try:
+            return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+        except StatusError as error:
+            raise error.with_traceback(None) from None
 
     def _check_caller(self, work: Coroutine[Any, Any, T]) -> None:
         if threading.current_thread() is self._thread:

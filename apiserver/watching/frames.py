@@ -48,6 +48,11 @@ CHUNKS = Wire("chunk", chunked)
 class Framer:
     """Turns what a watcher sees into lines or frames."""
 
+    ending = ""
+    """How the watch is to end now, before its time: `Cut`, `Close` or `Expired`."""
+    bookmarks = True
+    """Whether the watch says how far it is."""
+
     def __init__(self, watcher: Watcher, form: Form, stamps: Stamps, *, wire: Wire = PLAIN) -> None:
         self._watcher = watcher
         self._call = watcher.call

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from aiohttp import HttpVersion11, hdrs, web
 
@@ -23,6 +23,7 @@ from inkube.apiserver.registry import conversions
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.watching.bursts import Bursts
+from inkube.apiserver.watching.endings import Ending
 from inkube.apiserver.watching.frames import CHUNKS, PLAIN, Framer, SharedFrames, Wire
 from inkube.apiserver.watching.watch import Watcher, too_old
 from inkube.schemas import status
@@ -38,6 +39,19 @@ SHORTEST = 1800.0  # --min-request-timeout: a watch without a timeout ends after
 LOOK = 2.0  # how often an idle stream looks whether its client is still there
 BOOKMARK = 60.0
 BEFORE_END = 2.0  # a bookmark is sent so long before the timeout
+
+
+class OpenWatch(NamedTuple):
+    """A watch that hears of every change from now on; `name` where it is of one object."""
+
+    group: str
+    resource: str
+    namespace: str
+    name: str
+    label_selector: str
+    field_selector: str
+    user: str
+    user_agent: str
 
 
 class Connection(Protocol):
@@ -100,6 +114,10 @@ class Streams:
         """How many are open."""
         return len(self._open)
 
+    def open(self) -> list[OpenWatch]:
+        """The watches that are open; may be called from another thread."""
+        return [_told(stream) for stream in tuple(self._open)]
+
     async def serve(self, exchange: Exchange) -> web.StreamResponse:
         """Answer a watch request; returns when the stream is over."""
         call, request = exchange.call, exchange.request
@@ -117,8 +135,13 @@ class Streams:
             media = responses.WATCH if form.protobuf else negotiation.JSON
             response = responses.stream(call.warnings, media)
             connection = _Http(response, chunks=request.version >= HttpVersion11)
-        framer = Framer(watcher, form, self._stamps, wire=connection.wire)
+        trouble = None if exchange.trouble is None else exchange.trouble.watching
+        if trouble is None:
+            framer = Framer(watcher, form, self._stamps, wire=connection.wire)
+        else:
+            framer = Ending(watcher, form, self._stamps, trouble, wire=connection.wire)
         stream = _Stream(watcher, framer, connection, self._bursts)
+        stream.agent = request.headers.get("User-Agent", "")
         try:
             return await self._run(stream, exchange)
         except ConnectionError:
@@ -162,8 +185,9 @@ class _Stream:
         self, watcher: Watcher, framer: Framer, connection: Connection, bursts: Bursts
     ) -> None:
         self.connection = connection
+        self.agent = ""
+        self.watcher = self._watcher = watcher
         self._bursts = bursts
-        self._watcher = watcher
         self._framer = framer
         self._subscription: Subscription | None = None
         self._initial: Iterable[bytes] = ()
@@ -200,10 +224,11 @@ class _Stream:
                 await self._catch_up(subscription)
                 if not self._over:
                     await self._follow(subscription)
+                    await self._end_early()
         except storage_errors.SlowConsumer:
             transport.abort()
         except storage_errors.Compacted as error:
-            await self.fail(too_old(self._watcher.start, error))
+            await self.fail(too_old(self._watcher.start, error.compacted))
         except status.StatusError as error:  # of a conversion webhook
             await self.fail(error)
 
@@ -227,8 +252,21 @@ class _Stream:
         for piece in _pieces(self._initial):
             await self._write(piece)
         self._initial = ()
-        if self._watcher.tells_end:
+        if self._watcher.tells_end and self._framer.bookmarks:
             await self._write(self._framer.bookmark(self._watcher.start, end=True))
+        await self._end_early()
+
+    async def _end_early(self) -> None:
+        """End as a Fault wants it, once so many events are told."""
+        ending = self._framer.ending
+        if not ending or self._over:
+            return
+        if ending == "Expired":
+            start = self._watcher.start
+            await self._write(self._framer.error(too_old(start, start + 1)))
+        elif ending == "Cut":
+            self._transport.close()  # what was written arrives, the end of the answer does not
+        self.stop()
 
     async def _catch_up(self, subscription: Subscription) -> None:
         """Write what waits, as fast as the reader reads."""
@@ -242,6 +280,7 @@ class _Stream:
         call = self._watcher.call
         shown = await conversions.shown_changes(call.resource, call.served, changes)
         await self._write(self._framer.changes(shown))
+        await self._end_early()
 
     async def _hold(self, subscription: Subscription) -> None:
         """Wait for changes that have to be converted before they can be written."""
@@ -291,7 +330,7 @@ class _Stream:
             self.stop()
         elif data:
             transport.write(data)
-            if transport.get_write_buffer_size() > FULL:
+            if transport.get_write_buffer_size() > FULL or self._framer.ending:
                 self._pause()
 
     def _send(self, data: bytes) -> None:
@@ -333,7 +372,8 @@ class _Stream:
     def _tell_bookmark(self) -> None:
         subscription = self._subscription
         following = self._woken is not None and not self._woken.done()
-        if self._watcher.options.bookmarks and subscription is not None and following:
+        wanted = self._watcher.options.bookmarks and self._framer.bookmarks
+        if wanted and subscription is not None and following:
             self._send(self._framer.bookmark(subscription.revision))
 
     def _next_bookmark(self) -> float:
@@ -342,6 +382,20 @@ class _Stream:
         before_end = self._until - BEFORE_END
         due = now + BOOKMARK
         return min(due, before_end) if before_end > now else due
+
+
+def _told(stream: _Stream) -> OpenWatch:
+    call, options = stream.watcher.call, stream.watcher.options
+    return OpenWatch(
+        call.resource.group,
+        call.resource.plural,
+        call.namespace,
+        call.name,
+        options.labels,
+        options.fields,
+        call.user.name,
+        stream.agent,
+    )
 
 
 def _default_timeout() -> float:

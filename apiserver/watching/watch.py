@@ -54,7 +54,7 @@ class Watcher:
         try:
             subscription = store.subscribe(self._prefix, self.start)
         except storage_errors.Compacted as error:
-            raise too_old(self.start, error) from error
+            raise too_old(self.start, error.compacted) from error
         try:
             shown = await self._registry.shown(self.call, found)
             return subscription, listing.selected(self.call, shown, self._matches)
@@ -113,6 +113,6 @@ def bookmark(call: Call, revision: int, *, end: bool = False) -> Object:
     return {"kind": served.kind, "apiVersion": served.api_version, "metadata": metadata}
 
 
-def too_old(start: int, error: storage_errors.Compacted) -> status.StatusError:
+def too_old(start: int, compacted: int) -> status.StatusError:
     """410: what happened since is not known any more."""
-    return status.expired(f"too old resource version: {start} ({error.compacted})")
+    return status.expired(f"too old resource version: {start} ({compacted})")

@@ -70,7 +70,7 @@ class WebhookConverter:
         return made
 
     async def _ask(self, objects: list[Object], wanted: str) -> list[Object]:
-        uid, version = self._stamps.uid(), self._version
+        uid, version = self._stamps.review_uid(), self._version
         body = conversionreview.build(objects, wanted, uid=uid, version=version)
         client = self._webhook["clientConfig"]
         try:

@@ -60,6 +60,7 @@ class Webhooks(Plugin):
 class MutatingWebhooks(Webhooks):
     """MutatingWebhookConfigurations."""
 
+    name = "MutatingAdmissionWebhook"
     plural = "mutatingwebhookconfigurations"
 
     async def mutate(self, attributes: Attributes) -> None:
@@ -71,6 +72,7 @@ class MutatingWebhooks(Webhooks):
 class ValidatingWebhooks(Webhooks):
     """ValidatingWebhookConfigurations."""
 
+    name = "ValidatingAdmissionWebhook"
     plural = "validatingwebhookconfigurations"
 
     async def validate(self, attributes: Attributes) -> None:

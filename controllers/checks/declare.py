@@ -34,7 +34,7 @@ class Retry:
     factor: float = 2.0
     longest: float = 5.0
     attempts: int = 8
-    total: float = 10.0
+    total: float = 12.0
 
     def delay(self, attempt: int) -> float:
         """The delay after the n-th attempt, counted from 0."""

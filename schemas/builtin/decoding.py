@@ -19,6 +19,37 @@ __all__ = [
 ]  # fmt: skip
 
 
+_SCHEME = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"
+_SCHEMES = {
+    "apiextensions.k8s.io": "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55",
+    "apiregistration.k8s.io": "k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:36",
+}
+"""Where the reference keeps its types, as its errors say."""
+_OLDER: dict[str, tuple[str, ...]] = {
+    "admissionregistration.k8s.io": ("v1alpha1", "v1beta1"),
+    "apiextensions.k8s.io": ("v1beta1",),
+    "apiregistration.k8s.io": ("v1beta1",),
+    "apps": ("v1beta1", "v1beta2"),
+    "authentication.k8s.io": ("v1alpha1", "v1beta1"),
+    "authorization.k8s.io": ("v1beta1",),
+    "autoscaling": ("v1", "v2"),
+    "batch": ("v1beta1",),
+    "certificates.k8s.io": ("v1alpha1", "v1beta1"),
+    "coordination.k8s.io": ("v1alpha2", "v1beta1"),
+    "discovery.k8s.io": ("v1beta1",),
+    "events.k8s.io": ("v1beta1",),
+    "flowcontrol.apiserver.k8s.io": ("v1beta1", "v1beta2", "v1beta3"),
+    "networking.k8s.io": ("v1beta1",),
+    "node.k8s.io": ("v1alpha1", "v1beta1"),
+    "policy": ("v1beta1",),
+    "rbac.authorization.k8s.io": ("v1alpha1", "v1beta1"),
+    "resource.k8s.io": ("v1alpha3", "v1beta1", "v1beta2"),
+    "scheduling.k8s.io": ("v1alpha1", "v1beta1"),
+    "storage.k8s.io": ("v1alpha1", "v1beta1"),
+}
+"""Versions that are no longer served, but that its scheme still has."""
+
+
 def decode(obj: Object, gvk: GVK) -> Decoded:
     """The object as its Go type holds it, and the strict errors: `unknown field "spec.foo"`.
 
@@ -64,10 +95,10 @@ def check_type(obj: Object, gvk: GVK) -> None:
     if kind == gvk.kind and version == gvk.api_version:
         return
     group, short = split_api_version(version)
-    if not any(found.group == group and found.kind == kind for found in resources.read()):
+    if not _is_registered(group, short, kind):
         why = (
             f"no kind {gotext.quote(kind)} is registered for version {gotext.quote(version)} in "
-            'scheme "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"'
+            f'scheme "{_SCHEMES.get(gvk.group, _SCHEME)}"'
         )
     elif kind == gvk.kind:
         raise status.bad_request(
@@ -75,9 +106,28 @@ def check_type(obj: Object, gvk: GVK) -> None:
             f"({gvk.api_version})"
         )
     else:
+        _check_readable(obj, GVK(group, short, kind), gvk.kind)
         package = gvk.group.partition(".")[0] or "core"
         why = f"converting ({short}.{kind}) to ({package}.{gvk.kind}): unknown conversion"
     raise bodies.cannot_handle(version, kind, gvk.kind, why)
+
+
+def _is_registered(group: str, version: str, kind: str) -> bool:
+    """Whether the reference's scheme knows the type, served or not."""
+    older = _OLDER.get(group, ())
+    return any(
+        found.group == group and found.kind == kind and version in (*found.versions, *older)
+        for found in resources.read()
+    )
+
+
+def _check_readable(obj: Object, sent: GVK, kind: str) -> None:
+    """A body is decoded as what it says it is before that is held against the address."""
+    try:
+        if table().of(sent) is not None:
+            decode(obj, sent)
+    except DecodeError as error:
+        raise bodies.cannot_handle(sent.api_version, sent.kind, kind, str(error)) from error
 
 
 def empty(gvk: GVK) -> Object:

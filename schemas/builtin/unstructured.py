@@ -35,7 +35,7 @@ def _value(go: GoType, given: Any) -> Iterator[str]:
         else:
             yield f"cannot restore {_WORDS[go.kind]} {found}"
     elif go.kind in _SIMPLE:
-        yield from _simple(_SIMPLE[go.kind], given, found)
+        yield from _simple(_SIMPLE[go.kind], given, found, go.name)
 
 
 def _members(go: GoType, given: Any) -> Iterator[str]:
@@ -49,15 +49,16 @@ def _members(go: GoType, given: Any) -> Iterator[str]:
         yield from _value(item, value)
 
 
-def _simple(wanted: str, given: Any, found: str) -> Iterator[str]:
-    """Go converts numbers to each other, and would make characters of integers."""
+def _simple(wanted: str, given: Any, found: str, name: str) -> Iterator[str]:
+    """Go converts numbers to each other, and would make characters of integers; `name` is what
+    the type is called."""
     if wanted == found:
         return
     if found in _NUMBERS and wanted in _NUMBERS:
         if found == "float64" and not given.is_integer():
             yield f"cannot convert {found} to {wanted}"
     elif found == "int64" and wanted == "string":
-        yield f"cannot convert {found} to {wanted}"
+        yield f"cannot convert {found} to {name}"
     else:
         yield f"unrecognized type: {wanted}"
 

@@ -27,9 +27,9 @@ def items(value: Any) -> Verbatim:
     return Verbatim(_schema_or_list("JSONSchemas")(value))
 
 
-def versions(value: Sequence[Object]) -> Verbatim:
+def versions(value: Sequence[Object] | None) -> Verbatim:
     """The versions as they are left when what they share has moved to the top of the spec."""
-    return Verbatim(_list(_version)(list(value)))
+    return Verbatim(_list(_version)(value))
 
 
 def string(value: str) -> str:

@@ -125,7 +125,8 @@ def _versions(spec: internal.Spec, unchanged: set[str]) -> Iterator[FieldError]:
         yield invalid("spec.versions", printing.versions(spec.versions), detail)
     if sum(version["storage"] for version in spec.versions) != 1:
         detail = "must have exactly one version marked as storage version"
-        yield invalid("spec.versions", printing.versions(spec.versions), detail)
+        given = None if spec.spec.get("versions") is None else spec.versions
+        yield invalid("spec.versions", printing.versions(given), detail)
     if spec.version and (problems := names.dns1035_label(spec.version)):
         yield invalid("spec.version", spec.version, ",".join(problems))
 
@@ -198,9 +199,11 @@ def _stored_versions(stored: list[str], versions: Sequence[Object]) -> Iterator[
         yield invalid(path, None, "must have at least one stored version")
         return
     declared = {version["name"] for version in versions}
+    left = set(stored)  # each accounts for one version, also where two have its name
     for version in versions:
-        if version["storage"] and version["name"] not in stored:
+        if version["storage"] and version["name"] not in left:
             yield invalid(path, stored, f"must have the storage version {version['name']}")
+        left.discard(version["name"])
     for index, name in enumerate(stored):
         if name not in declared:
             detail = (

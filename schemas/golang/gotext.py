@@ -82,6 +82,13 @@ def plain(value: Any) -> str:
     return value if isinstance(value, str) else number(value)
 
 
+def as_text(value: Any) -> str:
+    """`%s` of a JSON value: what is no text is told apart, `%!s(bool=true)`."""
+    if isinstance(value, str | dict | list):
+        return plain(value)
+    return "%!s(<nil>)" if value is None else f"%!s({type_name(value)}={plain(value)})"
+
+
 def type_name(value: Any) -> str:
     """The Go type a JSON value decodes to, as `%T` prints it."""
     names = {

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from inkube.schemas import quantity
-from inkube.schemas.golang import base64, gojson, gotext, microtime, rfc3339, unmarshal
+from inkube.schemas.golang import base64, gojson, gotext, microtime, rfc3339
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.gotypes.types import GoField, GoType
 from inkube.schemas.objects import Object
@@ -170,8 +170,6 @@ class _Walk:
 
     def amount(self, _go: GoType, given: Any, _path: str) -> str:
         text = given if isinstance(given, str) else gotext.compact_json(given)
-        if not text:
-            return "0"
         try:
             return str(quantity.parse(text.strip()))
         except ValueError as error:
@@ -187,7 +185,7 @@ class _Walk:
 
     def time(self, go: GoType, given: Any, _path: str) -> str:
         if not isinstance(given, str):
-            raise unmarshal.cannot_unmarshal(given, "string")
+            raise _MistypedError(gotext.json_kind(given), "string", self.place())
         return rfc3339.rfc3339(given) if go.kind == "time" else microtime.canonical(given)
 
     def schema_or_bool(self, go: GoType, given: Any, _path: str) -> Any:

@@ -55,7 +55,7 @@ def text(found: list[Problem]) -> str:
 
 def _map(kind: MapType, value: dict[str, Any], path: str) -> Iterator[Problem]:
     fields, other = kind.fields, kind.element
-    for name, child in value.items():
+    for name, child in sorted(value.items()):
         child_kind = fields.get(name, other)
         if child_kind is None:
             yield Problem(f"{path}.{name}", "field not declared in schema")

@@ -79,7 +79,7 @@ def _by_directive(patch: Object) -> Object:
 
 def _bad_directive(patch: Object) -> status.StatusError:
     return status.unknown(
-        f"unknown patch type: {gotext.plain(patch[_MARK])} in map: {gotext.plain(patch)}"
+        f"unknown patch type: {gotext.as_text(patch[_MARK])} in map: {gotext.plain(patch)}"
     )
 
 
@@ -168,7 +168,8 @@ def _item_type(*lists: list[Any]) -> type:
             if found is list:
                 raise status.StatusError(422, status.Reason.INVALID, _REJECTED, details={})
         elif type(item) is not found:
-            raise status.unknown("list element types are not identical")
+            shown = gotext.plain([items for items in lists if items])
+            raise status.unknown(f"list element types are not identical: {shown}")
     return found or dict
 
 
@@ -276,8 +277,13 @@ def _contents(
 def _check_order(change: list[Any], order: list[Any], schema: Schema) -> None:
     """Items of the patch have to stand in the order list, in its order."""
     merge_key = str(schema.get("x-kubernetes-patch-merge-key", ""))
-    for item in change + order if merge_key else []:
-        _key_value(item, merge_key)
+    if merge_key:
+        for item in change:
+            _key_value(item, merge_key)
+        for index, item in enumerate(order):
+            if not isinstance(item, dict):
+                raise status.unknown(f"value for key {index} is not a map")
+            _key_value(item, merge_key)
     key = ordering.key_of(merge_key)
     left = iter([key(item) for item in order])
     if not all(key(item) in left for item in change if not _is_marked(item)):

@@ -20,7 +20,11 @@ KINDS: Final = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPa
 
 
 class MutationError(Exception):
-    """A mutation that could not be made, under failurePolicy Fail."""
+    """Mutations that could not be made, under failurePolicy Fail; `texts` has each of them."""
+
+    def __init__(self, *texts: str) -> None:
+        self.texts = texts
+        super().__init__(texts[0])
 
 
 class MutatingPolicy(CompiledPolicy):
@@ -57,15 +61,32 @@ class MutatingPolicy(CompiledPolicy):
         except CelError as error:
             raise MutationError(str(error)) from error
         budget = Budget()
+        failures: list[str] = []  # of expressions: those after one that fails are evaluated, too
         for kind, expression in self._mutations:
             now = {**values, "object": obj}
             now["variables"] = Variables(self.variables, now)
             try:
+                if kind == "ApplyConfiguration":
+                    _check_typed(obj, typed)
                 obj = _changed(kind, expression.evaluate(now, budget), (obj, typed))
-            except (CelError, JSONPatchFailure, MutationError, UntypableError) as error:
+            except CelError as error:
+                failures.append(_told(expression, error))
+            except (JSONPatchFailure, MutationError, UntypableError) as error:
                 if not self.ignores_failures:
                     raise MutationError(_told(expression, error)) from error
+        if failures and not self.ignores_failures:
+            raise MutationError(*failures)
         return obj
+
+
+def _check_typed(obj: Object, typed: TypedSchema) -> None:
+    """What is changed has to be of its schema's types. Raises MutationError."""
+    metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
+    problems = typed.problems({**obj, "metadata": metadata}, duplicates=False)
+    if problems:
+        shown = "; ".join(f"{problem.path}: {problem.message}" for problem in problems[:1])
+        why = "failed to convert original object to typed object"
+        raise MutationError(f"error applying patch: {why}: {shown}")
 
 
 def _told(expression: Expression, error: Exception) -> str:

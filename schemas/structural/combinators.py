@@ -140,8 +140,7 @@ def _below(compiler: Compiler, node: Node, value: Any) -> int:
     if isinstance(value, list):
         items = node.items
         return sum(matches(compiler, items, item) for item in value) if items else 0
-    least, most = node.raw.get("minProperties", 0), node.raw.get("maxProperties")
-    if len(value) < (least or 0) or (most is not None and len(value) > most):
+    if len(value) < (node.raw.get("minProperties") or 0):
         return 0
     pairs = ((node.children[name], item) for name, item in value.items())
     return sum(matches(compiler, child, item) for child, item in pairs if child is not None)

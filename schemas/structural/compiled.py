@@ -19,6 +19,8 @@ from inkube.schemas.structural.findings import Sink
 from inkube.schemas.structural.nodes import Node, Schema
 from inkube.schemas.structural.ratcheting import RatchetCompiler, RatchetSink
 
+_ENVELOPE = frozenset({"apiVersion", "kind", "metadata"})
+
 
 class CompiledSchema:
     """An openAPIV3Schema as plain JSON. At a resource's root, metadata is ObjectMeta."""
@@ -46,6 +48,30 @@ class CompiledSchema:
         if unknown is not None:
             unknown.extend(found)
 
+    def type_and_default(self, obj: Object, unknown: list[str] | None) -> None:
+        """The same for an object of another kind: nothing but its metadata is typed or pruned.
+
+        Raises DecodeError.
+        """
+        found: list[str] = []
+        if "metadata" in obj:
+            obj["metadata"] = metadecoding.decode(obj["metadata"], found)
+        filling.default(self.node, obj)
+        if unknown is not None:
+            unknown.extend(found)
+
+    def drop_all(self, obj: Object, unknown: list[str] | None) -> None:
+        """The same for an object of a version nobody declared, which knows no field but its type
+        and metadata. Raises DecodeError."""
+        found: list[str] = []
+        if "metadata" in obj:
+            obj["metadata"] = metadecoding.decode(obj["metadata"], found)
+        dropped = sorted(obj.keys() - _ENVELOPE)
+        for name in dropped:
+            del obj[name]
+        if unknown is not None:
+            unknown.extend([*found, *dropped])
+
     def default(self, obj: Object) -> None:
         """Fill in defaults, in place."""
         filling.default(self.node, obj)
@@ -63,7 +89,7 @@ class CompiledSchema:
 
         With `old`, what was wrong there and has not changed is forgiven.
         """
-        return self.schema_errors(obj, old) + self._other_errors(obj, old)
+        return self.schema_errors(obj, old) + self.other_errors(obj, old)
 
     def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
         """The same for a write to /status: only the status meets the schema, by its own.
@@ -73,9 +99,10 @@ class CompiledSchema:
         found: list[FieldError] = []
         if "status" in obj and self._status is not None:
             found = self._status.schema_errors(obj["status"], old.get("status"))
-        return [_below_status(error) for error in found] + self._other_errors(obj, old)
+        return [_below_status(error) for error in found] + self.other_errors(obj, old)
 
-    def _other_errors(self, obj: Object, old: Object | None) -> list[FieldError]:
+    def other_errors(self, obj: Object, old: Object | None = None) -> list[FieldError]:
+        """What is wrong with embedded resources and lists that are sets or maps."""
         errors: list[FieldError] = []
         if self.node.holds(embedded.KEYWORD):
             errors.extend(embedded.validate(self.node, obj))

@@ -147,15 +147,16 @@ def _required_step(names: tuple[str, ...]) -> Step:
 
 
 def _property_count_step(least: int | None, most: int | None, then: Step | None) -> Step:
-    """A wrong count hides everything else about the object."""
+    """Too few hide everything else about the object, too many hide nothing."""
 
     def check_count(value: Any, path: Path, errors: Sink) -> None:
         size = len(value)
         if least is not None and size < least:
             add_invalid(path, size, f"should have at least {least} properties", errors)
-        elif most is not None and size > most:
+            return
+        if most is not None and size > most:
             errors.append(too_many(field(path), size, most))
-        elif then is not None:
+        if then is not None:
             then(value, path, errors)
 
     return check_count

@@ -28,6 +28,10 @@ class Connection(Protocol):
         """Begin a transaction alone, and make tables and indexes where they are missing."""
         ...
 
+    async def upgrade(self, schema: int) -> None:
+        """Make tables of an older schema into those of this one, inside `begin_set_up`."""
+        ...
+
     async def begin(self) -> None:
         """Begin a transaction and take the write lock."""
         ...

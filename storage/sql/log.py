@@ -134,6 +134,12 @@ class SqlLog:
         ((count,),) = await self._fetch_exactly(tables.GROWN, parameters, after)
         return int(count)
 
+    async def before(self, time: int) -> int:
+        """See Log. Looks at every row: nobody asks often."""
+        rows: Sequence[Row] = await self._past.work(_asking(tables.FIRST_AFTER, {"time": time}))
+        ((first,),) = rows
+        return (await self.horizon()).newest if first is None else int(first) - 1
+
     async def compact(self, revision: int) -> int:
         """See Log. In steps, each of which leaves an exact log behind; where another process is
         compacting already, that is enough."""
@@ -204,6 +210,9 @@ class SqlLog:
             raise NewerSchema(
                 f"{self._database.name} has schema {schema}; this inkube knows {tables.SCHEMA}"
             )
+        if schema < tables.SCHEMA:
+            await connection.upgrade(schema)
+            await connection.execute(tables.SET_MARK, {"which": "schema", "to": tables.SCHEMA})
 
 
 class _SqlTransaction:

@@ -52,11 +52,11 @@ _LOCK_COMPACTION = "SELECT value FROM inkube.meta WHERE name = 'compacted' FOR U
 # The marks first: of two who append after the same revision, the second finds it changed.
 _APPEND = """
 WITH head AS (
-    UPDATE inkube.meta SET value = $7 WHERE name = 'newest' AND value = $8 RETURNING value
+    UPDATE inkube.meta SET value = $8 WHERE name = 'newest' AND value = $9 RETURNING value
 ), added AS (
-    INSERT INTO inkube.log (revision, key, previous, created, deleted, data)
+    INSERT INTO inkube.log (revision, key, previous, created, deleted, data, time)
     SELECT row.* FROM head, unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[],
-                                   $5::boolean[], $6::bytea[]) AS row
+                                   $5::boolean[], $6::bytea[], $7::bigint[]) AS row
 )
 """
 _LOUDLY = "SELECT pg_notify('inkube', value::text) FROM head"
@@ -221,6 +221,11 @@ class PostgresqlConnection:
         for definition in _STATEMENTS.definitions():
             await self._driver.execute(definition)
         await self.execute(tables.ADD_MARK, {"which": "newest", "to": FIRST_REVISION})
+
+    async def upgrade(self, schema: int) -> None:
+        """See Connection."""
+        for statement in _STATEMENTS.upgrades(schema):
+            await self._driver.execute(statement)
 
     async def begin(self) -> None:
         """See Connection."""

@@ -224,6 +224,11 @@ class SqliteConnection:
         for definition in _STATEMENTS.definitions():
             await self._driver.execute(definition)
 
+    async def upgrade(self, schema: int) -> None:
+        """See Connection."""
+        for statement in _STATEMENTS.upgrades(schema):
+            await self._driver.execute(statement)
+
     async def begin(self) -> None:
         """See Connection. Raises Unavailable when the file is gone."""
         self._presence.check()

@@ -1,6 +1,7 @@
 """What is kept, and every question about it, in SQLAlchemy Core.
 
-    log   revision (primary key) · key · previous · created · deleted · data; index key, revision
+    log   revision (primary key) · key · previous · created · deleted · data · time;
+          index key, revision
     meta  name (primary key) · value; rows schema, compacted, and newest where a row is the lock
 
 The primary key is the last guard: two processes that both believed to hold the write lock could
@@ -17,7 +18,8 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 from inkube.storage.log import Record
 
-SCHEMA = 1
+SCHEMA = 2
+"""1 had no time."""
 
 # A number no limit reaches, for a question that has none.
 ALL = 2**62
@@ -36,6 +38,8 @@ log = sa.Table(
     sa.Column("created", sa.BigInteger, nullable=False),
     sa.Column("deleted", sa.Boolean, nullable=False),
     sa.Column("data", sa.LargeBinary, nullable=False),
+    # last, as where it was added later; what an older server writes beside this one has none
+    sa.Column("time", sa.BigInteger, nullable=False, server_default="0"),
 )
 sa.Index("log_by_key", log.c.key, log.c.revision.desc())
 meta = sa.Table(
@@ -66,6 +70,7 @@ ADD_MARK: Statement = sa.insert(meta).from_select(
 
 HORIZON: Statement = sa.select(_compacted, sa.func.max(log.c.revision))
 NEWEST: Statement = sa.select(sa.func.max(log.c.revision))
+FIRST_AFTER: Statement = sa.select(sa.func.min(log.c.revision)).where(log.c.time > _number("time"))
 
 # Each row also says how far was compacted, at the same moment.
 MISSED: Statement = (
@@ -170,6 +175,12 @@ class Statements:
             yield str(self._render(CreateTable(table, if_not_exists=True)))
             for index in table.indexes:
                 yield str(self._render(CreateIndex(index, if_not_exists=True)))
+
+    def upgrades(self, schema: int) -> Iterator[str]:
+        """What makes tables of an older schema into those of this one."""
+        name = f"{self._schema}.log" if self._schema else "log"
+        if schema < 2:
+            yield f"ALTER TABLE {name} ADD COLUMN time BIGINT DEFAULT 0 NOT NULL"
 
     def _render(self, statement: Any) -> Any:
         if not self._schema:

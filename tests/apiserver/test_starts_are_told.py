@@ -72,6 +72,7 @@ async def test_while_a_file_is_read_a_server_lives_and_says_how_far_it_is(file, 
         async with asyncio.timeout(30):
             await server.held.wait()
         try:
+            assert (await ask("/healthz"))[0] == 500
             code, text, _ = await ask("/readyz?verbose")
             assert code == 500
             assert "[-]log failed: loading: 8" in text

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -61,7 +61,7 @@ def place_of(log: str, folder: Path) -> Iterator[list[str]]:
 
 
 @contextmanager
-def server(log: str = "memory") -> Iterator[str]:
+def server(log: str = "memory", *, extra: Sequence[str] = ()) -> Iterator[str]:
     """A server of its own that keeps everything in that log, ready; yields its URL."""
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -72,7 +72,7 @@ def server(log: str = "memory") -> Iterator[str]:
         command = [
             sys.executable, "-m", "inkube.apiserver.cli", "serve", *place, "--port", "0",
             "--authorization-mode", "RBAC", "--token-auth-file", str(tokens),
-            "--kubeconfig", str(Path(folder) / "kubeconfig"), "--quiet",
+            "--kubeconfig", str(Path(folder) / "kubeconfig"), "--quiet", *extra,
         ]  # fmt: skip
         with _started(command) as url:
             yield url

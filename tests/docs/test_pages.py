@@ -9,6 +9,7 @@ import pytest
 DOCS = pages.ROOT / "docs"
 ELSEWHERE = {
     "aggregation.md": "tests/apiserver/aggregation/test_the_page.py",
+    "kinds.md": "tests/controllers/test_page_of_own_kinds.py",
     "pytest.md": "tests/apiserver/testing/test_fixture_docs.py",
     "workloads/hub.md": "tests/workloads/test_pages_of_integrations.py",
     "workloads/operators.md": "tests/workloads/test_pages_of_integrations.py",
@@ -58,8 +59,12 @@ $ X=5
 $ echo $X; false
 5
 ```
+```sh
+export X=6
+test $X = 6
+```
 <!-- not run: there is no such shell -->
-```powershell
+```fish
 echo
 ```
 """
@@ -77,7 +82,8 @@ def test_a_reader_types_what_is_there_and_reads_what_comes(tmp_path: Path) -> No
         ("```console\n$ true\n$ echo a\n```\n", "line 3: echo a"),
         ("```python\n1 / 0\n```\n", "line 1: the program fails"),
         ("```python\ndef test_it():\n    assert False\n```\n", "its tests fail"),
-        ("```sh\nls\n```\n", "line 1: a block of 'sh' is run by nobody"),
+        ("```sh\ntrue\nfalse\n```\n", "line 1: it fails"),
+        ("```fish\nls\n```\n", "line 1: a block of 'fish' is run by nobody"),
         ("```json\n{\n```\n", "line 1: no json"),
     ],
 )

@@ -30,7 +30,14 @@ async def output_of(*command):
 async def test_it_may_be_run_again():
     async with APIServer(offline=True, retry_seconds=0.0) as server:
         first = await output_of(NODE, EXAMPLE / "lib" / "main.js", server.url)
-        assert await output_of(NODE, EXAMPLE / "lib" / "main.js", server.url) == first
+        again = await output_of(NODE, EXAMPLE / "lib" / "main.js", server.url)
+    assert checked(again) == checked(first)
+
+
+def checked(told):
+    """What the steps show, without the jobs: those of earlier runs are remembered."""
+    steps = [json.loads(line) for line in told.splitlines()]
+    return [each for each in steps if each["step"] not in ("pulled", "resources", "jobs")]
 
 
 @pytest.mark.skipif(NODE is None, reason="node is not installed")
@@ -47,7 +54,11 @@ async def test_a_form_is_validated_saved_and_kept_current():
     assert [each["kind"] for each in shown["pulled"]["summary"]] == ["Dashboard", "Folder"]
     names = [name.rpartition("-")[0] or name for name in shown["resources"]]
     assert names == ["folders/dashboards", "folders/team", "dashboards/boats"]
-    assert shown["jobs"] == ["success", "success"]
+    assert shown["newest job"] == {
+        "action": "pull",
+        "repository": "dashboards",
+        "pull": {"incremental": False},
+    }
     badges = [each["value"] for each in steps if each["step"] == "badges"]
     assert badges == [
         [{"name": "dashboards", "text": "healthy"}],

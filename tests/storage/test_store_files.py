@@ -123,11 +123,11 @@ async def test_a_newer_schema_is_refused(path: Path, codec: Any):
     async with Store(sqlite_log(path), codec):
         pass
     with sqlite3.connect(path) as newer:
-        newer.execute("UPDATE meta SET value = 2 WHERE name = 'schema'")
+        newer.execute("UPDATE meta SET value = 3 WHERE name = 'schema'")
     newer.close()
     error = await refusal(path, codec)
     assert isinstance(error, errors.NewerSchema)
-    assert str(error) == f"{path} has schema 2; this inkube knows 1"
+    assert str(error) == f"{path} has schema 3; this inkube knows 2"
 
 
 async def test_a_missing_folder_is_named(tmp_path: Path, codec: Any):

@@ -10,6 +10,8 @@ from inkube.apiserver.auth import certificates, tls
 _CERTIFICATE = certificates.make()
 BUNDLE = base64.b64encode(_CERTIFICATE.authority).decode()
 """The caBundle of a configuration that trusts them."""
+LEAF = base64.b64encode(_CERTIFICATE.chain).decode()
+"""As envtest writes it: the very certificate that is served, and nothing of who signed it."""
 
 
 @asynccontextmanager

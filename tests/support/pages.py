@@ -2,6 +2,7 @@
 
     ```yaml title="boat.yaml"     a file of that name, in a folder that the page has for itself
     ```console                    `$ command` lines, typed into one shell, and what they print
+    ```sh                         commands for the same shell, of which only the end is looked at
     ```python                     tests that pass, or a program that ends well
     ```json, yaml, text, …        shown only; JSON and YAML have to be what they say they are
 
@@ -16,6 +17,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -112,11 +114,11 @@ class Reader:
         self._at = at or folder
         bin_folder = folder / ".bin"
         bin_folder.mkdir()
-        for name, module in (("inkube", "inkube.apiserver.cli"), ("pytest", "pytest")):
+        programs = {"inkube": " -m inkube.apiserver.cli", "pytest": " -m pytest", "python": ""}
+        for name, arguments in programs.items():
             script = bin_folder / name
-            script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {module} "$@"\n')
+            script.write_text(f'#!/bin/sh\nexec "{sys.executable}"{arguments} "$@"\n')
             script.chmod(0o755)
-        (bin_folder / "python").symlink_to(sys.executable)
         examples = self._at / "examples"
         if not examples.exists():
             shutil.copytree(
@@ -136,11 +138,13 @@ class Reader:
         for name in ("KUBECONFIG", "URL", "TOKEN"):
             self._environment.pop(name, None)
         self._server: subprocess.Popen[str] | None = None
+        self._code = 0
         self._tests: list[Path] = []
 
     def __enter__(self) -> Self:
         self._shell = subprocess.Popen(
             ["bash", "--noprofile", "--norc"], cwd=self._at, env=self._environment, text=True,
+            start_new_session=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         return self
@@ -151,7 +155,7 @@ class Reader:
         assert self._shell.stdout is not None
         self._shell.stdin.close()
         self._shell.stdout.close()
-        self._shell.kill()
+        os.killpg(self._shell.pid, signal.SIGKILL)  # and what it left in the background
         self._shell.wait()
 
     def read(self, page: str) -> None:
@@ -166,6 +170,10 @@ class Reader:
             elif block.language == "console":
                 for line, command, expected in commands(block):
                     self._type(line, command, expected)
+            elif block.language == "sh":
+                found = self._typed(self._local(block.text))
+                if self._code:
+                    raise PageError("\n".join([f"line {block.line}: it fails", *found]))
             elif block.language == "python":
                 self._run(block)
             else:
@@ -210,11 +218,12 @@ class Reader:
         assert self._shell.stdout is not None
         script = self._folder / ".typed"
         script.write_text(command + "\n")
-        self._shell.stdin.write(f". {script} </dev/null\necho\necho '{_DONE}'\n")
+        self._shell.stdin.write(f". {script} </dev/null\ncode=$?\necho\necho '{_DONE}' $code\n")
         self._shell.stdin.flush()
         found: list[str] = []
         for text in self._shell.stdout:
-            if text.rstrip("\n") == _DONE:
+            if text.startswith(_DONE):
+                self._code = int(text.split()[-1])
                 break
             found.append(text.rstrip("\n"))
         else:

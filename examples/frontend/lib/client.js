@@ -38,22 +38,35 @@ export class Client {
             throw error;
         }
     }
-    /** Delete an object, if it is there. */
+    /** Delete an object, if it is there; one with finalizers goes a little later. */
     async remove(name) {
         try {
             await this.ask("DELETE", `/${name}`);
         }
         catch (error) {
-            if (!(error instanceof StatusError && error.code === 404))
+            if (!isNotFound(error))
                 throw error;
         }
+    }
+    /** Delete an object and wait until it is gone. */
+    async removed(name, { interval = 100, attempts = 300 } = {}) {
+        await this.remove(name);
+        for (let attempt = 0; attempt < attempts; attempt++) {
+            try {
+                await this.get(name);
+            }
+            catch (error) {
+                if (isNotFound(error))
+                    return;
+                throw error;
+            }
+            await new Promise((resolve) => setTimeout(resolve, interval));
+        }
+        throw new Error(`${name} was not removed in time`);
     }
     /** Merge a change into an object. */
     patch(name, change) {
         return this.ask("PATCH", `/${name}`, change, "application/merge-patch+json");
-    }
-    remove(name) {
-        return this.ask("DELETE", `/${name}`);
     }
     /** Read what answers under an object's name and is no object, `NAME/resources`. */
     read(name, subresource) {
@@ -99,6 +112,7 @@ export class Client {
         return (await answer.json());
     }
 }
+const isNotFound = (error) => error instanceof StatusError && error.code === 404;
 async function refusal(answer) {
     return new StatusError(answer.status, await answer.json().catch(() => ({})));
 }

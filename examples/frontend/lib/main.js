@@ -11,13 +11,13 @@ import { badges, ofCauses, ofStatus, reconciledByPoll, reconciledByWatch, reposi
 const server = process.argv[2] ?? "http://127.0.0.1:8001";
 const show = (step, value) => console.log(JSON.stringify({ step, value }));
 const client = repositories(server, "default");
-const dashboard = { uid: "boats", title: "Boats", schemaVersion: 39, panels: [], tags: [] };
-const files = [{ path: "team/boats.json", content: JSON.stringify(dashboard) }];
 const hosts = new Client(server, "/apis/world.inkube.dev/v1/githosts");
 // What an earlier run left behind goes first, so that this one may be the second.
-await client.remove("dashboards");
-await hosts.remove("git.example");
+await client.removed("dashboards");
+await hosts.removed("git.example");
 // The world outside, scripted: a git host with one repository, one branch and one dashboard.
+const dashboard = { uid: "boats", title: "Boats", schemaVersion: 39, panels: [], tags: [] };
+const files = [{ path: "team/boats.json", content: JSON.stringify(dashboard) }];
 await hosts.create({
     apiVersion: "world.inkube.dev/v1",
     kind: "GitHost",
@@ -38,12 +38,12 @@ show("polled", ofStatus((await reconciledByPoll(client, form.name)).status));
 show("badges", await badges(client));
 // Its files are pulled: once by itself, then when the user asks.
 await reconciledByPoll(client, form.name, (repository) => repository.status?.sync?.state === "success");
-let last;
+let last = {};
 for await (const status of pull(jobs(server, "default"), client, form.name))
     last = status;
-show("pulled", last);
+show("pulled", { state: last.state, message: last.message, summary: last.summary });
 show("resources", (await resources(client, form.name)).map(({ resource, name }) => `${resource}/${name}`));
-show("jobs", (await recent(client, form.name)).map((job) => job.status?.state));
+show("newest job", (await recent(client, form.name))[0]?.spec);
 // The world changes, the object does not: its status tells.
 await hosts.patch("git.example", { spec: { repositories: [{ path: "team/dashboards", branches: ["trunk"] }] } });
 const broken = await reconciledByPoll(client, form.name, (repository) => !repository.status?.health?.healthy);

@@ -77,22 +77,33 @@ export class Client<T extends Resource<unknown, unknown>> {
     }
   }
 
-  /** Delete an object, if it is there. */
+  /** Delete an object, if it is there; one with finalizers goes a little later. */
   async remove(name: string): Promise<void> {
     try {
       await this.ask("DELETE", `/${name}`);
     } catch (error) {
-      if (!(error instanceof StatusError && error.code === 404)) throw error;
+      if (!isNotFound(error)) throw error;
     }
+  }
+
+  /** Delete an object and wait until it is gone. */
+  async removed(name: string, { interval = 100, attempts = 300 } = {}): Promise<void> {
+    await this.remove(name);
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      try {
+        await this.get(name);
+      } catch (error) {
+        if (isNotFound(error)) return;
+        throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, interval));
+    }
+    throw new Error(`${name} was not removed in time`);
   }
 
   /** Merge a change into an object. */
   patch(name: string, change: object): Promise<T> {
     return this.ask("PATCH", `/${name}`, change, "application/merge-patch+json");
-  }
-
-  remove(name: string): Promise<T> {
-    return this.ask("DELETE", `/${name}`);
   }
 
   /** Read what answers under an object's name and is no object, `NAME/resources`. */
@@ -139,6 +150,8 @@ export class Client<T extends Resource<unknown, unknown>> {
     return (await answer.json()) as R;
   }
 }
+
+const isNotFound = (error: unknown) => error instanceof StatusError && error.code === 404;
 
 async function refusal(answer: Response): Promise<StatusError> {
   return new StatusError(answer.status, await answer.json().catch(() => ({})));

@@ -7,7 +7,7 @@
  */
 
 import { Client, type Resource } from "./client.js";
-import { jobs, pull, recent, resources } from "./jobs.js";
+import { jobs, pull, recent, resources, type JobStatus } from "./jobs.js";
 import {
   badges,
   ofCauses,
@@ -29,15 +29,15 @@ const server = process.argv[2] ?? "http://127.0.0.1:8001";
 const show = (step: string, value: unknown) => console.log(JSON.stringify({ step, value }));
 
 const client = repositories(server, "default");
-const dashboard = { uid: "boats", title: "Boats", schemaVersion: 39, panels: [], tags: [] };
-const files = [{ path: "team/boats.json", content: JSON.stringify(dashboard) }];
 const hosts = new Client<GitHost>(server, "/apis/world.inkube.dev/v1/githosts");
 
 // What an earlier run left behind goes first, so that this one may be the second.
-await client.remove("dashboards");
-await hosts.remove("git.example");
+await client.removed("dashboards");
+await hosts.removed("git.example");
 
 // The world outside, scripted: a git host with one repository, one branch and one dashboard.
+const dashboard = { uid: "boats", title: "Boats", schemaVersion: 39, panels: [], tags: [] };
+const files = [{ path: "team/boats.json", content: JSON.stringify(dashboard) }];
 await hosts.create({
   apiVersion: "world.inkube.dev/v1",
   kind: "GitHost",
@@ -62,11 +62,11 @@ show("badges", await badges(client));
 
 // Its files are pulled: once by itself, then when the user asks.
 await reconciledByPoll(client, form.name, (repository) => repository.status?.sync?.state === "success");
-let last;
+let last: JobStatus = {};
 for await (const status of pull(jobs(server, "default"), client, form.name)) last = status;
-show("pulled", last);
+show("pulled", { state: last.state, message: last.message, summary: last.summary });
 show("resources", (await resources(client, form.name)).map(({ resource, name }) => `${resource}/${name}`));
-show("jobs", (await recent(client, form.name)).map((job) => job.status?.state));
+show("newest job", (await recent(client, form.name))[0]?.spec);
 
 // The world changes, the object does not: its status tells.
 await hosts.patch("git.example", { spec: { repositories: [{ path: "team/dashboards", branches: ["trunk"] }] } });

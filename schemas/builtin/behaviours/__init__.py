@@ -84,8 +84,10 @@ _GROUPS: dict[str, _Family] = {
     "policy": {"poddisruptionbudgets": "autoscaling.DisruptionBudgets"},
     "rbac.authorization.k8s.io": _RBAC,
     "resource.k8s.io": {
-        "deviceclasses": "extensions.Counted",
-        "resourceslices": "extensions.Counted",
+        "deviceclasses": "deviceslices.Classes",
+        "resourceclaims": "deviceclaims.Claims",
+        "resourceclaimtemplates": "deviceclaims.Templates",
+        "resourceslices": "deviceslices.Slices",
     },
     "scheduling.k8s.io": {"priorityclasses": "leases.PriorityClasses"},
     "storage.k8s.io": _STORAGE,

@@ -7,6 +7,7 @@ from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin.behaviours import checks
 from inkube.schemas.builtin.behaviours.base import Behaviour
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.meta import split_api_version
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 
@@ -18,6 +19,8 @@ _CPU: Object = {
 
 class Autoscalers(Behaviour):
     """Bounds of replicas and what they follow."""
+
+    tells_empty = ("spec.behavior.scaleDown.policies", "spec.behavior.scaleUp.policies")
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
@@ -53,11 +56,30 @@ class Autoscalers(Behaviour):
                 errors += checks.named(value, place, names.path_segment)
             else:
                 errors.append(fielderrors.required(place))
-        for index, metric in enumerate(spec.get("metrics") or []):
+        errors += _target_group(target, "spec.scaleTargetRef")
+        metrics = spec.get("metrics") or []
+        for index, metric in enumerate(metrics):
             errors += _metric(metric, f"spec.metrics[{index}]")
+        if least == 0 and not any(one.get("type") in ("External", "Object") for one in metrics):
+            why = "must specify at least one Object or External metric to support scaling to zero"
+            errors.append(fielderrors.forbidden("spec.metrics", f"{why} replicas"))
         for direction, rules in (spec.get("behavior") or {}).items():
             errors += _rules(rules, f"spec.behavior.{direction}")
         return errors
+
+
+def _target_group(target: Object, path: str) -> list[FieldError]:
+    """Only controllers of the core group need not say theirs."""
+    version = target.get("apiVersion", "")
+    if not version or target.get("kind") == "ReplicationController":
+        return []
+    place = f"{path}.apiVersion"
+    if version.count("/") > 1:
+        why = f"unexpected GroupVersion string: {version}"
+        return [fielderrors.invalid(place, version, why)]
+    if split_api_version(version)[0]:
+        return []
+    return [fielderrors.invalid(place, version, "apiVersion must specify API group")]
 
 
 _SOURCES = {
@@ -68,6 +90,7 @@ _SOURCES = {
     "Resource": "resource",
 }
 _POLICIES, _SELECTED = ("Percent", "Pods"), ("Disabled", "Max", "Min")
+_EVICTIONS = ("AlwaysAllow", "IfHealthyBudget")
 _MAX_WINDOW, _MAX_PERIOD = 3600, 1800
 
 
@@ -208,26 +231,14 @@ class DisruptionBudgets(Behaviour):
         for member in bounds:
             errors += checks.count_or_percent(spec.get(member), f"spec.{member}")
             errors += checks.at_most_all(spec.get(member), f"spec.{member}")
+        policy = spec.get("unhealthyPodEvictionPolicy")
+        if policy is not None and policy not in _EVICTIONS:
+            place = "spec.unhealthyPodEvictionPolicy"
+            errors.append(fielderrors.not_supported(place, policy, _EVICTIONS))
         return errors + checks.label_selector(spec.get("selector"), "spec.selector")
 
     def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
         """Counts are not negative, conditions are whole."""
         told = obj.get("status") or {}
-        counts = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
-        errors = super().validate_status(obj, old) + checks.not_negative(told, "status", *counts)
-        for index, condition in enumerate(told.get("conditions") or []):
-            errors += _condition(condition, f"status.conditions[{index}]")
-        return errors
-
-
-def _condition(condition: Object, path: str) -> list[FieldError]:
-    """A metav1.Condition (ValidateCondition)."""
-    state, choices = condition.get("status", ""), ("False", "True", "Unknown")
-    errors = [
-        fielderrors.required(f"{path}.{member}")
-        for member in ("type", "lastTransitionTime", "reason")
-        if not condition.get(member)
-    ]
-    if state not in choices:
-        errors.append(fielderrors.not_supported(f"{path}.status", state, choices))
-    return errors
+        errors = super().validate_status(obj, old)
+        return errors + checks.conditions(told.get("conditions") or [], "status.conditions")

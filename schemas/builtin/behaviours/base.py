@@ -48,6 +48,10 @@ class Behaviour:
     generation: tuple[str, ...] | None = None
     """Which members count the generation; () keeps it at 1, None means that the kind has none."""
 
+    tells_empty: tuple[str, ...] = ()
+    """Lists (`spec.a.b`) that mean another thing when they are empty than when they are missing."""
+    named_by_uid = False
+    """Whether a new object without a name gets a uid for one."""
     stamps = False
     """Whether `stamp` does something."""
     internal_group: str | None = None

@@ -15,6 +15,8 @@ from inkube.schemas.objects import Object
 NOT_NEGATIVE = "must be greater than or equal to 0"
 IMMUTABLE = "field is immutable"
 IN_PORT_RANGE = "must be between 1 and 65535, inclusive"
+_STATES = ("False", "True", "Unknown")
+_MAX_REASON, _MAX_MESSAGE = 1024, 32 * 1024
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
@@ -119,6 +121,40 @@ def quantity_not_negative(text: str, path: str) -> list[FieldError]:
     if quantity.parse(text).sign < 0:
         return [fielderrors.invalid(path, text, NOT_NEGATIVE)]
     return []
+
+
+def conditions(given: Sequence[Object], path: str) -> list[FieldError]:
+    """A list of metav1.Condition (ValidateConditions)."""
+    errors, seen = [], set()
+    for index, condition in enumerate(given):
+        place = f"{path}[{index}]"
+        if condition.get("type") in seen:
+            errors.append(fielderrors.duplicate(f"{place}.type", condition.get("type", "")))
+        seen.add(condition.get("type"))
+        errors += _condition(condition, place)
+    return errors
+
+
+def _condition(condition: Object, path: str) -> list[FieldError]:
+    errors = named(condition.get("type", ""), f"{path}.type", names.label_key)
+    state, reason = condition.get("status", ""), condition.get("reason", "")
+    if state not in _STATES:
+        errors.append(fielderrors.not_supported(f"{path}.status", state, _STATES))
+    generation = condition.get("observedGeneration", 0)
+    if generation < 0:
+        why = "must be greater than or equal to zero"
+        errors.append(fielderrors.invalid(f"{path}.observedGeneration", generation, why))
+    if not condition.get("lastTransitionTime"):
+        errors.append(fielderrors.required(f"{path}.lastTransitionTime"))
+    if not reason:
+        errors.append(fielderrors.required(f"{path}.reason"))
+    else:
+        errors += named(reason, f"{path}.reason", naming.condition_reason)
+        if len(reason.encode()) > _MAX_REASON:
+            errors.append(fielderrors.too_long(f"{path}.reason", _MAX_REASON))
+    if len(condition.get("message", "").encode()) > _MAX_MESSAGE:
+        errors.append(fielderrors.too_long(f"{path}.message", _MAX_MESSAGE))
+    return errors
 
 
 def duplicates(values: Iterable[Any], paths: Iterable[str]) -> list[FieldError]:

@@ -62,15 +62,11 @@ class Jobs(Behaviour):
         spec, meta = obj["spec"], obj["metadata"]
         if spec.get("manualSelector"):
             return
-        uid, name = meta.get("uid", ""), meta.get("name", "")
         template_meta = spec["template"].setdefault("metadata", {})
-        own = {
-            "controller-uid": uid, "job-name": name,
-            _UID_LABEL: uid, "batch.kubernetes.io/job-name": name,
-        }  # fmt: skip
-        template_meta["labels"] = {**(template_meta.get("labels") or {}), **own}
+        template_meta["labels"] = {**(template_meta.get("labels") or {}), **_own_labels(meta)}
         selector = spec.setdefault("selector", {})
-        selector["matchLabels"] = {**(selector.get("matchLabels") or {}), _UID_LABEL: uid}
+        own = {_UID_LABEL: meta.get("uid", "")}
+        selector["matchLabels"] = {**(selector.get("matchLabels") or {}), **own}
         _label_as_template(obj)
 
     def check(self, obj: Object) -> list[FieldError]:
@@ -89,6 +85,8 @@ class Jobs(Behaviour):
     def validate(self, obj: Object) -> list[FieldError]:
         """A new one's pods must be able to have hostnames."""
         errors, spec = super().validate(obj), obj["spec"]
+        if not spec.get("manualSelector"):
+            errors += _selector_made(spec.get("selector") or {}, obj["metadata"])
         name, count = obj["metadata"].get("name", ""), spec.get("completions") or 0
         if spec.get("completionMode") == "Indexed" and count > 0:
             pod = f"{name}-{count - 1}"
@@ -119,6 +117,24 @@ def _label_as_template(obj: Object) -> None:
     labels = (obj["spec"]["template"].get("metadata") or {}).get("labels")
     if labels and not obj["metadata"].get("labels"):
         obj["metadata"]["labels"] = dict(labels)
+
+
+def _own_labels(meta: Object) -> dict[str, str]:
+    """What marks a job's pods as its own."""
+    uid, name = meta.get("uid", ""), meta.get("name", "")
+    return {
+        "controller-uid": uid, "job-name": name,
+        _UID_LABEL: uid, "batch.kubernetes.io/job-name": name,
+    }  # fmt: skip
+
+
+def _selector_made(selector: Object, meta: Object) -> list[FieldError]:
+    """What was sent of a selector may not ask for more than it is made of
+    (validateGeneratedSelector)."""
+    wrong = checks.label_selector(selector, "spec.selector")
+    if wrong or selectors.selects(selector, _own_labels(meta)):
+        return []
+    return [fielderrors.invalid("spec.selector", selector, "`selector` not auto-generated")]
 
 
 def job_spec(spec: Object, path: str) -> list[FieldError]:

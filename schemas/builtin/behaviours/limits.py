@@ -172,6 +172,7 @@ class LimitRanges(Behaviour):
     """Bounds and defaults per type; what is not said follows from what is."""
 
     create_on_update = True
+    named_by_uid = True
 
     def default(self, obj: Object) -> None:
         for item in (obj.get("spec") or {}).get("limits") or []:

@@ -28,6 +28,8 @@ _AGAIN: dict[tuple[str, str], tuple[int, int]] = {
     ("networking.k8s.io", "ingressclasses"): (1, 1),
     ("networking.k8s.io", "ingresses"): (1, 1),
     ("policy", "poddisruptionbudgets"): (0, 0),
+    ("resource.k8s.io", "deviceclasses"): (1, 1),
+    ("resource.k8s.io", "resourceclaims"): (1, 1),
     (_ADMISSION, "mutatingadmissionpolicies"): (0, 1),
     (_ADMISSION, "mutatingadmissionpolicybindings"): (0, 1),
     (_ADMISSION, "mutatingwebhookconfigurations"): (0, 1),
@@ -42,6 +44,7 @@ _AGAIN: dict[tuple[str, str], tuple[int, int]] = {
 }
 """How often a kind's own ValidateUpdate compares its metadata with the old (once, unless told
 otherwise) and checks all of it anew (never): clients see each repetition in `details.causes`."""
+_UNQUALIFIED = "name is neither a standard finalizer name nor is it fully qualified"
 _STANDARD = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 
 
@@ -71,18 +74,20 @@ def template(meta: Object, path: str) -> list[FieldError]:
     return errors
 
 
-def finalizers(given: list[str], path: str) -> list[FieldError]:
-    """Finalizers outside of metadata: a namespace's own."""
-    errors = [
-        fielderrors.invalid(path, name, why) for name in given for why in names.label_key(name)
-    ]
-    return errors + _unqualified(given, path)
+def finalizers(given: list[str], path: str, *, counted: bool) -> list[FieldError]:
+    """Finalizers outside of metadata, a namespace's own; `counted`: each has a path of its own."""
+    errors = []
+    for index, name in enumerate(given):
+        place = f"{path}[{index}]" if counted else path
+        errors += [fielderrors.invalid(place, name, why) for why in names.label_key(name)]
+        if "/" not in name and name not in _STANDARD:
+            errors.append(fielderrors.invalid(place, name, _UNQUALIFIED))
+    return errors
 
 
 def _unqualified(given: list[str], path: str) -> list[FieldError]:
-    why = "name is neither a standard finalizer name nor is it fully qualified"
     return [
-        fielderrors.invalid(f"{path}[{index}]", name, why)
+        fielderrors.invalid(f"{path}[{index}]", name, _UNQUALIFIED)
         for index, name in enumerate(given)
         if "/" not in name and name not in _STANDARD
     ]

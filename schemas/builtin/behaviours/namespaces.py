@@ -58,7 +58,12 @@ class Namespaces(Behaviour):
 
     def check(self, obj: Object) -> list[FieldError]:
         finalizers = (obj.get("spec") or {}).get("finalizers") or []
-        return metadata.finalizers(finalizers, "spec.finalizers")
+        return metadata.finalizers(finalizers, "spec.finalizers", counted=False)
+
+    def validate_part(self, name: str, obj: Object, old: Object) -> list[FieldError]:
+        """What /finalize is sent."""
+        finalizers = (obj.get("spec") or {}).get("finalizers") or []
+        return metadata.finalizers(finalizers, "spec.finalizers", counted=True)
 
     def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
         phase = (obj.get("status") or {}).get("phase", "")

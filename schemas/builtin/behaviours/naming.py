@@ -88,6 +88,24 @@ def env_name(text: str) -> list[str]:
     return [why]
 
 
+_REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
+
+
+def condition_reason(text: str) -> list[str]:
+    """Why the text is no reason of a condition."""
+    if re.fullmatch(_REASON, text):
+        return []
+    what = (
+        "a condition reason must start with alphabetic character, optionally followed by a string "
+        "of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'"
+    )
+    return [
+        names.regex_error(
+            what, _REASON, "my_name", "MY_NAME", "MyName", "ReasonA,ReasonB", "ReasonA:ReasonB"
+        )
+    ]
+
+
 _HEADER = re.compile("[-A-Za-z0-9]+")
 
 

@@ -287,16 +287,19 @@ def selector_and_template(
 ) -> list[FieldError]:
     """A selector that selects something, and its own template."""
     place = f"{path}.selector"
-    if selector is None:
-        return [fielderrors.required(place)]
+    labels = ((given or {}).get("metadata") or {}).get("labels") or {}
+    if selector is None:  # which selects nothing, the template neither
+        return [fielderrors.required(place), _unselected(labels, path)]
     errors = checks.label_selector(selector, place)
     if not selector:
         why = f"empty selector is invalid for {kind}"
         errors.append(fielderrors.invalid(place, selector, why))
-    labels = ((given or {}).get("metadata") or {}).get("labels") or {}
     found = checks.label_selector(selector, place)
     if selector and not found and not selectors.selects(selector, labels):
-        why = "`selector` does not match template `labels`"
-        value = labels or None
-        errors.append(fielderrors.invalid(f"{path}.template.metadata.labels", value, why))
+        errors.append(_unselected(labels, path))
     return errors
+
+
+def _unselected(labels: Object, path: str) -> FieldError:
+    why = "`selector` does not match template `labels`"
+    return fielderrors.invalid(f"{path}.template.metadata.labels", labels or None, why)

@@ -68,7 +68,9 @@ def _shown(given: Object) -> str:
         value = given.get(member)
         if isinstance(value, dict):
             value = {_go_name(key): inner for key, inner in value.items()}
-        members.append(f'"{_go_name(member)}":{gotext.compact_json(value)}')
+        members.append(
+            f'"{_go_name(member).replace("SeLinux", "SELinux")}":{gotext.compact_json(value)}'
+        )
     return "{" + ",".join(members) + "}"
 
 

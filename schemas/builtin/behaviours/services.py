@@ -5,11 +5,13 @@ pure and repeatable. Follows pkg/apis/core/v1/defaults.go SetDefaults_Service, c
 ValidateService and pkg/registry/core/service.
 """
 
+import copy
 import ipaddress
 import zlib
-from typing import Any
+from collections.abc import Callable, Container, Iterator
+from typing import Any, Final, Self
 
-from inkube.schemas import fielderrors
+from inkube.schemas import fielderrors, status
 from inkube.schemas.builtin.behaviours import addresses, checks, metadata, naming
 from inkube.schemas.builtin.behaviours.base import Behaviour, keep, same
 from inkube.schemas.fielderrors import FieldError
@@ -17,9 +19,7 @@ from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 
 RANGE = "10.0.0.0/16"
-"""Where the addresses of services are from, which the default ServiceCIDR says too."""
-_NETWORK = int(ipaddress.IPv4Address("10.0.0.0"))
-_ADDRESSES = 2**16
+"""Where the addresses of services are from when nobody says."""
 _FIRST_NODE_PORT, _NODE_PORTS = 30_000, 2_768
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _LONGEST_STICKY = 86400
@@ -32,9 +32,45 @@ _FAMILY_FIELDS = (
 )  # fmt: skip
 
 
+class ServiceRange:
+    """The addresses of services. Raises ValueError for what is no range of IPv4 that has some.
+
+    The first belongs to the service `kubernetes`; those at either end are left to who chooses one
+    (pkg/registry/core/service/ipallocator/ipallocator.go, calculateRangeOffset).
+    """
+
+    def __init__(self, cidr: str) -> None:
+        self.network: Final = ipaddress.IPv4Network(cidr)
+        if self.network.num_addresses < 8:
+            raise ValueError(f"{cidr} has room for no services: it needs 8 addresses at least")
+        self._skipped = min(max(16, self.network.num_addresses // 16), 256)
+        self._count = self.network.num_addresses - 2 * self._skipped
+        if self._count < 1:
+            self._skipped, self._count = 2, self.network.num_addresses - 3
+
+    @property
+    def first(self) -> str:
+        """The address of the service `kubernetes`."""
+        return str(self.network.network_address + 1)
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether two services are likely to hit the same address by chance."""
+        return self._count < 2**12
+
+    def addresses(self, seed: int) -> Iterator[str]:
+        """All that may be given away, beginning with the one that follows from the seed."""
+        first = int(self.network.network_address) + self._skipped
+        for step in range(self._count):
+            yield str(ipaddress.IPv4Address(first + (seed + step) % self._count))
+
+
 class Services(Behaviour):
     """Types, ports, addresses."""
 
+    addresses = ServiceRange(RANGE)
+    taken: Callable[[], Container[str]] = frozenset
+    """The addresses that others have, asked where two are likely to meet by chance."""
     name_check = "label"
     create_on_update = True
     returns_deleted = True
@@ -65,12 +101,50 @@ class Services(Behaviour):
     def prepare_create(self, obj: Object) -> None:
         super().prepare_create(obj)
         if obj["spec"]["type"] != "ExternalName":
-            _allocate(obj)
+            self._allocate(obj)
 
     def prepare_update(self, obj: Object, old: Object) -> None:
         super().prepare_update(obj, old)
         _carry_over(obj["spec"], old["spec"])
-        _allocate(obj)
+        self._allocate(obj)
+
+    def placed(self, addresses: ServiceRange, taken: Callable[[], Container[str]]) -> Self:
+        """The same of another range, among services that are there."""
+        made = copy.copy(self)
+        made.addresses = addresses
+        made.taken = taken
+        return made
+
+    def _allocate(self, obj: Object) -> None:
+        spec = obj["spec"]
+        if spec["type"] == "ExternalName":
+            for member in _FAMILY_FIELDS:
+                spec.pop(member, None)
+            return
+        seed = zlib.crc32(obj["metadata"].get("uid", "").encode())
+        if not spec.get("clusterIP"):
+            given = spec.get("clusterIPs") or []
+            spec["clusterIP"] = given[0] if given else self._free(seed)
+        spec.setdefault("clusterIPs", [spec["clusterIP"]])
+        both = spec["clusterIP"] == "None" and not spec.get("selector")
+        if not spec.get("ipFamilyPolicy"):
+            spec["ipFamilyPolicy"] = "RequireDualStack" if both else "SingleStack"
+        if not spec.get("ipFamilies"):
+            dual = spec["ipFamilyPolicy"] == "RequireDualStack"
+            spec["ipFamilies"] = ["IPv4", "IPv6"] if dual else ["IPv4"]
+        if _uses_node_ports(spec):
+            _allocate_node_ports(spec.get("ports") or [], seed)
+
+    def _free(self, seed: int) -> str:
+        """Raises StatusError 500 where there is no address left."""
+        wanted = self.addresses.addresses(seed)
+        if not self.addresses.is_narrow:
+            return next(wanted)
+        taken = self.taken()
+        found = next((address for address in wanted if address not in taken), None)
+        if found is None:
+            raise status.internal("failed to allocate a serviceIP: range is full")
+        return found
 
     def check(self, obj: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}
@@ -137,28 +211,6 @@ def _uses_node_ports(spec: Object) -> bool:
     if spec.get("type") == "LoadBalancer":
         return spec.get("allocateLoadBalancerNodePorts") is not False
     return spec.get("type") == "NodePort"
-
-
-def _allocate(obj: Object) -> None:
-    spec = obj["spec"]
-    if spec["type"] == "ExternalName":
-        for member in _FAMILY_FIELDS:
-            spec.pop(member, None)
-        return
-    seed = zlib.crc32(obj["metadata"].get("uid", "").encode())
-    if not spec.get("clusterIP"):
-        given = spec.get("clusterIPs") or []
-        number = _NETWORK + 256 + seed % (_ADDRESSES - 512)
-        spec["clusterIP"] = given[0] if given else str(ipaddress.IPv4Address(number))
-    spec.setdefault("clusterIPs", [spec["clusterIP"]])
-    both = spec["clusterIP"] == "None" and not spec.get("selector")
-    if not spec.get("ipFamilyPolicy"):
-        spec["ipFamilyPolicy"] = "RequireDualStack" if both else "SingleStack"
-    if not spec.get("ipFamilies"):
-        dual = spec["ipFamilyPolicy"] == "RequireDualStack"
-        spec["ipFamilies"] = ["IPv4", "IPv6"] if dual else ["IPv4"]
-    if _uses_node_ports(spec):
-        _allocate_node_ports(spec.get("ports") or [], seed)
 
 
 def _allocate_node_ports(ports: list[Object], seed: int) -> None:

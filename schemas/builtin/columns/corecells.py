@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from inkube.schemas import durations
+from inkube.schemas.aggregation import marks
 from inkube.schemas.builtin.columns.common import NONE, UNSET, age, containers, pairs, since
 from inkube.schemas.objects import Object
 
@@ -136,9 +137,12 @@ def policy_binding(obj: Object, now: datetime) -> list[Any]:
 
 
 def api_service(obj: Object, now: datetime) -> list[Any]:
-    """The aggregator's own table."""
+    """The aggregator's own table; a server that only inkube's annotation names is not local."""
     service = (obj.get("spec") or {}).get("service")
-    where = "Local" if service is None else f"{service.get('namespace')}/{service.get('name')}"
+    url = (obj["metadata"].get("annotations") or {}).get(marks.URL)
+    where = (
+        url or "Local" if service is None else f"{service.get('namespace')}/{service.get('name')}"
+    )
     found = [
         c for c in (obj.get("status") or {}).get("conditions") or [] if c.get("type") == "Available"
     ]
@@ -185,16 +189,25 @@ def priority_class(obj: Object, now: datetime) -> list[Any]:
     return [obj.get("value", 0), is_default, age(obj, now), obj.get("preemptionPolicy", "")]
 
 
-def storage_class(obj: Object, now: datetime) -> list[Any]:
-    """printStorageClass."""
-    expands = bool(obj.get("allowVolumeExpansion"))
-    return [
-        obj.get("provisioner", ""),
-        obj.get("reclaimPolicy") or "Delete",
-        obj.get("volumeBindingMode") or UNSET,
-        expands,
-        age(obj, now),
-    ]
+def flow_schema(obj: Object, now: datetime) -> list[Any]:
+    """printFlowSchema."""
+    spec = obj.get("spec") or {}
+    level = (spec.get("priorityLevelConfiguration") or {}).get("name", "")
+    method = (spec.get("distinguisherMethod") or {}).get("type", NONE)
+    conditions = (obj.get("status") or {}).get("conditions") or ()
+    dangles = [one.get("status", "") for one in conditions if one.get("type") == "Dangling"]
+    missing = dangles[0] if dangles else "?"
+    return [level, spec.get("matchingPrecedence", 0), method, age(obj, now), missing]
+
+
+def priority_level(obj: Object, now: datetime) -> list[Any]:
+    """printPriorityLevelConfiguration."""
+    spec = obj.get("spec") or {}
+    limited = spec.get("limited") or {}
+    queuing = (limited.get("limitResponse") or {}).get("queuing") or {}
+    queues = [queuing.get(member, NONE) for member in ("queues", "handSize", "queueLengthLimit")]
+    shares = limited.get("nominalConcurrencyShares", NONE)
+    return [spec.get("type", ""), shares, *queues, age(obj, now)]
 
 
 def _modes(given: list[str] | None) -> str:

@@ -7,7 +7,13 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from inkube.schemas.builtin.columns import corecells, networkcells, podcells, workloadcells
+from inkube.schemas.builtin.columns import (
+    corecells,
+    networkcells,
+    podcells,
+    storagecells,
+    workloadcells,
+)
 from inkube.schemas.builtin.columns.tables import TABLES
 from inkube.schemas.objects import Object
 
@@ -22,10 +28,14 @@ _BY_PLURAL: dict[str, _Cells] = {
     "cronjobs": workloadcells.cron_job,
     "daemonsets": workloadcells.daemon_set,
     "deployments": workloadcells.deployment,
+    "csidrivers": storagecells.driver,
+    "csinodes": storagecells.node,
+    "csistoragecapacities": storagecells.capacity,
     "deviceclasses": corecells.age_only,
     "endpoints": networkcells.endpoints,
     "endpointslices": networkcells.endpoint_slice,
     "events": corecells.event,
+    "flowschemas": corecells.flow_schema,
     "horizontalpodautoscalers": workloadcells.autoscaler,
     "ingressclasses": networkcells.ingress_class,
     "ingresses": networkcells.ingress,
@@ -44,10 +54,13 @@ _BY_PLURAL: dict[str, _Cells] = {
     "pods": podcells.cells,
     "podtemplates": corecells.pod_template,
     "priorityclasses": corecells.priority_class,
+    "prioritylevelconfigurations": corecells.priority_level,
     "replicasets": workloadcells.replicas,
     "replicationcontrollers": workloadcells.replicas,
+    "resourceclaims": storagecells.device_claim,
     "resourceclaimtemplates": corecells.age_only,
     "resourcequotas": corecells.quota,
+    "resourceslices": storagecells.device_slice,
     "rolebindings": corecells.binding,
     "runtimeclasses": corecells.runtime_class,
     "secrets": corecells.secret,
@@ -55,10 +68,12 @@ _BY_PLURAL: dict[str, _Cells] = {
     "servicecidrs": networkcells.service_cidr,
     "services": networkcells.service,
     "statefulsets": workloadcells.stateful_set,
-    "storageclasses": corecells.storage_class,
+    "storageclasses": storagecells.storage_class,
     "validatingadmissionpolicies": corecells.policy,
     "validatingadmissionpolicybindings": corecells.policy_binding,
     "validatingwebhookconfigurations": corecells.webhooks,
+    "volumeattachments": storagecells.attachment,
+    "volumeattributesclasses": storagecells.attributes_class,
 }
 
 
@@ -68,7 +83,12 @@ def cells(group: str, plural: str, obj: Object, now: datetime) -> list[Any]:
     if (group, plural) not in TABLES:
         return [meta.get("name", ""), meta.get("creationTimestamp")]
     found = _BY_PLURAL[plural](obj, now)
-    return found if plural == "events" else [meta.get("name", ""), *found]
+    if plural == "events":
+        return found
+    name = meta.get("name", "")
+    if plural == "storageclasses" and storagecells.is_default(obj):
+        name = f"{name} (default)"
+    return [name, *found]
 
 
 def conditions(group: str, plural: str, obj: Object) -> list[Object]:

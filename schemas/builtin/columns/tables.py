@@ -5,6 +5,7 @@ where none is said. Follows pkg/printers/internalversion/printers.go AddHandlers
 """
 
 from inkube.schemas import caches
+from inkube.schemas.builtin.columns import descriptions
 from inkube.schemas.definitions import Column
 
 NAME_DESCRIPTION = (
@@ -25,19 +26,7 @@ _DESCRIPTIONS = {
     "Age": CREATED_DESCRIPTION,
     "Created At": CREATED_DESCRIPTION,
     "Name": NAME_DESCRIPTION,
-    "Data": (  # of config maps; secrets call theirs alike
-        "Data contains the configuration data. Each key must consist of alphanumeric characters, "
-        "'-', '_' or '.'. Values with non-UTF-8 byte sequences must use the BinaryData field. The "
-        "keys stored in Data must not overlap with the keys in the BinaryData field, this is "
-        "enforced during validation process."
-    ),
-    "Webhooks": "Webhooks indicates the number of webhooks registered in this configuration",
 }
-_OWN_DESCRIPTIONS = {
-    ("apiservices", "Service"): "The reference to the service that hosts this API endpoint.",
-    ("apiservices", "Available"): "Whether this service is available.",
-}
-"""Of columns that mean something else elsewhere, by plural and name."""
 _PATHS = {"Age": ".metadata.creationTimestamp", "Created At": ".metadata.creationTimestamp",
           "Name": ".metadata.name"}  # fmt: skip
 _REPLICAS = "Name|Desired:integer|Current:integer|Ready:integer|Age|Containers*|Images*|Selector*"
@@ -108,6 +97,12 @@ TABLES: dict[tuple[str, str], str] = {
     ("events.k8s.io", "events"): (
         "Last Seen|Type|Reason|Object|Subobject*|Source*|Message|First Seen*|Count*|Name*"
     ),
+    ("flowcontrol.apiserver.k8s.io", "flowschemas"): (
+        "Name|PriorityLevel|MatchingPrecedence|DistinguisherMethod|Age|MissingPL"
+    ),
+    ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): (
+        "Name|Type|NominalConcurrencyShares|Queues|HandSize|QueueLengthLimit|Age"
+    ),
     ("networking.k8s.io", "ingressclasses"): "Name|Controller|Parameters|Age",
     ("networking.k8s.io", "ingresses"): "Name|Class|Hosts|Address|Ports|Age",
     ("networking.k8s.io", "ipaddresses"): "Name|ParentRef|Age",
@@ -120,13 +115,23 @@ TABLES: dict[tuple[str, str], str] = {
     (_RBAC, "clusterrolebindings"): _BINDING,
     (_RBAC, "rolebindings"): _BINDING,
     ("resource.k8s.io", "deviceclasses"): _AGE_ONLY,
+    ("resource.k8s.io", "resourceclaims"): "Name|State|Age",
     ("resource.k8s.io", "resourceclaimtemplates"): _AGE_ONLY,
+    ("resource.k8s.io", "resourceslices"): "Name|Node|Driver|Pool|Age",
     ("scheduling.k8s.io", "priorityclasses"): (
-        "Name|Value|Global-Default:boolean|Age|PreemptionPolicy"
+        "Name|Value:integer|Global-Default:boolean|Age|PreemptionPolicy"
     ),
+    ("storage.k8s.io", "csidrivers"): (
+        "Name|AttachRequired:boolean|PodInfoOnMount:boolean|StorageCapacity:boolean|TokenRequests|"
+        "RequiresRepublish:boolean|Modes|Age"
+    ),
+    ("storage.k8s.io", "csinodes"): "Name|Drivers:integer|Age",
+    ("storage.k8s.io", "csistoragecapacities"): "Name|StorageClassName|Capacity",
     ("storage.k8s.io", "storageclasses"): (
         "Name|Provisioner|ReclaimPolicy|VolumeBindingMode|AllowVolumeExpansion|Age"
     ),
+    ("storage.k8s.io", "volumeattachments"): "Name|Attacher|PV|Node|Attached:boolean|Age",
+    ("storage.k8s.io", "volumeattributesclasses"): "Name|DriverName|Age",
 }
 
 
@@ -134,10 +139,11 @@ TABLES: dict[tuple[str, str], str] = {
 def of(group: str, plural: str) -> tuple[Column, ...]:
     """The kind's printer columns, its name among them."""
     line = TABLES.get((group, plural), DEFAULT)
-    return tuple(_column(word, plural) for word in line.split("|"))
+    told = descriptions.of(group, plural)
+    return tuple(_column(word, told) for word in line.split("|"))
 
 
-def _column(word: str, plural: str) -> Column:
+def _column(word: str, told: dict[str, str]) -> Column:
     wide = word.endswith("*")
     name, _, kind = word.rstrip("*").partition(":")
     return Column(
@@ -145,7 +151,6 @@ def _column(word: str, plural: str) -> Column:
         type=kind or "string",
         json_path=_PATHS.get(name, ""),
         format="name" if name == "Name" else "",
-        description=_OWN_DESCRIPTIONS.get((plural, name))
-        or _DESCRIPTIONS.get(name, f"{name} of the object"),
+        description=told.get(name) or _DESCRIPTIONS.get(name, f"{name} of the object"),
         priority=1 if wide else 0,
     )

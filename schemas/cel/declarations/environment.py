@@ -37,6 +37,8 @@ class Environment:
     variables: Mapping[str, Shape] = field(default_factory=dict)
     constructed: Mapping[str, Shape | None] = field(default_factory=dict)
     """Types that `Name{…}` makes; None: `Name` and every `Name.a.b`, with fields of any type."""
+    binds: bool = False
+    """Whether `cel.bind(name, value, expression)` is a macro."""
 
     def is_open(self, name: str) -> bool:
         """Whether a made object of that type has any field."""

@@ -28,12 +28,35 @@ _Args = tuple[Node, ...]
 _Expander = Callable[[int, _Args, Node], Node | Issue]
 
 
-def expand(pos: int, name: str, args: _Args, target: Node | None) -> Node | Issue | None:
-    """The expansion of a call at `pos`, or None where it is no macro."""
+def expand(
+    pos: int, name: str, args: _Args, target: Node | None, *, binds: bool = False
+) -> Node | Issue | None:
+    """The expansion of a call at `pos`, or None where it is no macro; `cel.bind` is, if `binds`."""
     if target is None:
         return _has(pos, args[0]) if name == "has" and len(args) == 1 else None
+    if binds and (name, len(args)) == ("bind", 3) and _is_cel(target):
+        return _bind(pos, args)
     expander = _MACROS.get((name, len(args)))
     return expander(pos, args, target) if expander else None
+
+
+def _is_cel(node: Node) -> bool:
+    return isinstance(node, Ident) and node.name == "cel"
+
+
+def _bind(pos: int, args: _Args) -> Node | Issue:
+    """ext/bindings.go: `cel.bind(name, value, expression)`."""
+    variable, value, result = args
+    if not isinstance(variable, Ident):
+        return Issue(variable.pos, "cel.bind() variable names must be simple identifiers")
+    return Fold(
+        pos, "bind", ListNode(pos, ()), (_UNUSED,), variable.name,
+        init=value,
+        condition=Const(pos, False),
+        step=Ident(pos, variable.name),
+        result=result,
+        body=result,
+    )  # fmt: skip
 
 
 class _WrongUse(Exception):

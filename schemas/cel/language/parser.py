@@ -40,14 +40,17 @@ _RESERVED = frozenset(
 )  # fmt: skip
 
 
-def parse(text: str) -> tuple[Source, Node]:
-    """The tree of an expression. Raises CompileError with every error found."""
+def parse(text: str, *, binds: bool = False) -> tuple[Source, Node]:
+    """The tree of an expression, `cel.bind` a macro in it where `binds`.
+
+    Raises CompileError with every error found.
+    """
     source = Source(text)
     if len(text) > MAX_SIZE:
         message = f"expression code point size exceeds limit: size: {len(text)}, limit {MAX_SIZE}"
         raise CompileError(source, [Issue(0, message)])
     found, issues = lexer.tokens(text)
-    parser = _Parser(found)
+    parser = _Parser(found, binds=binds)
     try:
         node = parser.whole()
     except _SyntaxError:
@@ -69,8 +72,9 @@ class _SyntaxError(Exception):
 
 
 class _Parser:
-    def __init__(self, found: list[Token]) -> None:
+    def __init__(self, found: list[Token], *, binds: bool) -> None:
         self._tokens = found
+        self._binds = binds
         self._next = 0
         self._token = found[0]
         self._depth = 0
@@ -203,7 +207,7 @@ class _Parser:
         return tuple(args)
 
     def _call(self, pos: int, name: str, args: tuple[Node, ...], target: Node | None) -> Node:
-        expansion = macros.expand(pos, name, args, target)
+        expansion = macros.expand(pos, name, args, target, binds=self._binds)
         if expansion is None:
             return Call(pos, name, args, target)
         if isinstance(expansion, Issue):

@@ -40,7 +40,7 @@ class Checked:
 
 def checked(text: str, environment: Environment) -> Checked:
     """Parse and check. Raises CompileError."""
-    source, root = parse(text)
+    source, root = parse(text, binds=environment.binds)
     return Checked(source, root, check(source, root, environment))
 
 

@@ -264,6 +264,9 @@ async def test_a_certificate_of_another_authority_is_refused(client):
             503,
             f"error trying to reach service: tls: {UNKNOWN}\n",
         )
+        form = {"Accept": "application/json;as=Table;g=meta.k8s.io;v=v1"}
+        path = f"/apis/apiregistration.k8s.io/v1/apiservices/{NAME}"
+        assert (await client.json(path, headers=form))["rows"][0]["cells"][1] == url
         skipping = {"insecureSkipTLSVerify": True, "service": SERVICE, "caBundle": None}
         await client.server.client.patch(RESOURCE, NAME, patch={"spec": skipping})
         await available(client.server, "True")

@@ -167,8 +167,8 @@ async def test_tokens_outlive_a_restart(tmp_path, token_file) -> None:
     async with APIServer(**options) as server:
         made = await server.client.create({**account, "metadata": meta})
         claims = {
-            "iss": "https://kubernetes.default.svc.cluster.local",
-            "aud": ["https://kubernetes.default.svc.cluster.local"],
+            "iss": "https://kubernetes.default.svc",
+            "aud": ["https://kubernetes.default.svc"],
             "exp": 1 << 40,
             "nbf": 0,
             "jti": "1",

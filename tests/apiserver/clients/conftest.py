@@ -110,6 +110,12 @@ class Kubectl:
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + (done.stderr if code else "")
 
+    def start(self, *arguments):
+        """Run it beside the test, its stdout a pipe; whoever starts it ends it."""
+        return subprocess.Popen(
+            [self._path, *arguments], env=self._env, stdout=subprocess.PIPE, text=True
+        )
+
 
 def _find_kubectl(version):
     """`kubectl.VERSION`, on PATH or beside the kubectl there; None where there is none."""

@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from inkube.apiserver.commands.validate import validate
+from inkube.apiserver.commands.validate import validate_command
 
 CRD = """\
 apiVersion: apiextensions.k8s.io/v1
@@ -49,7 +49,7 @@ def run(tmp_path):
             argument if argument.startswith("-") else str(tmp_path / argument)
             for argument in arguments
         ]
-        result = CliRunner().invoke(validate, paths, input=stdin)
+        result = CliRunner().invoke(validate_command, paths, input=stdin)
         assert result.exception is None or isinstance(result.exception, SystemExit)
         return result.exit_code, result.stdout.replace(f"{tmp_path}/", "").splitlines()
 
@@ -123,12 +123,56 @@ def test_what_no_definition_knows_is_an_error(run):
     assert lines == ['boat.yaml:1: Boat a: no matches for kind "Boat" in version "example.com/v1"']
 
 
-def test_built_in_kinds_are_decoded_strictly(run):
+def test_unknown_fields_are_warned_of_unless_strictness_is_asked_for(run):
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndate:\n  a: b\n"
     assert run("map.yaml", map=text) == (
+        0,
+        ['map.yaml:4: ConfigMap a: date: warning: unknown field "date"'],
+    )
+    assert run("map.yaml", "--strict", map=text) == (
         1,
         ['map.yaml:4: ConfigMap a: date: unknown field "date"'],
     )
+
+
+SCALED = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: rafts.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: rafts, kind: Raft}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources:
+      status: {}
+      scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {replicas: {type: integer}}}
+          status: {type: object, properties: {replicas: {type: integer}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("raft", "expected"),
+    [
+        ("metadata: {generateName: r-}", []),
+        ("metadata: {generateName: R-}", ["metadata.name"]),
+        ("metadata: {name: a}\nstatus: {replicas: none}", []),
+        ("metadata: {name: a}\nspec: {replicas: -1}", [".spec.replicas"]),
+    ],
+)
+def test_what_a_server_takes_is_taken(run, raft, expected):
+    text = f"apiVersion: example.com/v1\nkind: Raft\n{raft}\n"
+    code, lines = run("raft.yaml", "-d", "crd.yaml", crd=SCALED, raft=text)
+    assert [line.split(": ")[2] for line in lines] == expected
+    assert code == bool(expected)
 
 
 def test_broken_yaml_is_an_error_of_its_document_alone(run):

@@ -6,7 +6,7 @@ import json
 import pytest
 import pytest_asyncio
 from aiohttp import ClientSession, web
-from endpoints import BUNDLE, serving
+from endpoints import BUNDLE, LEAF, serving
 
 from inkube import APIServer
 from inkube.schemas.status import StatusError
@@ -45,10 +45,10 @@ async def server():
         yield made
 
 
-async def configure(server, url, kind="Validating", **changes):
+async def configure(server, url, kind="Validating", bundle=BUNDLE, **changes):
     webhook = {
         "name": "ear.example.com",
-        "clientConfig": {"url": url, "caBundle": BUNDLE},
+        "clientConfig": {"url": url, "caBundle": bundle},
         "rules": [
             {
                 "apiGroups": [""],
@@ -79,6 +79,12 @@ def config_map(name="a", **data):
 def patch(*operations):
     text = base64.b64encode(json.dumps(operations).encode()).decode()
     return {"allowed": True, "patchType": "JSONPatch", "patch": text}
+
+
+async def test_the_serving_certificate_itself_is_an_authority(server, endpoint):
+    await configure(server, endpoint.url, bundle=LEAF)
+    await server.client.create(config_map())
+    assert [asked["name"] for asked in endpoint.heard] == ["a"]
 
 
 async def test_a_refusal_keeps_its_code_and_message(server, endpoint):

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 import pytest_asyncio
 from aiohttp import web
-from endpoints import BUNDLE, serving
+from endpoints import BUNDLE, LEAF, serving
 
 from inkube import APIServer
 from inkube.schemas.status import StatusError
@@ -41,7 +41,7 @@ def convert(obj, wanted):
     return {**obj, "apiVersion": wanted, "spec": {new: obj["spec"].get(old)}}
 
 
-def definition(url):
+def definition(url, bundle=BUNDLE):
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -55,7 +55,7 @@ def definition(url):
                 "strategy": "Webhook",
                 "webhook": {
                     "conversionReviewVersions": ["v1"],
-                    "clientConfig": {"url": url, "caBundle": BUNDLE},
+                    "clientConfig": {"url": url, "caBundle": bundle},
                 },
             },
         },
@@ -96,6 +96,14 @@ async def test_an_object_is_read_in_the_other_version(client):
     await client.create(boat("argo"))
     found = await client.get(V2, "argo")
     assert (found["apiVersion"], found["spec"]) == ("example.com/v2", {"meters": 7})
+
+
+async def test_the_serving_certificate_itself_is_an_authority(converter):
+    async with APIServer() as server:
+        await server.client.create(definition(converter.url, LEAF))
+        await server.settled()
+        await server.client.create(boat("argo"))
+        assert (await server.client.get(V2, "argo"))["spec"] == {"meters": 7}
 
 
 async def test_an_object_is_stored_in_the_storage_version(client):

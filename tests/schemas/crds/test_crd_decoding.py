@@ -155,8 +155,17 @@ ENTRY = {"manager": "m", "operation": "Apply", "apiVersion": "v1", "fieldsType":
             {"managedFields": [{}, 1]},
             f"number into Go struct field {OWNED} of type v1.ManagedFieldsEntry",
         ),
-        ({"managedFields": [{**ENTRY, "time": 1}]}, "number into Go value of type string"),
-        ({"creationTimestamp": []}, "array into Go value of type string"),
+        (
+            {"managedFields": [{**ENTRY, "time": 1}]},
+            (
+                "number into Go struct field ManagedFieldsEntry.metadata.managedFields.time of "
+                "type string"
+            ),
+        ),
+        (
+            {"creationTimestamp": []},
+            "array into Go struct field ObjectMeta.metadata.creationTimestamp of type string",
+        ),
     ],
 )
 def test_metadata_of_a_wrong_type_is_refused(metadata, text):

@@ -65,7 +65,10 @@ def test_unknown_members_are_named_and_dropped() -> None:
             {"generation": 1.5},
             "number 1.5 into Go struct field ObjectMeta.generation of type int64",
         ),
-        ({"creationTimestamp": 5}, "number into Go value of type string"),
+        (
+            {"creationTimestamp": 5},
+            "number into Go struct field ObjectMeta.creationTimestamp of type string",
+        ),
         ({"name": 1, "labels": 1}, "number into Go struct field ObjectMeta.labels of type"),
     ],
 )

@@ -1,0 +1,146 @@
+"""Which flow schema a request falls under, and the priority level that it names.
+
+Nothing is queued by it: clients are told in two headers, as upstream's priority and fairness tells
+them. Schemas are read from memory and put in order again when one of them changed. Follows
+apiserver/pkg/util/flowcontrol (rule.go, apf_controller.go) and pkg/server/filters
+(priority-and-fairness.go).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from inkube.apiserver.http.requests import RequestInfo
+from inkube.apiserver.registry import keys
+from inkube.apiserver.registry.calls import User
+from inkube.storage.entry import Entry
+from inkube.storage.store import BaseStore
+
+Object = dict[str, Any]
+_SCHEMAS = keys.prefix("flowschemas")
+_LEVELS = keys.prefix("prioritylevelconfigurations")
+_EVERY = "*"
+_REMEMBERED = 1024  # users and addresses whose flow is known
+
+
+class Flow(NamedTuple):
+    """What the two headers say."""
+
+    schema: str
+    """The uid of the flow schema."""
+    level: str
+    """The uid of its priority level, "" where that is missing."""
+
+
+@dataclass(slots=True)
+class _Order:
+    """The schemas by precedence, valid while `entries` are what is stored."""
+
+    revision: int
+    entries: list[Entry]
+    schemas: list[tuple[Object, Flow]]
+    known: dict[tuple[Any, ...], Flow | None] = field(default_factory=dict)
+
+
+class Flows:
+    """Tells requests apart, by the flow schemas of one store."""
+
+    def __init__(self, store: BaseStore) -> None:
+        self._store = store
+        self._order = _Order(-1, [], [])
+
+    def of(self, info: RequestInfo, user: User) -> Flow | None:
+        """The flow of a request; None as long as nobody has asked for flow schemas."""
+        order = self._current()
+        if not order.schemas:
+            return None
+        asked = (
+            user.name, user.groups, info.verb, info.group, info.resource, info.subresource,
+            info.namespace, "" if info.is_resource else info.path,
+        )  # fmt: skip
+        if asked not in order.known:
+            if len(order.known) >= _REMEMBERED:
+                order.known.clear()
+            fitting = (flow for schema, flow in order.schemas if _matches(schema, info, user))
+            order.known[asked] = next(fitting, None)
+        return order.known[asked]
+
+    def _current(self) -> _Order:
+        known, revision = self._order, self._store.revision
+        if known.revision == revision:
+            return known
+        schemas, levels = self._store.list(_SCHEMAS), self._store.list(_LEVELS)
+        entries = [*schemas, *levels]
+        if known.entries == entries:  # entries are equal only to themselves
+            known.revision = revision
+        else:
+            self._order = _Order(revision, entries, _in_order(schemas, levels))
+        return self._order
+
+
+def _in_order(stored: Sequence[Entry], named: Sequence[Entry]) -> list[tuple[Object, Flow]]:
+    levels = {entry.value["metadata"]["name"]: entry.value for entry in named}
+    found = []
+    for entry in stored:
+        spec, meta = entry.value.get("spec") or {}, entry.value["metadata"]
+        level = levels.get((spec.get("priorityLevelConfiguration") or {}).get("name", ""))
+        flow = Flow(meta["uid"], level["metadata"]["uid"] if level else "")
+        found.append((spec.get("matchingPrecedence", 0), meta["name"], spec, flow))
+    return [(spec, flow) for _, _, spec, flow in sorted(found, key=lambda one: one[:2])]
+
+
+def _matches(schema: Object, info: RequestInfo, user: User) -> bool:
+    return any(
+        any(_is_meant(subject, user) for subject in rule.get("subjects") or ())
+        and (_on_resource(rule, info) if info.is_resource else _on_path(rule, info))
+        for rule in schema.get("rules") or ()
+    )
+
+
+def _is_meant(subject: Object, user: User) -> bool:
+    kind = subject.get("kind")
+    if kind == "User":
+        return (subject.get("user") or {}).get("name") in (_EVERY, user.name)
+    if kind == "Group":
+        name = (subject.get("group") or {}).get("name")
+        return name == _EVERY or name in user.groups
+    account = subject.get("serviceAccount") or {}
+    prefix = f"system:serviceaccount:{account.get('namespace', '')}:"
+    if account.get("name") == _EVERY:
+        return user.name.startswith(prefix)
+    return user.name == f"{prefix}{account.get('name', '')}"
+
+
+def _on_resource(rule: Object, info: RequestInfo) -> bool:
+    resource = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
+    return any(
+        _has(one.get("verbs"), info.verb)
+        and _has(one.get("apiGroups"), info.group)
+        and _has(one.get("resources"), resource)
+        and _in_place(one, info.namespace)
+        for one in rule.get("resourceRules") or ()
+    )
+
+
+def _in_place(rule: Object, namespace: str) -> bool:
+    if not namespace:
+        return bool(rule.get("clusterScope"))
+    return _has(rule.get("namespaces"), namespace)
+
+
+def _on_path(rule: Object, info: RequestInfo) -> bool:
+    return any(
+        _has(one.get("verbs"), info.verb)
+        and any(_is_path(pattern, info.path) for pattern in one.get("nonResourceURLs") or ())
+        for one in rule.get("nonResourceRules") or ()
+    )
+
+
+def _is_path(pattern: str, path: str) -> bool:
+    if pattern.endswith("*"):
+        return path.startswith(pattern[:-1])
+    return pattern == path
+
+
+def _has(values: Sequence[str] | None, value: str) -> bool:
+    return values is not None and (value in values or _EVERY in values)

@@ -1,0 +1,149 @@
+"""A capture from its first list to its last event."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from inkube.apiserver import root
+from inkube.apiserver.capture import chosen
+from inkube.apiserver.capture.chosen import Kind
+from inkube.apiserver.capture.cluster import Address, Cluster, ClusterError, Gone, Listed
+from inkube.apiserver.capture.recorder import Recorder
+from inkube.apiserver.registry.codec import JSONCodec
+from inkube.storage.store import Store, StoreOptions
+
+logger = logging.getLogger(__name__)
+Object = dict[str, Any]
+SHORTEST, LONGEST = 0.5, 30.0
+"""Seconds until a watch that broke is tried again."""
+WATCHES = 2_000
+"""Kinds and namespaces that are followed at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What of a cluster is captured; empty members leave nothing out."""
+
+    resources: Sequence[str] = ()
+    namespaces: Sequence[str] = ()
+    secrets: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """A list that was captured, and where its watch goes on."""
+
+    kind: Kind
+    version: str
+
+
+Tell = Callable[[str], None]
+
+
+async def capture(
+    cluster: Cluster,
+    file: Path,
+    wanted: Wanted,
+    *,
+    tell: Tell,
+    until: asyncio.Event | None = None,
+) -> None:
+    """Write what a cluster holds into a new file; with `until` what happens until it is set, too.
+
+    `tell` is called with a line for each kind that is refused. Raises ClusterError, LogError.
+    """
+    options = StoreOptions(compaction=None)
+    async with Store(root.sqlite_log(file), JSONCodec(), options) as store:
+        recorder = Recorder(store)
+        following = await _listed(cluster, recorder, wanted, tell)
+        await recorder.mark("cluster")
+        tell(f"{store.count('/registry/')} objects of {len(following)} lists are in {file}")
+        if until is not None:
+            await _follow(cluster, recorder, following, until)
+
+
+async def _listed(
+    cluster: Cluster, recorder: Recorder, wanted: Wanted, tell: Tell
+) -> list[Following]:
+    names = [*wanted.resources, *(["secrets"] if wanted.secrets and wanted.resources else [])]
+    kinds = list(chosen.of_kubernetes(names))
+    if wanted.secrets and not names:
+        kinds += chosen.of_kubernetes(["secrets"])
+    kinds = list(dict.fromkeys(kinds))
+    kinds.sort(key=lambda kind: (kind.address.group, kind.address.plural) not in chosen.FIRST)
+    following: list[Following] = []
+    while kinds:
+        kind = kinds.pop(0)
+        found = await _list(cluster, kind, wanted, tell)
+        if kind.address.plural == chosen.FIRST[1][1]:
+            crds = [crd for listed in found.values() for crd in listed.items]
+            kinds += chosen.of_definitions(crds, wanted.resources)
+        for address, listed in found.items():
+            for item in listed.items:
+                await recorder.put(kind, item)
+            following.append(Following(kind._replace(address=address), listed.version))
+    if len(following) > WATCHES:
+        raise ClusterError(f"{len(following)} lists are too many to follow; name kinds (-r)")
+    return following
+
+
+async def _list(cluster: Cluster, kind: Kind, wanted: Wanted, tell: Tell) -> dict[Address, Listed]:
+    """The lists of a kind, one of each namespace wanted; a refusal is told and left out."""
+    first = (kind.address.group, kind.address.plural) in chosen.FIRST
+    namespaces = wanted.namespaces if wanted.namespaces and not first else [""]
+    found: dict[Address, Listed] = {}
+    for namespace in namespaces:
+        address = kind.address._replace(namespace=namespace)
+        try:
+            listed = await cluster.list(address)
+        except ClusterError as error:
+            if first:
+                raise
+            tell(f"left out: {error}")
+            continue
+        if listed is not None:  # it is served, and has namespaces where one is asked for
+            found[address] = listed
+    return found
+
+
+async def _follow(
+    cluster: Cluster, recorder: Recorder, following: Sequence[Following], until: asyncio.Event
+) -> None:
+    tasks = [asyncio.create_task(_watch(cluster, recorder, each)) for each in following]
+    stop = asyncio.create_task(until.wait())
+    try:
+        done, _ = await asyncio.wait([stop, *tasks], return_when=asyncio.FIRST_COMPLETED)
+        for task in done - {stop}:
+            task.result()
+    finally:
+        for task in (stop, *tasks):
+            task.cancel()
+        await asyncio.gather(stop, *tasks, return_exceptions=True)
+
+
+async def _watch(cluster: Cluster, recorder: Recorder, following: Following) -> None:
+    """Record the events of one list for ever. Raises LogError."""
+    kind, version = following.kind, following.version
+    delay = SHORTEST
+    while True:
+        try:
+            async for event in cluster.watch(kind.address, version):
+                delay = SHORTEST
+                obj = event["object"]
+                version = obj["metadata"]["resourceVersion"]
+                if event["type"] in ("ADDED", "MODIFIED"):
+                    await recorder.put(kind, obj)
+                elif event["type"] == "DELETED":
+                    await recorder.remove(kind, obj)
+        except Gone:
+            listed = await cluster.list(kind.address)
+            if listed is not None:
+                await recorder.replace(kind, listed.items, kind.address.namespace)
+                version = listed.version
+        except ClusterError as error:
+            logger.warning("watching again in %g s: %s", delay, error)
+            await asyncio.sleep(delay)
+            delay = min(2 * delay, LONGEST)

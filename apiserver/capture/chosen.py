@@ -1,0 +1,59 @@
+"""Which kinds of a cluster are captured: all that are kept, but those that do harm in a copy."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from inkube.apiserver.capture.cluster import Address
+from inkube.apiserver.registry import keys
+from inkube.schemas import builtin
+
+Object = dict[str, Any]
+_ADMISSION = "admissionregistration.k8s.io"
+FIRST = (
+    ("", "namespaces"),
+    ("apiextensions.k8s.io", "customresourcedefinitions"),
+)
+"""Captured always, and before all others: the rest needs them."""
+LEFT_OUT: Mapping[tuple[str, str], str] = {
+    ("", "secrets"): "they are secret",
+    (_ADMISSION, "mutatingwebhookconfigurations"): "nobody answers them in the copy",
+    (_ADMISSION, "validatingwebhookconfigurations"): "nobody answers them in the copy",
+    ("apiregistration.k8s.io", "apiservices"): "a server registers its own",
+}
+"""What is captured only where it is named, and why."""
+
+
+class Kind(NamedTuple):
+    """A kind: where it is read from, in the version that is stored, and where it is kept."""
+
+    address: Address
+    prefix: str
+
+
+def of_kubernetes(wanted: Sequence[str]) -> Iterator[Kind]:
+    """The built-in kinds that are wanted; none named are all but those left out."""
+    for definition in builtin.definitions():
+        name = definition.group, definition.names.plural
+        if "watch" not in definition.verbs or name == ("events.k8s.io", "events"):
+            continue
+        if name in FIRST or _is_wanted(wanted, *name, definition.names.kind):
+            address = Address(name[0], definition.storage_version.name, name[1])
+            yield Kind(address, keys.prefix(address.plural))
+
+
+def of_definitions(crds: Sequence[Object], wanted: Sequence[str]) -> Iterator[Kind]:
+    """The kinds that CRDs bring, as far as they are wanted."""
+    for crd in crds:
+        spec = crd["spec"]
+        names = spec["names"]
+        stored = next(each["name"] for each in spec["versions"] if each["storage"])
+        if _is_wanted(wanted, spec["group"], names["plural"], names["kind"]):
+            address = Address(spec["group"], stored, names["plural"])
+            yield Kind(address, keys.prefix(address.plural, address.group))
+
+
+def _is_wanted(wanted: Sequence[str], group: str, plural: str, kind: str) -> bool:
+    if not wanted:
+        return (group, plural) not in LEFT_OUT
+    names = {plural, f"{plural}.{group}", kind.lower()}
+    return any(each.lower() in names for each in wanted)

@@ -1,0 +1,177 @@
+"""A cluster's lists and watches, through `kubectl proxy` on a socket that nobody else may open."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import aiohttp
+import orjson
+
+Object = dict[str, Any]
+PAGE = 500
+MAX_LINE = 8 * 2**20
+"""Bytes of one event of a watch; etcd keeps no objects as large."""
+START_SECONDS = 30.0
+WATCH_SECONDS = 300
+"""After so long a watch is opened anew."""
+
+
+class ClusterError(Exception):
+    """The cluster cannot be reached, or refuses."""
+
+
+class Gone(ClusterError):
+    """410: what was asked for is not kept any more; list anew."""
+
+
+class Address(NamedTuple):
+    """Where the objects of a kind are listed."""
+
+    group: str
+    version: str
+    plural: str
+    namespace: str = ""
+
+    @property
+    def path(self) -> str:
+        """The path of the list."""
+        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        place = f"/namespaces/{self.namespace}" if self.namespace else ""
+        return f"{root}{place}/{self.plural}"
+
+    def __str__(self) -> str:
+        name = f"{self.plural}.{self.group}" if self.group else self.plural
+        return f"{name} of {self.namespace}" if self.namespace else name
+
+
+class Listed(NamedTuple):
+    """A whole list, and where a watch goes on from it."""
+
+    items: list[Object]
+    version: str
+
+
+class Cluster:
+    """A connection to a cluster. Entering it raises ClusterError."""
+
+    def __init__(self, kubeconfig: Path | None, context: str = "") -> None:
+        self._arguments = [f"--kubeconfig={kubeconfig}"] if kubeconfig is not None else []
+        self._arguments += [f"--context={context}"] if context else []
+        self._stack = contextlib.AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        async with contextlib.AsyncExitStack() as stack:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())  # mode 0700
+            socket = str(Path(folder) / "proxy")
+            await self._start_proxy(stack, socket)
+            self._session = await stack.enter_async_context(
+                aiohttp.ClientSession(
+                    "http://localhost",
+                    connector=aiohttp.UnixConnector(socket, limit=0),
+                    timeout=aiohttp.ClientTimeout(total=None, sock_connect=START_SECONDS),
+                    read_bufsize=MAX_LINE,
+                )
+            )
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._stack.aclose()
+
+    async def list(self, address: Address) -> Listed | None:
+        """All objects of a kind with their apiVersion and kind; None where it is not served.
+
+        Raises ClusterError.
+        """
+        items: list[Object] = []
+        query = {"limit": str(PAGE)}
+        while True:
+            try:
+                async with self._session.get(address.path, params=query) as answer:
+                    body = await answer.read()
+            except aiohttp.ClientError as error:
+                raise ClusterError(f"{address}: {error}") from error
+            if answer.status == 404:
+                return None
+            if answer.status != 200:
+                raise _failure(address, answer.status, body)
+            page = orjson.loads(body)
+            head = {"apiVersion": page["apiVersion"], "kind": page["kind"].removesuffix("List")}
+            items += ({**head, **item} for item in page.get("items") or ())
+            meta = page["metadata"]
+            if not meta.get("continue"):
+                return Listed(items, meta["resourceVersion"])
+            query["continue"] = meta["continue"]
+
+    async def watch(self, address: Address, version: str) -> AsyncIterator[Object]:
+        """The events after a version, bookmarks among them, until the watch ends.
+
+        Raises Gone, ClusterError.
+        """
+        query = {
+            "watch": "1",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": version,
+            "timeoutSeconds": str(WATCH_SECONDS),
+        }
+        try:
+            async with self._session.get(address.path, params=query) as answer:
+                if answer.status != 200:
+                    raise _failure(address, answer.status, await answer.read())
+                while line := await answer.content.readline():
+                    event = orjson.loads(line)
+                    if event["type"] == "ERROR":
+                        code = event["object"].get("code", 0)
+                        raise _failure(address, code, orjson.dumps(event["object"]))
+                    yield event
+        except (aiohttp.ClientError, ValueError) as error:
+            raise ClusterError(f"{address}: {error or type(error).__name__}") from error
+
+    async def _start_proxy(self, stack: contextlib.AsyncExitStack, socket: str) -> None:
+        program = shutil.which("kubectl")
+        if program is None:
+            raise ClusterError("there is no kubectl on PATH, which talks to the cluster")
+        if os.name == "nt":
+            raise ClusterError("kubectl has no sockets that only you may open on Windows")
+        process = await asyncio.create_subprocess_exec(
+            program,
+            *self._arguments,
+            "proxy",
+            f"--unix-socket={socket}",
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        stack.push_async_callback(_end, process)
+        output, errors = process.stdout, process.stderr
+        assert output is not None, "it is a pipe"
+        assert errors is not None, "it is a pipe"
+        async with asyncio.timeout(START_SECONDS):
+            if not await output.readline():
+                told = (await errors.read()).decode(errors="replace").strip()
+                raise ClusterError(told.splitlines()[-1] if told else "kubectl proxy has ended")
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        process.terminate()
+    await process.communicate()
+
+
+def _failure(address: Address, code: int, body: bytes) -> ClusterError:
+    try:
+        message = orjson.loads(body)["message"]
+    except (ValueError, TypeError, LookupError):
+        message = body.decode(errors="replace").strip()
+    kind = Gone if code == 410 else ClusterError
+    return kind(f"{address}: {code} {message}")

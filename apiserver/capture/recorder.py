@@ -1,0 +1,68 @@
+"""States and changes of a cluster in a data file, under the keys that the registry reads.
+
+Objects are stored as they are: a cluster has checked them already. Each write is a revision of the
+file's own, with the time it was heard of. `MARK` says where what was there at first ends and
+what happened then begins.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from inkube.apiserver.capture.chosen import Kind
+from inkube.storage.store import Entry, Store
+
+Object = dict[str, Any]
+MARK = "/capture"
+_LEFT = ("resourceVersion", "selfLink")
+
+
+class Recorder:
+    """Writes into an open store. Its methods raise LogError."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def put(self, kind: Kind, obj: Object) -> None:
+        """An object is there, or is another one than before."""
+        key, value = _key(kind, obj), _stored(obj)
+        entry = self._store.get(key)
+        if entry is None:
+            await self._store.create(key, value)
+        elif _stored(entry.value) != value:
+            await self._store.update(key, value, entry.revision)
+
+    async def remove(self, kind: Kind, obj: Object) -> None:
+        """An object is there no more; `obj` is its last state."""
+        entry = self._store.get(_key(kind, obj))
+        if entry is not None:
+            await self._store.delete(entry.key, entry.revision, _stored(obj))
+
+    async def replace(self, kind: Kind, items: Iterable[Object], namespace: str = "") -> None:
+        """These are all there are of a kind, in one namespace or at all."""
+        seen = set()
+        for item in items:
+            await self.put(kind, item)
+            seen.add(_key(kind, item))
+        for entry in self._entries(kind, namespace):
+            if entry.key not in seen:
+                await self._store.delete(entry.key, entry.revision)
+
+    async def mark(self, server: str) -> None:
+        """Everything that was there at first is written."""
+        value = {"kind": "Capture", "apiVersion": "inkube.dev/v1", "metadata": {"name": server}}
+        await self._store.create(MARK, value)
+
+    def _entries(self, kind: Kind, namespace: str) -> list[Entry]:
+        return self._store.list(f"{kind.prefix}{namespace}/" if namespace else kind.prefix)
+
+
+def _key(kind: Kind, obj: Object) -> str:
+    meta = obj["metadata"]
+    namespace = meta.get("namespace", "")
+    name = f"{namespace}/{meta['name']}" if namespace else str(meta["name"])
+    return kind.prefix + name
+
+
+def _stored(obj: Object) -> Object:
+    meta = {name: value for name, value in obj["metadata"].items() if name not in _LEFT}
+    return {**obj, "metadata": meta}

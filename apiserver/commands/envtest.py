@@ -1,0 +1,78 @@
+"""`inkube envtest-assets`, and the programs it writes: `inkube kube-apiserver`, `inkube etcd`.
+
+The programs leave every argument to `envtest`: they are kube-apiserver's and etcd's own. envtest
+asks both for their help at every start, so that loads no server.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from inkube.apiserver import commands
+from inkube.apiserver.envtest import assets, etcd, flags, kubeflags
+from inkube.apiserver.envtest.flags import Flag, FlagError, Given
+from inkube.storage.errors import StorageError
+
+_WHOLE = {"ignore_unknown_options": True, "help_option_names": []}
+
+
+@click.command("envtest-assets")
+@click.argument("folder", required=False, type=click.Path(path_type=Path, file_okay=False))
+def envtest_assets(folder: Path | None) -> None:
+    """Write kube-apiserver, etcd and kubectl for KUBEBUILDER_ASSETS; print the folder.
+
+    Go and Java test suites that start them (envtest, jenvtest, kube-api-test) start inkube.
+    """
+    folder = (folder or assets.default_folder()).absolute()
+    try:
+        assets.write(folder)
+    except (assets.AssetsError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    if not assets.has_kubectl(folder):
+        click.echo("there is no kubectl on PATH; what calls it will fail", err=True)
+    click.echo(folder)
+
+
+@click.command("kube-apiserver", context_settings=_WHOLE)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def kube_apiserver(arguments: tuple[str, ...]) -> None:
+    """Serve as kube-apiserver does, with its flags (see --help)."""
+    given = _parsed("kube-apiserver", arguments, kubeflags.KNOWN)
+    if given is None:
+        return
+    try:
+        commands.kubeapi.run(given)
+    except (FlagError, etcd.EtcdError, StorageError, OSError, ValueError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+@click.command("etcd", context_settings=_WHOLE)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def etcd_command(arguments: tuple[str, ...]) -> None:
+    """Say where kube-apiserver keeps its data, as etcd's place in a folder of assets."""
+    given = _parsed("etcd", arguments, etcd.KNOWN, single=True)
+    if given is None:
+        return
+    if given.truth("version"):
+        click.echo(f"etcd Version: {etcd.VERSION}\nGit SHA: inkube")
+        return
+    try:
+        asyncio.run(etcd.serve(given, etcd.prepare(given)))
+    except (FlagError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _parsed(
+    program: str, arguments: tuple[str, ...], known: Mapping[str, Flag], *, single: bool = False
+) -> Given | None:
+    """The flags; None when help was asked for and given. Raises click.ClickException."""
+    try:
+        given = flags.parse(program, arguments, known, single=single)
+    except FlagError as error:
+        raise click.ClickException(str(error)) from error
+    if not given.truth("help") and "h" not in given.values:
+        return given
+    click.echo(f"Usage:\n  {program} [flags]\n\nFlags:\n{flags.listed(known)}")
+    return None

@@ -1,0 +1,289 @@
+"""`inkube log` and `inkube diff`: who changed what, as far as it is kept.
+
+Both read a file or a database beside the server that writes it. Who it was, is read from what an
+object says of its managers; of a deletion nobody knows. What
+Secrets hold is hidden unless asked for.
+"""
+
+import asyncio
+import difflib
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import orjson
+import yaml
+
+from inkube.apiserver.commands import moments
+from inkube.apiserver.configuration import LOCAL
+from inkube.apiserver.registry import keys
+from inkube.storage.errors import Compacted, StorageError
+from inkube.storage.log import Log, Range, Record
+
+Object = dict[str, Any]
+PAGE = 500
+HIDDEN, CHANGED = "<hidden>", "<hidden, changed>"
+
+
+class Change(NamedTuple):
+    """One object before and after; None where it did not live."""
+
+    revision: int
+    time: int
+    old: Object | None
+    new: Object | None
+
+    @property
+    def type(self) -> str:
+        """As watches tell it."""
+        if self.old is None:
+            return "ADDED"
+        return "DELETED" if self.new is None else "MODIFIED"
+
+    @property
+    def object(self) -> Object:
+        """The one there is."""
+        return self.new or self.old or {}
+
+    def when(self) -> str:
+        """RFC 3339 in UTC; empty where nobody noted it."""
+        if not self.time:
+            return ""
+        moment = datetime.fromtimestamp(self.time / 1_000_000, UTC)
+        return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    def title(self) -> str:
+        """Kind and name."""
+        meta = self.object["metadata"]
+        place = f"{meta['namespace']}/" if meta.get("namespace") else ""
+        return f"{self.object.get('kind', '')} {place}{meta['name']}"
+
+    def managers(self) -> list[str]:
+        """Who wrote it: those whose part of the managed fields is another one than before, or, who
+        writes twice in a second changes nothing there, those who wrote last."""
+        if self.new is None:
+            return []
+        before, now = _managed(self.old or {}), _managed(self.new)
+        changed = [part for part in now if part not in before]
+        last = max((part.get("time", "") for part in now), default="")
+        changed = changed or [part for part in now if part.get("time", "") == last]
+        return list(dict.fromkeys(str(part.get("manager", "")) for part in changed))
+
+
+class Filter(NamedTuple):
+    """Which objects are told; empty members say nothing."""
+
+    resource: str = ""
+    name: str = ""
+    namespace: str = ""
+
+    def takes(self, key: str, obj: Object) -> bool:
+        """Whether an object is one of them."""
+        meta = obj.get("metadata") or {}
+        words = {*key.removeprefix(keys.ROOT).split("/")[:2], str(obj.get("kind", "")).lower()}
+        return (
+            (not self.resource or self.resource.lower() in words)
+            and (not self.name or meta.get("name") == self.name)
+            and (not self.namespace or meta.get("namespace") == self.namespace)
+        )
+
+
+def _source(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options both have."""
+    file = click.Path(path_type=Path, dir_okay=False)
+    for option in (
+        click.option("--show-secrets", is_flag=True, help="Show what Secrets hold."),
+        click.option("-n", "--namespace", default="", help="Of this namespace alone."),
+        click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text"),
+        click.option("--database", metavar="URL", default="", help="postgresql://…"),
+        click.option("--data", type=file, help=f"A server's file.  [default: {LOCAL}]"),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("log")
+@click.argument("resource", default="")
+@click.argument("name", default="")
+@click.option("--since", type=moments.Moment(), default=0, help="Changes after it.")
+@click.option("--until", type=moments.Moment(), help="Changes up to it.")
+@click.option("--limit", type=int, default=0, help="At most so many; the first ones.")
+@_source
+def log_command(
+    resource: str,
+    name: str,
+    *,
+    since: int | datetime,
+    until: int | datetime | None,
+    limit: int,
+    data: Path | None,
+    database: str,
+    namespace: str,
+    output: str,
+    show_secrets: bool,
+) -> None:
+    """Show who changed what and when, as diffs, the oldest first.
+
+    RESOURCE is a plural or a kind (configmaps, ConfigMap).
+    """
+    chosen = Filter(resource, name, namespace)
+
+    async def show(log: Log) -> None:
+        horizon = await log.horizon()
+        after = max(await moments.revision_of(log, since), horizon.compacted)
+        last = horizon.newest if until is None else await moments.revision_of(log, until)
+        told = 0
+        async for change in _changes(log, after, last, chosen):
+            _show(change, output, show_secrets=show_secrets)
+            told += 1
+            if told == limit:
+                return
+        if not since and horizon.compacted:
+            click.echo(f"what was before revision {horizon.compacted} is not kept", err=True)
+
+    _run(data, database, show)
+
+
+@click.command("diff")
+@click.argument("old", type=moments.Moment())
+@click.argument("new", type=moments.Moment())
+@_source
+def diff_command(
+    old: int | datetime,
+    new: int | datetime,
+    *,
+    data: Path | None,
+    database: str,
+    namespace: str,
+    output: str,
+    show_secrets: bool,
+) -> None:
+    """Show what is different between two moments: revisions or times."""
+
+    async def show(log: Log) -> None:
+        before, after = [
+            {record.key: record for record in await log.at(Range(keys.ROOT), revision)}
+            for revision in [await _known(log, moment) for moment in (old, new)]
+        ]
+        for key in sorted(before.keys() | after.keys()):
+            was, now = before.get(key), after.get(key)
+            if was is not None and now is not None and was.revision == now.revision:
+                continue
+            change = _change(was, now)
+            if Filter(namespace=namespace).takes(key, change.object):
+                _show(change, output, show_secrets=show_secrets)
+
+    _run(data, database, show)
+
+
+async def _known(log: Log, moment: int | datetime) -> int:
+    """A revision that is there. Raises click.ClickException, LogError."""
+    revision, newest = await moments.revision_of(log, moment), (await log.horizon()).newest
+    if revision > newest:
+        raise click.ClickException(f"revision {revision} is not there yet; {newest} is the newest")
+    return revision
+
+
+def _run(
+    data: Path | None, database: str, show: Callable[[Log], Coroutine[Any, Any, None]]
+) -> None:
+    async def run() -> None:
+        log = moments.log_of(data, database)
+        await log.open()
+        try:
+            await show(log)
+        finally:
+            await log.close()
+
+    try:
+        asyncio.run(run())
+    except Compacted as error:
+        raise click.ClickException(f"{error}: serve with --keep-history to keep all") from error
+    except (StorageError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+async def _changes(log: Log, after: int, last: int, chosen: Filter) -> AsyncIterator[Change]:
+    while after < last:
+        rows = await log.changes(keys.ROOT, after, PAGE)
+        for record, before in rows:
+            if record.revision > last:
+                return
+            change = _change(before, None if record.deleted else record)
+            change = change._replace(revision=record.revision, time=record.time)
+            if chosen.takes(record.key, change.object):
+                yield change
+        if len(rows) < PAGE:
+            return
+        after = rows[-1][0].revision
+
+
+def _change(old: Record | None, new: Record | None) -> Change:
+    newest = new or old
+    assert newest is not None, "one of the two is there"
+    states = [None if record is None else orjson.loads(record.data) for record in (old, new)]
+    return Change(newest.revision, newest.time, *states)
+
+
+def _show(change: Change, output: str, *, show_secrets: bool) -> None:
+    old, new = change.old, change.new
+    if not show_secrets and change.object.get("kind") == "Secret":
+        old, new = _hidden(change.old, {}), _hidden(change.new, change.old or {})
+    old, new = _told(old), _told(new)
+    if output == "json":
+        told = {
+            "revision": change.revision,
+            "time": change.when() or None,
+            "type": change.type,
+            "managers": change.managers(),
+            "old": old,
+            "new": new,
+        }
+        click.echo(json.dumps(told, ensure_ascii=False))
+        return
+    by = ", ".join(change.managers())
+    head = [f"revision {change.revision}", change.when(), f"{change.type} {change.title()}"]
+    click.echo("  ".join(filter(None, [*head, by and f"by {by}"])))
+    for line in _difference(_lines(old), _lines(new)):
+        click.echo(f"    {line}")
+
+
+def _difference(old: list[str], new: list[str]) -> Iterator[str]:
+    lines = difflib.unified_diff(old, new, lineterm="", n=3)
+    for line in list(lines)[2:]:
+        if not line.startswith("@@"):
+            yield line.rstrip()
+
+
+def _lines(obj: Object | None) -> list[str]:
+    if obj is None:
+        return []
+    text: str = yaml.safe_dump(obj, sort_keys=False, allow_unicode=True, width=100)
+    return text.splitlines()
+
+
+def _told(obj: Object | None) -> Object | None:
+    """Without what every write changes."""
+    if obj is None:
+        return None
+    left = {"managedFields", "resourceVersion"}
+    meta = {name: value for name, value in obj["metadata"].items() if name not in left}
+    return {**obj, "metadata": meta}
+
+
+def _hidden(obj: Object | None, before: Object) -> Object | None:
+    if obj is None:
+        return None
+    was = before.get("data") or {}
+    data = {
+        name: CHANGED if name in was and was[name] != value else HIDDEN
+        for name, value in (obj.get("data") or {}).items()
+    }
+    return {**obj, "data": data} if "data" in obj else obj
+
+
+def _managed(obj: Object) -> list[Object]:
+    return list((obj.get("metadata") or {}).get("managedFields") or [])

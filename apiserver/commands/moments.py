@@ -1,0 +1,51 @@
+"""How commands are told a revision or a time, and which data they read."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from inkube.apiserver import root
+from inkube.apiserver.configuration import LOCAL
+from inkube.storage.log import Log
+
+
+class Moment(click.ParamType):  # type: ignore[type-arg] # no generic before click 8.4
+    """A revision (digits) or a time of RFC 3339; one without a zone is the machine's own."""
+
+    name = "revision|time"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | datetime:
+        """See click."""
+        if isinstance(value, int | datetime):
+            return value
+        if value.isdecimal():
+            return int(value)
+        try:
+            return datetime.fromisoformat(value).astimezone()
+        except ValueError:
+            self.fail(f"{value!r} is neither a revision nor a time like 2026-01-31T12:00:00Z")
+
+
+def log_of(data: Path | None, database: str) -> Log:
+    """The log of a file that is there, or of a database. Raises click.ClickException."""
+    if database:
+        try:
+            return root.postgresql_log(database)
+        except ImportError as error:
+            why = "PostgreSQL takes a driver: pip install 'inkube[postgresql]'"
+            raise click.ClickException(why) from error
+    path = data or LOCAL
+    if not path.exists():
+        raise click.ClickException(f"{path} does not exist")
+    return root.sqlite_log(path)
+
+
+async def revision_of(log: Log, moment: int | datetime) -> int:
+    """The revision that was the newest at a moment. Raises LogError."""
+    if isinstance(moment, int):
+        return moment
+    return await log.before(int(moment.timestamp() * 1_000_000))

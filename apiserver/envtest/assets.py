@@ -1,0 +1,75 @@
+"""The folder that KUBEBUILDER_ASSETS names: kube-apiserver, etcd and kubectl as short scripts.
+
+A script hands over to the inkube that wrote it (`exec`), so that signals reach the server itself.
+"""
+
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+PROGRAMS = ("kube-apiserver", "etcd", "kubectl")
+_SCRIPT = """#!/bin/sh
+# written by inkube envtest-assets
+exec {command} "$@"
+"""
+_KUBECTL = """#!/bin/sh
+# written by inkube envtest-assets: the first kubectl on PATH beside this one
+here=$(cd "$(dirname "$0")" && pwd)
+IFS=:
+for folder in $PATH; do
+    if [ "$folder" != "$here" ] && [ -x "$folder/kubectl" ]; then
+        exec "$folder/kubectl" "$@"
+    fi
+done
+echo "there is no kubectl on PATH; install one, or leave calls of it out" >&2
+exit 127
+"""
+
+
+class AssetsError(Exception):
+    """The folder cannot be written; nothing that was there is lost."""
+
+
+def write(folder: Path) -> None:
+    """Put the programs into a folder, made where it is missing. Raises AssetsError, OSError.
+
+    Programs of anybody else's are left alone and refused.
+    """
+    if os.name == "nt":
+        raise AssetsError("the programs are shell scripts: there are none for Windows")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in PROGRAMS:
+        path = folder / name
+        if path.exists() and b"inkube envtest-assets" not in path.read_bytes()[:200]:
+            raise AssetsError(f"{path} is there and was not written by inkube; take another folder")
+    for name in PROGRAMS:
+        _put(folder / name, _KUBECTL if name == "kubectl" else _SCRIPT.format(command=_own(name)))
+
+
+def default_folder() -> Path:
+    """Where the programs lie when nobody says: a cache of the user's."""
+    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(caches) / "inkube" / "envtest"
+
+
+def has_kubectl(folder: Path) -> bool:
+    """Whether there is a kubectl that the one in the folder can call."""
+    others = [each for each in os.get_exec_path() if Path(each).absolute() != folder.absolute()]
+    return shutil.which("kubectl", path=os.pathsep.join(others)) is not None
+
+
+def _own(name: str) -> str:
+    """How a shell starts a program of this very inkube."""
+    if getattr(sys, "frozen", False):
+        return f"{shlex.quote(sys.executable)} {name}"
+    return f"{shlex.quote(sys.executable)} -m inkube {name}"
+
+
+def _put(path: Path, text: str) -> None:
+    """In one step: somebody may be starting it at this moment."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_text(text)
+    draft.chmod(0o755)
+    os.replace(draft, path)

@@ -1,0 +1,172 @@
+"""The etcd that envtest starts: it keeps nothing itself, and says where the data is to be.
+
+    GET /health     {"health":"true","reason":""}, as etcd's; /readyz, /livez, /version too
+    GET /inkube     {"data": FILE, "durable": true}: which file under --data-dir the objects are in
+
+So a kube-apiserver that is started again finds what the last one stored, and what removes the
+data folder removes everything. It speaks no gRPC: whoever wants an etcd gets the connection closed.
+Follows server/etcdmain and server/etcdserver/api/etcdhttp of etcd 3.6.
+"""
+
+import asyncio
+import contextlib
+import json
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from inkube.apiserver.envtest.flags import Flag, FlagError, Given
+
+VERSION = "3.6.6"
+PLACE = "/inkube"
+DATA = "inkube.db"
+MAX_HEAD = 16 * 1024
+PATIENCE = 10.0
+"""Seconds that one request may take to arrive."""
+START_SECONDS = 20.0
+"""How long a kube-apiserver waits for its etcd."""
+_TEXT = Flag("text", "(no meaning here)")
+
+KNOWN: Mapping[str, Flag] = {
+    "advertise-client-urls": Flag("list", "Where clients are told to come."),
+    "data-dir": Flag("text", "Folder that the data is kept in."),
+    "help": Flag("bool", "Show this."),
+    "listen-client-urls": Flag("list", "Where to listen."),
+    "listen-peer-urls": Flag("list", "(no meaning here: there are no peers)"),
+    "unsafe-no-fsync": Flag("bool", "Faster writes that a power cut may lose."),
+    "version": Flag("bool", "Show the version of etcd."),
+    **dict.fromkeys(
+        (
+            "auto-compaction-mode", "auto-compaction-retention", "client-cert-auth",
+            "heartbeat-interval", "election-timeout", "initial-advertise-peer-urls",
+            "initial-cluster", "initial-cluster-state", "initial-cluster-token", "log-level",
+            "log-outputs", "logger", "max-request-bytes", "name", "quota-backend-bytes",
+            "snapshot-count", "wal-dir",
+        ),
+        _TEXT,
+    ),
+}  # fmt: skip
+
+
+class Place(NamedTuple):
+    """Where the objects are, and whether a power cut may take the last of them."""
+
+    data: Path
+    durable: bool
+
+
+class EtcdError(Exception):
+    """There is no such etcd."""
+
+
+def prepare(given: Given) -> Place:
+    """Make the folder of the data where it is missing. Raises OSError."""
+    folder = Path(given.last("data-dir", "default.etcd")).absolute()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return Place(folder / DATA, durable=not given.truth("unsafe-no-fsync"))
+
+
+async def serve(given: Given, place: Place) -> None:
+    """Say where the data is until SIGTERM or SIGINT. Raises FlagError, OSError."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
+            loop.add_signal_handler(number, stop.set)
+    pages = _pages(place)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
+            async with asyncio.timeout(PATIENCE):
+                writer.write(await _answer(reader, pages))
+                await writer.drain()
+        writer.close()
+
+    async with contextlib.AsyncExitStack() as stack:
+        for url in given.all("listen-client-urls") or ["http://localhost:2379"]:
+            where = urlsplit(url)
+            if where.scheme != "http":
+                raise FlagError(f"listen-client-urls {url}: only http is served here")
+            server = await asyncio.start_server(
+                answer, where.hostname, where.port or 2379, limit=MAX_HEAD
+            )
+            stack.push_async_callback(server.wait_closed)
+            stack.callback(server.close)
+        print(f"ready to serve client requests; data: {place.data}", file=sys.stderr)  # noqa: T201
+        await stop.wait()
+
+
+def _pages(place: Place) -> Mapping[str, Mapping[str, Any]]:
+    return {
+        "/health": {"health": "true", "reason": ""},
+        "/livez": {},
+        "/readyz": {},
+        "/version": {"etcdserver": VERSION, "etcdcluster": "3.6.0", "storage": "3.6.0"},
+        PLACE: {"data": str(place.data), "durable": place.durable},
+    }
+
+
+async def _answer(reader: asyncio.StreamReader, pages: Mapping[str, Mapping[str, Any]]) -> bytes:
+    """One answer, after which the connection is closed; none to what is no HTTP/1."""
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+    except asyncio.LimitOverrunError:
+        return _rendered("431 Request Header Fields Too Large", b"")
+    method, _, rest = head.decode("latin-1").partition(" ")
+    path = urlsplit(rest.partition(" ")[0]).path
+    if not head.partition(b"\r\n")[0].endswith((b"HTTP/1.1", b"HTTP/1.0")):
+        return b""
+    if method not in ("GET", "HEAD"):
+        return _rendered("405 Method Not Allowed", b"")
+    page = pages.get(path)
+    if page is None:
+        return _rendered("404 Not Found", b"404 page not found\n")
+    text = json.dumps(page, separators=(",", ":")) if page else "ok\n"
+    return _rendered("200 OK", text.encode())
+
+
+def _rendered(code: str, body: bytes) -> bytes:
+    media = "application/json" if body.startswith(b"{") else "text/plain; charset=utf-8"
+    head = f"HTTP/1.1 {code}\r\nContent-Type: {media}\r\nContent-Length: {len(body)}\r\n"
+    return head.encode() + b"Connection: close\r\n\r\n" + body
+
+
+async def locate(servers: Sequence[str], within: float = START_SECONDS) -> Place:
+    """Where the etcd of these URLs wants the data, as soon as one answers. Raises EtcdError."""
+    why = "no URL is given"
+    clock = asyncio.get_running_loop().time
+    deadline, delay = clock() + within, 0.02
+    while True:
+        for url in servers:
+            try:
+                return await _ask(url)
+            except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
+                why = f"{url}: {str(error) or type(error).__name__}"
+        if clock() + delay > deadline:
+            raise EtcdError(f"no etcd answers within {within:g} seconds ({why})")
+        await asyncio.sleep(delay)
+        delay = min(2 * delay, 1.0)
+
+
+async def _ask(url: str) -> Place:
+    where = urlsplit(url)
+    if where.scheme != "http" or not where.hostname:
+        raise EtcdError(f"etcd-servers {url}: an etcd of this folder is at http://HOST:PORT")
+    async with asyncio.timeout(PATIENCE):
+        reader, writer = await asyncio.open_connection(where.hostname, where.port or 2379)
+        try:
+            ends = "Connection: close\r\n\r\n"
+            writer.write(f"GET {PLACE} HTTP/1.1\r\nHost: {where.netloc}\r\n{ends}".encode())
+            head = await reader.readuntil(b"\r\n\r\n")
+            if not head.startswith(b"HTTP/1.1 200 "):
+                raise EtcdError(
+                    f"{url} is no etcd of `inkube envtest-assets`: objects are kept in a file that "
+                    "only that one names"
+                )
+            told = json.loads(await reader.read(MAX_HEAD))
+        finally:
+            writer.close()
+    return Place(Path(told["data"]), bool(told["durable"]))

@@ -1,0 +1,98 @@
+"""The kube-apiserver that envtest starts: its arguments, its certificate, its life.
+
+It serves Kubernetes' own kinds alone and runs none of kube-controller-manager's controllers, as
+there are none in envtest. No kubeconfig is written: whoever starts it has client certificates of
+an authority of their own. What first requests would load is loaded before it answers any: envtest
+gives the namespace `default` five seconds.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import TextIO
+
+import inkube
+from inkube.apiserver import auth, root
+from inkube.apiserver.configuration import Options
+from inkube.apiserver.discovery.endpoints import REFERENCE
+from inkube.apiserver.envtest import etcd, kubeflags
+from inkube.apiserver.envtest.flags import FlagError, Given
+from inkube.apiserver.http import logs
+
+CERTIFICATES = "/var/run/kubernetes"
+WANTED_FIRST = (
+    "inkube.apiserver.discovery.groups",
+    "inkube.apiserver.root.defaultobjects",
+    "inkube.apiserver.subresources.table",
+)
+"""What a client's first requests load."""
+
+
+def run(given: Given) -> None:
+    """Serve until SIGTERM or SIGINT.
+
+    Raises FlagError, EtcdError, StorageError, OSError, ValueError.
+    """
+    if given.truth("version"):
+        _say(sys.stdout, f"Kubernetes {REFERENCE}")
+        return
+    logs.configure()
+    ignored = [f"--{name}" for name in kubeflags.ignored(given)]
+    if ignored:
+        _say(sys.stderr, f"without a meaning here: {', '.join(ignored)}")
+    if not given.all("etcd-servers"):
+        raise FlagError("--etcd-servers must be specified")
+    root.eventloop.run(_serve(given))
+
+
+async def _serve(given: Given) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
+            loop.add_signal_handler(number, stop.set)
+    options = kubeflags.options(given)
+    place = await etcd.locate(given.all("etcd-servers"))
+    certificate, key = _certificate(given, options["host"])
+    for name in WANTED_FIRST:
+        import_module(name)
+    async with inkube.APIServer(
+        Options(
+            **options,
+            data=place.data,
+            durable=place.durable,
+            tls_cert_file=certificate,
+            tls_private_key_file=key,
+        )
+    ) as server:
+        with root.collector.calm() or contextlib.nullcontext():
+            _say(sys.stderr, f"Serving securely on {server.url.removeprefix('https://')}")
+            await stop.wait()
+
+
+def _certificate(given: Given, host: str) -> tuple[Path, Path]:
+    """The files of the certificate to serve, made in --cert-dir where there are none.
+
+    Follows apiserver/pkg/server/options/serving.go, MaybeDefaultWithSelfSignedCerts.
+    """
+    named = given.last("tls-cert-file"), given.last("tls-private-key-file")
+    if all(named):
+        return Path(named[0]), Path(named[1])
+    folder = Path(given.last("cert-dir", CERTIFICATES))
+    certificate, key = folder / "apiserver.crt", folder / "apiserver.key"
+    if not (certificate.exists() and key.exists()):
+        folder.mkdir(parents=True, exist_ok=True)
+        advertised = given.last("advertise-address")
+        made = auth.certificates.make([each for each in (host, advertised) if each])
+        certificate.write_bytes(made.chain + made.authority)
+        with os.fdopen(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(made.key)
+    return certificate, key
+
+
+def _say(stream: TextIO, text: str) -> None:
+    print(text, file=stream, flush=True)

@@ -1,0 +1,182 @@
+"""What the flags of kube-apiserver mean here, and which mean nothing.
+
+Follows pkg/controlplane/apiserver/options and cmd/kube-apiserver/app/options of Kubernetes 1.36.
+"""
+
+import ipaddress
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from inkube.apiserver.admission import names
+from inkube.apiserver.envtest.flags import Flag, FlagError, Given
+from inkube.schemas.golang import gotime
+
+_BOOL, _TEXT, _LIST = Flag("bool"), Flag("text"), Flag("list")
+
+MEANT: Mapping[str, Flag] = {
+    "advertise-address": Flag("text", "Where the service kubernetes leads."),
+    "api-audiences": Flag("list", "Whom tokens of service accounts are for."),
+    "audit-log-path": Flag("text", "Append audit events to this file."),
+    "audit-policy-file": Flag("text", "Which requests the audit log tells of."),
+    "authorization-mode": Flag("list", "AlwaysAllow, RBAC; Node is taken for RBAC."),
+    "bind-address": Flag("text", "Address to listen on."),
+    "cert-dir": Flag("text", "Where apiserver.crt and apiserver.key are, or are put."),
+    "client-ca-file": Flag("text", "Accept client certificates of this authority."),
+    "disable-admission-plugins": Flag("list", "Admission plugins that are not asked."),
+    "etcd-servers": Flag("list", "Where the etcd of this folder listens."),
+    "event-ttl": Flag("text", "How long events stay."),
+    "help": Flag("bool", "Show this."),
+    "secure-port": Flag("text", "Port to listen on."),
+    "service-account-issuer": Flag("text", "Who signs tokens of service accounts."),
+    "service-account-key-file": Flag("text", "What those tokens are checked with."),
+    "service-account-signing-key-file": Flag("text", "What those tokens are signed with."),
+    "service-cluster-ip-range": Flag("list", "Where addresses of services are from."),
+    "tls-cert-file": Flag("text", "Certificate to serve."),
+    "tls-private-key-file": Flag("text", "Its key."),
+    "token-auth-file": Flag("text", "CSV: token,user,uid,groups."),
+    "version": Flag("bool", "Show the version of Kubernetes."),
+}
+"""Flags that do what they do there."""
+
+HARMLESS: Mapping[str, Flag] = {
+    "allow-privileged": _BOOL,  # nothing is ever refused for it
+    "enable-admission-plugins": _LIST,
+    "endpoint-reconciler-type": _TEXT,
+    "v": _TEXT,
+}
+"""Flags whose usual values ask for what is so anyway."""
+
+BARE = (
+    "aggregator-reject-forwarding-redirect", "anonymous-auth", "audit-log-batch-throttle-enable",
+    "audit-log-compress", "audit-log-truncate-enabled", "audit-webhook-batch-throttle-enable",
+    "audit-webhook-truncate-enabled", "contention-profiling", "coordinated-leadership-election",
+    "emulation-forward-compatible", "enable-aggregator-routing", "enable-bootstrap-token-auth",
+    "enable-garbage-collector", "enable-logs-handler", "enable-priority-and-fairness",
+    "log-json-split-stream", "log-text-split-stream", "permit-address-sharing",
+    "permit-port-sharing", "profiling", "runtime-config-emulation-forward-compatible",
+    "service-account-extend-token-expiration", "service-account-lookup", "show-hidden-metrics",
+    "strict-transport-security", "watch-cache",
+)  # fmt: skip
+"""Flags without a meaning here that take no value."""
+
+VALUED = (
+    "admission-control-config-file", "audit-log-format", "audit-log-maxage", "audit-log-maxbackup",
+    "audit-log-maxsize", "audit-log-mode", "authentication-config",
+    "authentication-token-webhook-config-file", "authorization-config",
+    "authorization-webhook-config-file", "cors-allowed-origins", "default-watch-cache-size",
+    "delete-collection-workers", "egress-selector-config-file", "encryption-provider-config",
+    "etcd-cafile", "etcd-certfile", "etcd-keyfile", "etcd-prefix", "etcd-compaction-interval",
+    "external-hostname", "feature-gates", "kubelet-certificate-authority",
+    "kubelet-client-certificate", "kubelet-client-key", "kubelet-preferred-address-types",
+    "max-mutating-requests-inflight", "max-requests-inflight", "min-request-timeout",
+    "oidc-client-id", "oidc-issuer-url", "proxy-client-cert-file", "proxy-client-key-file",
+    "request-timeout", "requestheader-allowed-names", "requestheader-client-ca-file",
+    "requestheader-extra-headers-prefix", "requestheader-group-headers",
+    "requestheader-username-headers", "runtime-config", "service-account-jwks-uri",
+    "service-account-max-token-expiration", "service-node-port-range", "shutdown-delay-duration",
+    "storage-backend", "storage-media-type", "tls-cipher-suites", "tls-min-version",
+    "tls-sni-cert-key", "tracing-config-file", "vmodule", "watch-cache-sizes",
+)  # fmt: skip
+"""Flags without a meaning here that take one."""
+
+KNOWN: Mapping[str, Flag] = {
+    **MEANT,
+    **HARMLESS,
+    **dict.fromkeys(BARE, Flag("bool", "(no meaning here)")),
+    **dict.fromkeys(VALUED, Flag("text", "(no meaning here)")),
+}
+
+_MODES = ("ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook")
+
+
+def options(given: Given) -> dict[str, Any]:
+    """What the flags say, as options of `APIServer`; data and certificates are not among it.
+
+    Raises FlagError.
+    """
+    found: dict[str, Any] = {
+        "host": given.last("bind-address", "0.0.0.0"),  # noqa: S104 - the reference's default
+        "port": _port(given.last("secure-port", "6443")),
+        "advertise_address": given.last("advertise-address"),
+        "authorization_mode": _mode(given),
+        "service_cluster_ip_range": _range(given),
+        "service_account_issuer": tuple(given.all("service-account-issuer")),
+        "service_account_key_file": tuple(map(Path, given.all("service-account-key-file"))),
+        "api_audiences": tuple(given.all("api-audiences")),
+        "disable_admission_plugins": _plugins(given),
+        "controllers": False,  # they are kube-controller-manager's
+        "modules": "none",
+    }
+    for flag, option in (
+        ("audit-log-path", "audit_log"),
+        ("audit-policy-file", "audit_policy_file"),
+        ("client-ca-file", "client_ca_file"),
+        ("service-account-signing-key-file", "service_account_signing_key_file"),
+        ("token-auth-file", "token_auth_file"),
+    ):
+        if given.last(flag):
+            found[option] = Path(given.last(flag))
+    if given.last("event-ttl"):
+        found["event_ttl"] = _seconds(given.last("event-ttl"))
+    return found
+
+
+def ignored(given: Given) -> Iterator[str]:
+    """The flags that were given and mean nothing here."""
+    for name in given.values:
+        if name not in MEANT and name not in HARMLESS:
+            yield name
+
+
+def _plugins(given: Given) -> tuple[str, ...]:
+    """Upstream says it in these words: apiserver/pkg/server/options/admission.go, Validate."""
+    for flag in ("enable-admission-plugins", "disable-admission-plugins"):
+        for name in filter(None, given.all(flag)):
+            if name not in names.KNOWN | names.POLICIES:
+                raise FlagError(f'{flag} plugin "{name}" is unknown')
+    found = tuple(filter(None, given.all("disable-admission-plugins")))
+    if names.POLICIES & set(found):
+        raise FlagError("admission policies cannot be turned off here")
+    return found
+
+
+def _mode(given: Given) -> str:
+    modes = given.all("authorization-mode") or ["AlwaysAllow"]
+    for mode in modes:
+        if mode not in _MODES:
+            raise FlagError(f'authorization-mode "{mode}" is not a valid mode')
+    if "AlwaysAllow" in modes:
+        return "AlwaysAllow"
+    others = [mode for mode in modes if mode not in ("Node", "RBAC")]
+    if others or "RBAC" not in modes:
+        wanted = ",".join(modes)
+        raise FlagError(f"authorization-mode {wanted}: there are AlwaysAllow and RBAC here")
+    return "RBAC"
+
+
+def _range(given: Given) -> str:
+    found = [each for each in given.all("service-cluster-ip-range") if each]
+    if not found:
+        return "10.0.0.0/24"
+    for each in found:
+        try:
+            network = ipaddress.ip_network(each, strict=False)
+        except ValueError as error:
+            raise FlagError(f"service-cluster-ip-range: {error}") from error
+        if network.version == 4:
+            return str(network)
+    raise FlagError("service-cluster-ip-range: there are addresses of IPv4 only here")
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise FlagError(f"--secure-port {text} must be between 0 and 65535, inclusive")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        return gotime.parse_duration(text) / gotime.SECOND
+    except ValueError as error:
+        raise FlagError(f'invalid argument "{text}" for "--event-ttl" flag: {error}') from error

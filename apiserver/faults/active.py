@@ -1,0 +1,102 @@
+"""The faults of one server: followed in its store, asked about requests.
+
+A write of a Fault holds from its answer on. While there are none, `rules` is None, and that is all
+that a request has to look at.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from operator import attrgetter
+
+from inkube.apiserver import faults
+from inkube.apiserver.faults.trouble import Trouble
+from inkube.apiserver.http.requests import RequestInfo
+from inkube.apiserver.registry import keys
+from inkube.apiserver.registry.calls import User
+from inkube.storage.entry import Change
+from inkube.storage.store import Store
+
+GROUP, PLURAL = "world.inkube.dev", "faults"
+_PREFIX = keys.prefix(PLURAL, GROUP)
+Labels = dict[str, str]
+
+
+class Faults:
+    """See the module's docstring."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._listeners: list[Callable[[str], None]] = []
+        self.rules: faults.rules.Rules | None = None
+        if store.count(_PREFIX):
+            self._read()
+        self._subscription = store.subscribe(_PREFIX, deliver=self._hear)
+
+    def close(self) -> None:
+        """Follow the store no longer."""
+        self._subscription.close()
+
+    async def meet(
+        self,
+        info: RequestInfo,
+        user: User,
+        agent: str,
+        labels: Callable[[], Awaitable[Labels | None]],
+    ) -> Trouble | None:
+        """What a request meets; `labels` are read where a fault asks for them."""
+        if self.rules is None or (info.resource == PLURAL and info.group == GROUP):
+            return None
+        verb = "watch" if info.verb == "watchone" else info.verb
+        asked = faults.rules.Asked(
+            verb,
+            info.group,
+            info.resource,
+            info.subresource,
+            info.namespace,
+            info.name,
+            user.name,
+            user.groups,
+            agent,
+            "" if info.is_resource else info.path,
+        )
+        concerning = self.rules.concerning(asked)
+        if not concerning:
+            return None
+        wanted = any(rule.needs_labels for rule in concerning)
+        found = await labels() if wanted else None
+        return faults.rules.meet(concerning, asked, found, self._tell)
+
+    def meet_inside(self, asked: "faults.rules.Asked") -> Trouble | None:
+        """What a controller of the server itself meets; faults that read labels pass it by."""
+        if self.rules is None or (asked.resource == PLURAL and asked.group == GROUP):
+            return None
+        return faults.rules.meet(self.rules.concerning(asked), asked, None, self._tell)
+
+    def counted(self, name: str) -> tuple[int, int] | None:
+        """How many requests the fault of that name matched, and how many it made fail."""
+        for rule in self.rules.rules if self.rules is not None else ():
+            if rule.name == name:
+                return rule.matched, rule.injected
+        return None
+
+    def listen(self, heard: Callable[[str], None]) -> Callable[[], None]:
+        """Call `heard` with the name of every fault that matches, until the result is called."""
+        self._listeners.append(heard)
+        return lambda: self._listeners.remove(heard)
+
+    def _tell(self, name: str) -> None:
+        for heard in self._listeners:
+            heard(name)
+
+    def _hear(self, changes: Sequence[Change]) -> None:
+        self._read()
+
+    def _read(self) -> None:
+        """Compile what is stored; what did not change goes on counting."""
+        before = () if self.rules is None else self.rules.rules
+        known = {rule.version: rule for rule in before}
+        found = []
+        for entry in sorted(self._store.list(_PREFIX), key=attrgetter("created")):
+            version = faults.rules.version_of(entry.value)
+            found.append(known.get(version) or faults.rules.Rule(entry.value))
+        if [*before] != found:  # their status alone is none of their doings
+            self.rules = faults.rules.Rules(found) if found else None

@@ -1,0 +1,78 @@
+"""What a Trouble does to one request: it waits, is refused, is cut off, its answer trickles."""
+
+from collections.abc import Awaitable, Callable, Iterator
+
+from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
+
+from inkube.apiserver.faults.trouble import Trouble
+from inkube.apiserver.http import delivery
+from inkube.apiserver.http.delivery import Answer
+
+PIECES = 10  # per second: an answer that trickles comes in so many pieces
+Serve = Callable[[], Awaitable[web.StreamResponse]]
+Sleep = Callable[[float], Awaitable[None]]
+
+
+class Cut(web.StreamResponse):
+    """No answer: the connection is reset where one would begin. Its code is 0 in logs."""
+
+    def __init__(self) -> None:
+        super().__init__(status=0)
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+        """Reset the connection. Raises ConnectionResetError, which nobody has to hear of."""
+        delivery.cut_off(request.transport)
+        raise ConnectionResetError("cut by a Fault")
+
+
+class Slow(Answer):
+    """An answer of so many bytes per second."""
+
+    def __init__(self, answer: Answer, rate: int, sleep: Sleep) -> None:
+        super().__init__(answer.body, answer.headers, answer.status)
+        self._rate = rate
+        self._sleep = sleep
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        """Wait as long as a piece takes, send it, and so on."""
+        writer, size = self._writer, max(1, self._rate // PIECES)
+        if writer is None:
+            return
+        for piece in _small(self._pieces(), size) if self._shown else ():
+            await self._sleep(len(piece) / self._rate)
+            await writer.write(piece)
+            await writer.drain()
+        await writer.write_eof()
+
+
+def _small(parts: Iterator[delivery.Piece], size: int) -> Iterator[bytes]:
+    for part in parts:
+        for start in range(0, len(part), size):
+            yield bytes(part[start : start + size])
+
+
+async def endure(trouble: Trouble, serve: Serve, sleep: Sleep, *, long: bool) -> web.StreamResponse:
+    """Serve a request that meets trouble. Raises StatusError as the fault says.
+
+    A `long` one has sent its answer when it is over: it is refused before or not at all.
+    """
+    if trouble.delay:
+        await sleep(trouble.delay)
+    if long or not trouble.carried_out:
+        _refuse(trouble)
+        if trouble.cut:
+            return Cut()
+    response = await serve()
+    if trouble.carried_out and not long:
+        _refuse(trouble)
+        if trouble.cut:
+            return Cut()
+    if trouble.rate and isinstance(response, Answer):
+        return Slow(response, trouble.rate, sleep)
+    return response
+
+
+def _refuse(trouble: Trouble) -> None:
+    if trouble.refusal is not None:
+        raise trouble.refusal

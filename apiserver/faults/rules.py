@@ -1,0 +1,247 @@
+"""Faults compiled: which of them a request meets, and what it meets then.
+
+Pure but for counting. `Rules` remembers, by verb, group, resource and subresource, which faults can
+concern a request at all: one that none concerns pays a look-up.
+"""
+
+import fnmatch
+import random
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from inkube.apiserver.faults.trouble import Trouble, Watching
+from inkube.schemas import selectors, status
+
+Object = dict[str, Any]
+Labels = dict[str, str]
+REMEMBERED = 1024
+"""Sorts of requests whose faults are remembered; paths are the clients' to make up."""
+_READS = frozenset({"get", "list"})
+_REASONS = {
+    400: status.Reason.BAD_REQUEST,
+    401: status.Reason.UNAUTHORIZED,
+    403: status.Reason.FORBIDDEN,
+    404: status.Reason.NOT_FOUND,
+    409: status.Reason.CONFLICT,
+    410: status.Reason.EXPIRED,
+    422: status.Reason.INVALID,
+    429: status.Reason.TOO_MANY_REQUESTS,
+    500: status.Reason.INTERNAL_ERROR,
+    503: status.Reason.SERVICE_UNAVAILABLE,
+    504: status.Reason.TIMEOUT,
+}
+
+
+class Asked(NamedTuple):
+    """What is known of a request; `verb` is the method in lower case where no resource is named."""
+
+    verb: str
+    group: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    user: str = ""
+    groups: Sequence[str] = ()
+    agent: str = ""
+    path: str = ""
+    """"" where a resource is named."""
+    inside: bool = False
+    """Whether a controller of the server itself asks."""
+
+
+def version_of(fault: Object) -> tuple[str, int]:
+    """Which fault it is, and of which spec: another one counts anew."""
+    metadata = fault["metadata"]
+    return metadata["uid"], metadata["generation"]
+
+
+class Rule:
+    """One fault. `matched` and `injected` count what it met and what it did to them."""
+
+    def __init__(self, fault: Object) -> None:
+        spec = fault["spec"]
+        self.name: str = fault["metadata"]["name"]
+        self.version = version_of(fault)
+        told = fault.get("status") or {}
+        self.matched: int = told.get("matched", 0)
+        self.injected: int = told.get("injected", 0)
+        self._spec: Object = spec
+        self._match: Object = spec.get("match") or {}
+        self._when: Object = spec.get("when") or {}
+        agents = self._match.get("userAgents") or ()
+        patterns = [re.compile(fnmatch.translate(pattern)) for pattern in agents]
+        self._agents = patterns
+        self._chance = random.Random(self._when.get("seed", 0))  # noqa: S311 # to be the same again
+        labels = self._match.get("labelSelector")
+        self._labels = selectors.parse_labels(labels) if labels else ()
+
+    @property
+    def needs_labels(self) -> bool:
+        """Whether the labels of the object decide."""
+        return bool(self._labels)
+
+    def may_concern(self, asked: Asked) -> bool:
+        """Whether verb, resource and the sort of effect fit; the same for all such requests."""
+        match, spec = self._match, self._spec
+        if asked.inside and not spec.get("controllers"):
+            return False
+        if not _names(match.get("verbs"), asked.verb):
+            return False
+        if not asked.resource:
+            return bool(match.get("nonResourceURLs"))
+        if match.get("nonResourceURLs") and not match.get("resources"):
+            return False
+        if not _names(match.get("apiGroups"), asked.group):
+            return False
+        if not _names_resource(match.get("resources"), asked.resource, asked.subresource):
+            return False
+        if spec.get("delay") or spec.get("answer") or spec.get("cut") or spec.get("slow"):
+            return True
+        watches = spec.get("watch") and asked.verb == "watch"
+        return bool(watches or (spec.get("stale") and asked.verb in _READS))
+
+    def fits(self, asked: Asked, labels: Labels | None) -> bool:
+        """Whether everything else fits, where `may_concern` did."""
+        match = self._match
+        if not asked.resource:
+            if not any(_names_path(url, asked.path) for url in match["nonResourceURLs"]):
+                return False
+        elif not (
+            _lists(match.get("namespaces"), asked.namespace)
+            and _lists(match.get("names"), asked.name)
+        ):
+            return False
+        if not _lists(match.get("users"), asked.user):
+            return False
+        groups = match.get("groups")
+        if groups and not set(groups) & set(asked.groups):
+            return False
+        if self._agents and not any(pattern.match(asked.agent) for pattern in self._agents):
+            return False
+        return not self._labels or (labels is not None and selectors.matches(self._labels, labels))
+
+    def strikes(self) -> bool:
+        """Count a request that fits; whether it is one of those that fail."""
+        when = self._when
+        self.matched += 1
+        times = when.get("times")
+        if times is not None and self.injected >= times:
+            return False
+        turn = self.matched - when.get("skip", 0)
+        if turn < 1 or (turn - 1) % when.get("every", 1):
+            return False
+        probability = when.get("probability", 1.0)
+        if probability < 1.0 and self._chance.random() >= probability:
+            return False
+        self.injected += 1
+        return True
+
+    def trouble(self, asked: Asked) -> Trouble:
+        """What the request meets."""
+        spec = self._spec
+        delay = spec.get("delay") or {}
+        seconds = delay.get("seconds", 0.0)
+        if delay.get("jitterSeconds"):
+            seconds += self._chance.uniform(0.0, delay["jitterSeconds"])
+        answer, cut = spec.get("answer"), spec.get("cut")
+        moment = cut or (answer or {}).get("moment")
+        watch = spec.get("watch") if asked.verb == "watch" else None
+        stale = spec.get("stale") if asked.verb in _READS else None
+        return Trouble(
+            names=(self.name,),
+            delay=seconds,
+            refusal=None if answer is None else _refusal(answer, asked),
+            cut=cut is not None,
+            carried_out=moment == "AfterWrite",
+            watching=None if watch is None else _watching(watch),
+            stale=0 if stale is None else stale["changes"],
+            rate=(spec.get("slow") or {}).get("bytesPerSecond", 0),
+        )
+
+
+class Rules:
+    """All faults there are, in the order of their creation."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.rules = rules
+        self._known: dict[tuple[str, str, str, str, bool], Sequence[Rule]] = {}
+
+    def concerning(self, asked: Asked) -> Sequence[Rule]:
+        """Those that can concern such a request; nearly always none."""
+        sort = asked.verb, asked.group, asked.resource, asked.subresource, asked.inside
+        found = self._known.get(sort)
+        if found is None:
+            found = tuple(rule for rule in self.rules if rule.may_concern(asked))
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            self._known[sort] = found
+        return found
+
+
+def meet(
+    rules: Sequence[Rule],
+    asked: Asked,
+    labels: Labels | None,
+    matched: Callable[[str], None],
+) -> Trouble | None:
+    """What a request meets of those faults, one after the other until one answers or cuts.
+
+    `matched` is told the name of each that fits.
+    """
+    met: Trouble | None = None
+    for rule in rules:
+        if not rule.fits(asked, labels):
+            continue
+        struck = rule.strikes()
+        matched(rule.name)
+        if not struck:
+            continue
+        found = rule.trouble(asked)
+        met = found if met is None else met.and_then(found)
+        if met.ends:
+            break
+    return met
+
+
+def _names(wanted: Sequence[str] | None, given: str) -> bool:
+    return not wanted or given in wanted or "*" in wanted
+
+
+def _lists(wanted: Sequence[str] | None, given: str) -> bool:
+    return not wanted or given in wanted
+
+
+def _names_resource(wanted: Sequence[str] | None, resource: str, subresource: str) -> bool:
+    """As the rules of RBAC name resources."""
+    if not wanted or "*" in wanted:
+        return True
+    if not subresource:
+        return resource in wanted
+    return f"{resource}/{subresource}" in wanted or f"*/{subresource}" in wanted
+
+
+def _names_path(url: str, path: str) -> bool:
+    return path.startswith(url[:-1]) if url.endswith("*") else url == path
+
+
+def _refusal(answer: Object, asked: Asked) -> status.StatusError:
+    code: int = answer["code"]
+    reason = answer.get("reason") or _REASONS.get(code, status.Reason.UNKNOWN)
+    what = f"{asked.verb} {asked.resource or asked.path}"
+    message = answer.get("message") or f"{what}: refused on purpose, by a Fault"
+    details: Object = dict(answer.get("details") or {})
+    seconds = answer.get("retryAfterSeconds", 0)
+    if seconds:
+        details["retryAfterSeconds"] = seconds
+    error = status.StatusError(code, reason, message, details=details or None)
+    if seconds:
+        error.headers["Retry-After"] = str(seconds)
+    return error
+
+
+def _watching(watch: Object) -> Watching:
+    return Watching(
+        watch.get("events"), watch.get("end", "Cut"), watch.get("withoutBookmarks", False)
+    )

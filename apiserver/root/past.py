@@ -1,0 +1,36 @@
+"""A server that shows a moment of the past: a copy of the log up to it, and no writes.
+
+Loaded with the option `at`.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+
+from inkube.apiserver.configuration import Options
+from inkube.storage import past
+from inkube.storage.log import Log, MemoryLog
+
+
+def checked(options: Options) -> Options:
+    """The options without what would write. Raises ValueError for what asks for it."""
+    if options.data is None and not options.database:
+        raise ValueError("at a revision or a time there is what a file or a database holds")
+    if options.data is not None and not options.database and not options.data.exists():
+        raise ValueError(f"{options.data} does not exist")
+    for name in ("workloads", "definitions", "snapshot"):
+        if getattr(options, name):
+            raise ValueError(f"{name} would write, and the past takes no writes")
+    if isinstance(options.at, datetime) and options.at.tzinfo is None:
+        raise ValueError(f"{options.at} has no time zone")
+    return replace(options, controllers=False)
+
+
+async def at(log: Log, options: Options) -> MemoryLog:
+    """The moment that the options name. Raises StorageError."""
+    await log.open()
+    try:
+        if isinstance(options.at, datetime):
+            return await past.copied(log, moment=options.at.timestamp())
+        return await past.copied(log, revision=options.at or 0)
+    finally:
+        await log.close()

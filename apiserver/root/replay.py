@@ -1,0 +1,117 @@
+"""A captured file played again: what was there at first, then what happened, at its own pace.
+
+The server begins with the state that the capture began with; `Player` then makes the changes
+that were recorded, after the times that lay between them divided by `speed`. What clients change
+meanwhile is overwritten when the recording comes to it. Loaded with the option `replay`.
+"""
+
+import asyncio
+import contextlib
+import logging
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import orjson
+
+from inkube.apiserver import root
+from inkube.apiserver.configuration import Options
+from inkube.apiserver.registry import keys
+from inkube.storage import errors, past
+from inkube.storage.log import Log, MemoryLog, Record
+from inkube.storage.store import Store
+
+logger = logging.getLogger(__name__)
+MARK = "/capture"
+PAGE = 500
+
+
+def checked(options: Options) -> Options:
+    """The options of a replay. Raises ValueError for what goes not with it."""
+    for name in ("data", "database", "at", "snapshot", "workloads"):
+        if getattr(options, name):
+            raise ValueError(f"a replay is kept in memory and goes without {name}")
+    if options.replay is None or not options.replay.exists():
+        raise ValueError(f"{options.replay} does not exist")
+    if options.speed <= 0:
+        raise ValueError("the speed of a replay is more than 0")
+    # what controllers of the cluster did is part of the recording
+    return replace(options, controllers=False)
+
+
+class Player:
+    """An open recording: `begin`, then `play`; leaving it ends both."""
+
+    def __init__(self, path: Path, speed: float) -> None:
+        self._path = path
+        self._speed = speed
+        self._log: Log = root.sqlite_log(path)
+        self._task: asyncio.Task[None] | None = None
+
+    async def begin(self) -> MemoryLog:
+        """What was there at first. Raises StorageError, ValueError for what is no capture."""
+        await self._log.open()
+        try:
+            self._start = await self._first()
+            return await past.copied(self._log, revision=self._start.revision)
+        except BaseException:
+            await self._log.close()
+            raise
+
+    async def _first(self) -> Record:
+        """What says that everything that was there at first is written."""
+        marks = await self._log.changes(MARK, (await self._log.horizon()).compacted, 1)
+        if not marks:
+            raise ValueError(f"{self._path} is no file of inkube capture")
+        return marks[0][0]
+
+    def play(self, store: Store) -> None:
+        """Begin with what happened then."""
+        self._task = asyncio.create_task(self._play(store), name="inkube-replay")
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+        await self._log.close()
+
+    async def _play(self, store: Store) -> None:
+        loop = asyncio.get_running_loop()
+        began, after = loop.time(), self._start.revision
+        try:
+            while rows := await self._log.changes(keys.ROOT, after, PAGE):
+                for record, _ in rows:
+                    due = began + (record.time - self._start.time) / 1_000_000 / self._speed
+                    await asyncio.sleep(max(0.0, due - loop.time()))
+                    await _repeat(store, record)
+                after = rows[-1][0].revision
+        except errors.StorageError as error:
+            logger.error("the replay ends: %s", error)
+            return
+        logger.info("the replay has come to its end")
+
+
+async def _repeat(store: Store, record: Record) -> None:
+    """Make one change again, also where somebody else changes the object at this moment."""
+    value = orjson.loads(record.data)
+    while True:
+        entry = store.get(record.key)
+        with contextlib.suppress(errors.PreconditionError):
+            if record.deleted:
+                if entry is not None:
+                    await store.delete(record.key, entry.revision, value)
+            elif entry is None:
+                await store.create(record.key, value)
+            else:
+                await store.update(record.key, value, entry.revision)
+            return

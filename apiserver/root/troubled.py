@@ -1,0 +1,182 @@
+"""The client of the server's own controllers, which meet the faults that say so and no others."""
+
+from collections.abc import AsyncGenerator, Coroutine
+from typing import Any, TypeVar
+
+from inkube.apiserver import faults
+from inkube.apiserver.faults.active import Faults
+from inkube.apiserver.faults.trouble import Trouble
+from inkube.apiserver.root.client import CONTROLLER, InProcessClient
+from inkube.controllers.client import Event, Object, ObjectList, PatchType, Selection
+from inkube.schemas import status
+from inkube.schemas.clock import Clock
+from inkube.schemas.meta import GVR, split_api_version
+
+T = TypeVar("T")
+ALL = Selection()
+CUT = "the connection was cut, by a Fault"
+
+
+class TroubledClient:
+    """`controllers.client.Client` over another one. Without faults every call is that one's."""
+
+    def __init__(self, client: InProcessClient, faults: Faults, clock: Clock) -> None:
+        self._client = client
+        self._faults = faults
+        self._clock = clock
+
+    def is_namespaced(self, group: str, kind: str) -> bool:
+        """See InProcessClient."""
+        return self._client.is_namespaced(group, kind)
+
+    async def get(
+        self, resource: GVR | str, name: str, namespace: str = "", *, subresource: str = ""
+    ) -> Object:
+        work = self._client.get(resource, name, namespace, subresource=subresource)
+        if self._faults.rules is None:
+            return await work
+        return await self._endure(work, "get", resource, namespace, name, subresource)
+
+    async def list(self, resource: GVR | str, selection: Selection = ALL) -> ObjectList:
+        work = self._client.list(resource, selection)
+        if self._faults.rules is None:
+            return await work
+        return await self._endure(work, "list", resource, selection.namespace)
+
+    async def watch(
+        self, resource: GVR | str, selection: Selection = ALL, *, resource_version: str = ""
+    ) -> AsyncGenerator[Event, None]:
+        events = self._client.watch(resource, selection, resource_version=resource_version)
+        trouble = self._met("watch", resource, selection.namespace)
+        if trouble is not None:
+            await self._wait(trouble)
+            _refuse(trouble)
+        watching = None if trouble is None else trouble.watching
+        told = 0
+        try:
+            async for event in events:
+                if watching is not None and event.type == "BOOKMARK" and watching.without_bookmarks:
+                    continue
+                if watching is not None and watching.events is not None:
+                    if told >= watching.events:
+                        if watching.end == "Expired":
+                            raise status.expired("too old resource version, by a Fault")
+                        return
+                    told += event.type != "BOOKMARK"
+                yield event
+        finally:
+            await events.aclose()
+
+    async def revision(self, resource: GVR | str) -> str:
+        return await self._client.revision(resource)
+
+    async def create(self, obj: Object, *, dry_run: bool = False) -> Object:
+        work = self._client.create(obj, dry_run=dry_run)
+        if self._faults.rules is None:
+            return await work
+        return await self._endure(work, "create", *self._place(obj))
+
+    async def update(self, obj: Object, *, subresource: str = "", dry_run: bool = False) -> Object:
+        work = self._client.update(obj, subresource=subresource, dry_run=dry_run)
+        if self._faults.rules is None:
+            return await work
+        return await self._endure(work, "update", *self._place(obj), subresource)
+
+    async def patch(
+        self,
+        resource: GVR | str,
+        name: str,
+        namespace: str = "",
+        *,
+        patch: Any,
+        type: PatchType = "merge",
+        subresource: str = "",
+        field_manager: str = "",
+        force: bool = False,
+    ) -> Object:
+        work = self._client.patch(
+            resource,
+            name,
+            namespace,
+            patch=patch,
+            type=type,
+            subresource=subresource,
+            field_manager=field_manager,
+            force=force,
+        )
+        if self._faults.rules is None:
+            return await work
+        return await self._endure(work, "patch", resource, namespace, name, subresource)
+
+    async def delete(
+        self, resource: GVR | str, name: str, namespace: str = "", *, options: Object | None = None
+    ) -> Object:
+        work = self._client.delete(resource, name, namespace, options=options)
+        if self._faults.rules is None:
+            return await work
+        return await self._endure(work, "delete", resource, namespace, name)
+
+    def _place(self, obj: Object) -> tuple[GVR, str, str]:
+        """Resource, namespace and name of an object."""
+        group, version = split_api_version(obj.get("apiVersion", ""))
+        meta = obj.get("metadata") or {}
+        plural = self._client.plural(group, obj.get("kind", ""))
+        return GVR(group, version, plural), meta.get("namespace", ""), meta.get("name", "")
+
+    def _met(
+        self,
+        verb: str,
+        resource: GVR | str,
+        namespace: str = "",
+        name: str = "",
+        subresource: str = "",
+    ) -> Trouble | None:
+        if self._faults.rules is None:
+            return None
+        gvr = GVR.parse(resource) if isinstance(resource, str) else resource
+        asked = faults.rules.Asked(
+            verb,
+            gvr.group,
+            gvr.resource,
+            subresource,
+            namespace,
+            name,
+            CONTROLLER.name,
+            CONTROLLER.groups,
+            inside=True,
+        )
+        return self._faults.meet_inside(asked)
+
+    async def _endure(
+        self,
+        work: Coroutine[Any, Any, T],
+        verb: str,
+        resource: GVR | str,
+        namespace: str = "",
+        name: str = "",
+        subresource: str = "",
+    ) -> T:
+        """Do the work, or what a fault wants in its place. Raises StatusError."""
+        trouble = self._met(verb, resource, namespace, name, subresource)
+        if trouble is None:
+            return await work
+        try:
+            await self._wait(trouble)
+            if not trouble.carried_out:
+                _refuse(trouble)
+            found = await work
+        finally:
+            work.close()
+        _refuse(trouble)
+        return found
+
+    async def _wait(self, trouble: Trouble) -> None:
+        if trouble.delay:
+            await self._clock.sleep(trouble.delay)
+
+
+def _refuse(trouble: Trouble) -> None:
+    if trouble.refusal is not None:
+        raise trouble.refusal
+    if trouble.cut:
+        raise status.unavailable(CUT)

@@ -1,0 +1,124 @@
+"""Which requests or watches a test means, and in what a request differs from that."""
+
+import fnmatch
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+from inkube.apiserver.http.records import RequestRecord
+from inkube.apiserver.watching.streams import OpenWatch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Criteria:
+    """All that is not None has to hold.
+
+    `resource` is `pods`, `pods/status`, `deployments.apps` or `apps/v1/deployments`; verb, code and
+    names may be one or several; `user_agent` and `path` may be patterns (`kopf/*`); `fault` is the
+    name of one it met. `body` and `answer` are parts of what was sent and answered: members they
+    leave out may be anything.
+    """
+
+    verb: str | Collection[str] | None = None
+    resource: str | None = None
+    subresource: str | None = None
+    namespace: str | Collection[str] | None = None
+    name: str | Collection[str] | None = None
+    code: int | Collection[int] | None = None
+    method: str | Collection[str] | None = None
+    user: str | Collection[str] | None = None
+    user_agent: str | None = None
+    path: str | None = None
+    fault: str | None = None
+    body: Any = None
+    answer: Any = None
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """From keyword arguments. Raises TypeError for one that is none."""
+        known = [each.name for each in fields(cls)]
+        for name in given:
+            if name not in known:
+                raise TypeError(f"requests have no {name!r}; they have {', '.join(known)}")
+        return cls(**given)
+
+    def misses(self, record: RequestRecord) -> list[str]:
+        """In what a request differs; empty when it is one of those."""
+        found = [*self._place(record, record.subresource)]
+        for name in ("verb", "namespace", "name", "code", "method", "user"):
+            found += _differs(name, getattr(self, name), getattr(record, name))
+        for name in ("user_agent", "path"):
+            found += _unlike(name, getattr(self, name), getattr(record, name))
+        if self.fault is not None and self.fault not in record.faults:
+            found.append(f"faults are {list(record.faults)}")
+        if self.body is not None:
+            found += _lacks("body", self.body, record.body)
+        if self.answer is not None:
+            found += _lacks("answer", self.answer, record.answer)
+        return found
+
+    def misses_watch(self, watch: OpenWatch) -> list[str]:
+        """The same for a watch that is open."""
+        found = [*self._place(watch, "")]
+        for name in ("namespace", "name", "user"):
+            found += _differs(name, getattr(self, name), getattr(watch, name))
+        return found + _unlike("user_agent", self.user_agent, watch.user_agent)
+
+    def _place(self, asked: RequestRecord | OpenWatch, subresource: str) -> list[str]:
+        found = []
+        if self.subresource is not None and self.subresource != subresource:
+            found.append(f"subresource is {subresource!r}")
+        if self.resource is None:
+            return found
+        group, resource, wanted_sub = split(self.resource)
+        is_same = resource == asked.resource and group in (None, asked.group)
+        if not is_same or (self.subresource is None and wanted_sub != subresource):
+            whole = f"{asked.resource}/{subresource}" if subresource else asked.resource
+            found.append(f"resource is {whole}{'.' if asked.group else ''}{asked.group}")
+        return found
+
+    def __str__(self) -> str:
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        return ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
+
+
+def split(resource: str) -> tuple[str | None, str, str]:
+    """Group (None: any), plural and subresource of what a test calls a resource."""
+    parts = resource.split("/")
+    if len(parts) >= 3 or (len(parts) == 2 and parts[0] in ("v1", "v1beta1")):
+        group, parts = ("", parts[1:]) if parts[0] in ("v1", "v1beta1") else (parts[0], parts[2:])
+        return group, parts[0], "/".join(parts[1:])
+    plural, _, group = parts[0].partition(".")
+    return (group or None), plural, "/".join(parts[1:])
+
+
+def _differs(name: str, wanted: Any, found: Any) -> list[str]:
+    if wanted is None or wanted == found:
+        return []
+    if not isinstance(wanted, str | int) and found in wanted:
+        return []
+    return [f"{name} is {found!r}"]
+
+
+def _unlike(name: str, wanted: str | None, found: str) -> list[str]:
+    if wanted is None or fnmatch.fnmatchcase(found, wanted):
+        return []
+    return [f"{name} is {found!r}"]
+
+
+def _lacks(path: str, wanted: Any, found: Any) -> list[str]:
+    """Where a value lacks what is wanted of it; lists have to be equal in length."""
+    if isinstance(wanted, Mapping):
+        if not isinstance(found, Mapping):
+            return [f"{path} is {found!r}"]
+        misses = []
+        for name, value in wanted.items():
+            if name in found:
+                misses += _lacks(f"{path}.{name}", value, found[name])
+            else:
+                misses.append(f"{path} has no {name}")
+        return misses
+    if isinstance(wanted, list) and isinstance(found, list) and len(wanted) == len(found):
+        pairs = enumerate(zip(wanted, found, strict=True))
+        return [miss for at, (a, b) in pairs for miss in _lacks(f"{path}[{at}]", a, b)]
+    return [] if wanted == found else [f"{path} is {found!r}"]

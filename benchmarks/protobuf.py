@@ -1,0 +1,64 @@
+"""Protobuf beside JSON: the server's processor time of a GET and of a list of 5,000.
+
+Go's generated clients ask for protobuf; it must cost no more. Both forms are asked for in turns of
+one run, so that a busy machine disturbs both alike.
+"""
+
+import statistics
+from collections.abc import Iterable
+from contextlib import closing
+from http.client import HTTPConnection
+
+from benchmarks import figures, load, servers
+from benchmarks.figures import Figure
+from benchmarks.servers import Request, Server
+
+COLLECTION = "/api/v1/namespaces/default/configmaps"
+LISTED = 5_000
+GETS = 3_000
+LISTS = 20
+ROUNDS = 7  # the median of the ratios counts
+MEDIA = ("application/json", "application/vnd.kubernetes.protobuf")
+
+
+def measure() -> Iterable[Figure]:
+    """See the module."""
+    with servers.inkube() as server:
+        load.send(server.port, (_create(number) for number in range(LISTED)))
+        yield _compared(server, "GET", f"{COLLECTION}/map-00000", GETS, at_most=1.0)
+        yield _compared(server, f"list of {LISTED:,}", COLLECTION, LISTS, at_most=1.5)
+
+
+def _create(number: int) -> bytes:
+    metadata = {"name": f"map-{number:05}", "labels": {"app": "web"}}
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+    return Request("POST", COLLECTION, {**body, "data": {"a": "b" * 500}}).raw
+
+
+def _compared(server: Server, what: str, path: str, times: int, *, at_most: float) -> Figure:
+    """The processor time of protobuf as a multiple of that of JSON."""
+    ratios = []
+    with closing(server.connect()) as connection:
+        for media in MEDIA:
+            _spent(server, connection, path, media, 2)  # what is made once is made now
+        for _ in range(ROUNDS):
+            plain, packed = (_spent(server, connection, path, each, times) for each in MEDIA)
+            ratios.append(packed / plain)
+    note = f"from {min(ratios):.2f} to {max(ratios):.2f}"
+    value = statistics.median(ratios)
+    return Figure(f"protobuf {what}, CPU", value, "x JSON's", at_most=at_most, note=note)
+
+
+def _spent(server: Server, connection: HTTPConnection, path: str, media: str, times: int) -> float:
+    """Seconds of the server's processor."""
+    before = server.cpu_seconds
+    for _ in range(times):
+        connection.request("GET", path, headers={"Accept": media})
+        answer = connection.getresponse()
+        body = answer.read()
+        assert answer.status == 200, body[:200]
+    return server.cpu_seconds - before
+
+
+if __name__ == "__main__":
+    figures.main(measure)

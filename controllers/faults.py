@@ -1,0 +1,197 @@
+"""Fault of world.inkube.dev/v1: how a server fails on purpose, as a kind that anyone can edit.
+
+What a fault does to requests is `apiserver.faults`, which reads the stored objects as they change;
+here are its fields, the rules they keep, and the controller that writes down what a fault did.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, Protocol
+
+from pydantic import Field
+
+from inkube.controllers.checks import Invalid, Problem, Required, validator
+from inkube.controllers.client import Client
+from inkube.controllers.environment import Environment
+from inkube.controllers.informer import Key
+from inkube.controllers.kinds import KindModule
+from inkube.controllers.manager import Controller, Source
+from inkube.schemas import selectors
+from inkube.schemas.definitions import Column
+from inkube.schemas.models import Model, Resource
+from inkube.schemas.status import StatusError
+
+GROUP = "world.inkube.dev"
+Moment = Literal["BeforeWrite", "AfterWrite"]
+
+
+class Match(Model):
+    """Which requests; an empty list means any. All of it has to hold."""
+
+    verbs: list[str] = Field(default_factory=list)
+    api_groups: list[str] = Field(default_factory=list, description='"" is the core group.')
+    resources: list[str] = Field(
+        default_factory=list, description="pods, pods/status, */status or *; subresources apart."
+    )
+    namespaces: list[str] = Field(default_factory=list)
+    names: list[str] = Field(default_factory=list)
+    users: list[str] = Field(default_factory=list)
+    groups: list[str] = Field(default_factory=list, description="Groups of the user.")
+    user_agents: list[str] = Field(default_factory=list, description="Patterns such as kopf/*.")
+    label_selector: str = Field(
+        default="", description="Labels of the object as stored, or as sent when it is created."
+    )
+    non_resource_urls: list[str] = Field(
+        default_factory=list, alias="nonResourceURLs", description="/version, /openapi/*."
+    )
+
+
+class When(Model):
+    """Which of the requests that match; the same ones in every run."""
+
+    skip: int = Field(default=0, ge=0, description="So many pass first.")
+    every: int = Field(default=1, ge=1, description="Then every n-th.")
+    times: int | None = Field(default=None, ge=1, description="And no more than so many.")
+    probability: float = Field(default=1.0, ge=0, le=1)
+    seed: int = Field(default=0, description="Of the probability and of jitter.")
+
+
+class Delay(Model):
+    """A pause before the request is carried out, up to `jitterSeconds` longer."""
+
+    seconds: float = Field(default=0.0, ge=0, le=3600)
+    jitter_seconds: float = Field(default=0.0, ge=0, le=3600)
+
+
+class Answer(Model):
+    """A Status in place of the answer; reason and message follow from the code if left out."""
+
+    code: int = Field(ge=400, le=599)
+    reason: str = ""
+    message: str = ""
+    retry_after_seconds: int = Field(default=0, ge=0)
+    details: dict[str, Any] | None = None
+    moment: Moment = Field(
+        default="BeforeWrite", description="AfterWrite: the request is carried out all the same."
+    )
+
+
+class Watch(Model):
+    """How a watch ends after so many events, and whether it says how far it is."""
+
+    events: int | None = Field(default=None, ge=0)
+    end: Literal["Cut", "Close", "Expired"] = Field(
+        default="Cut", description="Expired: an ERROR event says 410."
+    )
+    without_bookmarks: bool = False
+
+
+class Stale(Model):
+    """A get or list that answers as before the last so many changes of what is asked for."""
+
+    changes: int = Field(ge=1)
+
+
+class Slow(Model):
+    """An answer that trickles."""
+
+    bytes_per_second: int = Field(ge=1)
+
+
+class FaultSpec(Model):
+    """What it matches, when, and what happens then."""
+
+    match: Match = Field(default_factory=Match)
+    when: When = Field(default_factory=When)
+    controllers: bool = Field(
+        default=False, description="Whether the controllers inside of the server are hit, too."
+    )
+    delay: Delay | None = None
+    answer: Answer | None = None
+    cut: Moment | None = Field(default=None, description="The connection is cut.")
+    watch: Watch | None = None
+    stale: Stale | None = None
+    slow: Slow | None = None
+
+
+class FaultStatus(Model):
+    """Counts since the spec was last changed."""
+
+    matched: int = 0
+    injected: int = 0
+
+
+class Fault(
+    Resource,
+    group=GROUP,
+    version="v1",
+    namespaced=False,
+    zero_status={"matched": 0, "injected": 0},
+    columns=(
+        Column("Verbs", "string", ".spec.match.verbs"),
+        Column("Resources", "string", ".spec.match.resources"),
+        Column("Matched", "integer", ".status.matched"),
+        Column("Injected", "integer", ".status.injected"),
+        Column("Age", "date", ".metadata.creationTimestamp"),
+    ),
+):
+    """A way in which requests fail. Requests about faults themselves never do."""
+
+    spec: FaultSpec = Field(default_factory=FaultSpec)
+    status: FaultStatus = Field(default_factory=FaultStatus)  # type: ignore[assignment] # no checks
+
+
+class Counts(Protocol):
+    """Who carries faults out."""
+
+    def counted(self, name: str) -> tuple[int, int] | None:
+        """How many requests a fault matched and made fail so far; None where there is none."""
+        ...
+
+    def listen(self, heard: Callable[[str], None]) -> Callable[[], None]:
+        """Call `heard` with the name of every fault that matched, until the result is called."""
+        ...
+
+
+@validator(Fault, field="spec")
+def does_something(fault: Fault, old: Fault | None) -> Iterator[Problem]:
+    """At least one effect, and no two answers to one request."""
+    spec = fault.spec
+    if not any((spec.delay, spec.answer, spec.cut, spec.watch, spec.stale, spec.slow)):
+        yield Required("one of delay, answer, cut, watch, stale, slow")
+    if spec.answer is not None and spec.cut is not None:
+        yield Invalid("answer and cut exclude each other", field="spec.cut")
+    try:
+        selectors.parse_labels(spec.match.label_selector)
+    except StatusError as error:
+        yield Invalid(error.message, field="spec.match.labelSelector")
+
+
+def module(counts: Counts) -> KindModule[Fault]:
+    """The kind, with the controller that keeps its status."""
+
+    def controllers(env: Environment) -> list[Controller]:
+        return [_controller(env.client, counts)]
+
+    return KindModule(Fault, validators=[does_something], extra_controllers=controllers)
+
+
+def _controller(client: Client, counts: Counts) -> Controller:
+    async def reconcile(key: Key) -> None:
+        found = counts.counted(key.name)
+        if found is None:
+            return
+        status = dict(zip(("matched", "injected"), found, strict=True))
+        try:
+            await client.patch(Fault.gvr, key.name, patch={"status": status}, subresource="status")
+        except StatusError as error:
+            if error.code != 404:
+                raise
+
+    return Controller("faults", reconcile, (), sources=(_source(counts),))
+
+
+def _source(counts: Counts) -> Source:
+    def begin(add: Callable[[Key], None]) -> Callable[[], None]:
+        return counts.listen(lambda name: add(Key("", name)))
+
+    return begin

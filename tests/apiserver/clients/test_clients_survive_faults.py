@@ -1,0 +1,298 @@
+"""Informers of clients come out of hundreds of random faults with the server's own state.
+
+Watches are cut, closed and expired, lists refused, reset or stale, writes applied though the
+connection is cut: by chance, which a seed repeats. INKUBE_FAULTS says how many; `make exams` has
+a thousand of each.
+"""
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+FAULTS = int(os.environ.get("INKUBE_FAULTS", "60"))
+SEEDS = range(int(os.environ.get("INKUBE_FAULT_SEEDS", "1")))
+PATIENCE = 30 + FAULTS / 5
+FOLDER = Path(__file__).parent / "node"
+INSTALLED = shutil.which("node") and (FOLDER / "node_modules/@kubernetes/client-node").exists()
+CONFIG_MAPS = "v1/configmaps"
+
+
+LISTS, WATCHES, BOTH = ("list",), ("watch",), ("list", "watch")
+
+
+def effects(chance):
+    """Which verbs fail, how often, and how. No watch lives for long."""
+    for turn, end in enumerate(("Close", "Cut", "Expired"), 1):  # the last that strikes counts
+        often = {"every": turn}
+        bookmarks = chance.random() < 0.5
+        yield WATCHES, often, {"events": chance.randrange(5), "end": end, "bookmarks": bookmarks}
+    seldom = {"probability": 0.08}
+    yield BOTH, seldom, {"cut": True}
+    yield BOTH, seldom, {"code": 429}
+    yield BOTH, seldom, {"code": 503}
+    yield LISTS, seldom, {"stale": chance.randrange(1, 6)}
+    yield BOTH, seldom, {"delay": 0.001, "jitter": 0.01}
+    operators = {"probability": 0.15, "user_agent": "*kopf*"}
+    yield ("patch",), operators, {"cut": True, "applied": True}
+    yield ("patch",), operators, {"cut": True}
+    yield ("patch",), operators, {"code": 429}
+
+
+@contextlib.asynccontextmanager
+async def weather(kube, resource, namespace, seed):
+    """Faults of a seed for a resource in a namespace; gives how many requests failed so far."""
+    chance = random.Random(seed)
+    async with contextlib.AsyncExitStack() as stack:
+        failing = []
+        wanted = list(effects(chance))
+        if resource == CONFIG_MAPS:  # kopf ends at a 410 that is no event of a watch
+            wanted.append((WATCHES, {"probability": 0.08}, {"code": 410}))
+        for verbs, often, effect in wanted:
+            where = {"namespace": namespace, "seed": chance.randrange(1000)}
+            fault = kube.aio.fail(verbs, resource, **where, **often, **effect)
+            failing.append(await stack.enter_async_context(fault))
+        yield lambda: sum(fault.injected for fault in failing)
+
+
+async def write_at_random(kube, namespace, seed, body, resource, struck):
+    """Create, change and delete objects of a few names until enough requests failed; the names of
+    those that live."""
+    chance = random.Random(seed)
+    living = set()
+    async with asyncio.timeout(PATIENCE):
+        while (before := struck()) < FAULTS:
+            for _ in range(chance.randrange(1, 6)):
+                await write(kube, chance, living, (resource, namespace), body)
+            with contextlib.suppress(TimeoutError):
+                await kube.aio.wait_for(lambda before=before: struck() > before, within=1.0)
+    return living
+
+
+async def write(kube, chance, living, place, body):
+    """One change."""
+    resource, namespace = place
+    name = f"o-{chance.randrange(12)}"
+    if name not in living:
+        await kube.aio.create(body(name, chance.randrange(1000)))
+        living.add(name)
+    elif chance.random() < 0.3:
+        await kube.aio.delete(resource, name, namespace)
+        await kube.aio.wait_for(gone(kube, resource, name, namespace), within=PATIENCE)
+        living.discard(name)
+    else:
+        patch = {"spec": {"size": chance.randrange(1000)}}
+        if resource == CONFIG_MAPS:
+            patch = {"data": {"k": str(chance.randrange(1000))}}
+        await kube.aio.patch(resource, name, namespace, patch=patch)
+
+
+def gone(kube, resource, name, namespace):
+    async def is_gone():
+        names = {each["metadata"]["name"] for each in await kube.aio.list(resource, namespace)}
+        return name not in names
+
+    return is_gone
+
+
+async def held_by_server(kube, namespace):
+    found = await kube.aio.list(CONFIG_MAPS, namespace)
+    return {each["metadata"]["name"]: each["metadata"]["resourceVersion"] for each in found}
+
+
+@pytest.fixture
+def config_map(namespace):
+    def make(name, value):
+        meta = {"name": name, "namespace": namespace}
+        return {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": meta,
+            "data": {"k": str(value)},
+        }
+
+    return make
+
+
+class Reflector:
+    """A cache kept with kubernetes_asyncio as its examples do: list, watch, on 410 list again."""
+
+    def __init__(self, api, namespace):
+        from kubernetes_asyncio import client
+
+        self.held = {}
+        self._core = client.CoreV1Api(api)
+        self._namespace = namespace
+        self._refused = client.ApiException
+
+    async def run(self):
+        import aiohttp
+
+        version = None
+        while True:
+            try:
+                version = version or await self._list()
+                version = await self._watch(version)
+            except self._refused as error:
+                version = None if error.status == 410 else version
+            except (aiohttp.ClientError, TimeoutError):
+                pass
+            await asyncio.sleep(0.001)
+
+    async def _list(self):
+        found = await self._core.list_namespaced_config_map(self._namespace)
+        self.held = {one.metadata.name: one.metadata.resource_version for one in found.items}
+        return found.metadata.resource_version
+
+    async def _watch(self, version):
+        from kubernetes_asyncio import watch
+
+        listed = self._core.list_namespaced_config_map
+        async with watch.Watch().stream(
+            listed, self._namespace, resource_version=version, timeout_seconds=30
+        ) as events:
+            async for event in events:
+                metadata = event["object"].metadata
+                version = metadata.resource_version
+                if event["type"] == "DELETED":
+                    self.held.pop(metadata.name, None)
+                else:
+                    self.held[metadata.name] = version
+        return version
+
+
+@pytest.mark.timeout(2 * PATIENCE + 60)
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_kubernetes_asyncio_holds_what_the_server_holds(
+    kube, namespace, kubeconfig, config_map, seed
+):
+    kubernetes_asyncio = pytest.importorskip("kubernetes_asyncio")
+    await kubernetes_asyncio.config.load_kube_config(config_file=str(kubeconfig))
+    async with kubernetes_asyncio.client.ApiClient() as api:
+        reflector = Reflector(api, namespace)
+        task = asyncio.create_task(reflector.run())
+        async with weather(kube, CONFIG_MAPS, namespace, seed) as struck:
+            await write_at_random(kube, namespace, seed, config_map, CONFIG_MAPS, struck)
+        held = await held_by_server(kube, namespace)
+        try:
+            await kube.aio.wait_for(lambda: reflector.held == held, within=PATIENCE)
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.mark.skipif(not INSTALLED, reason="npm install was not run in tests/apiserver/clients/node")
+@pytest.mark.timeout(2 * PATIENCE + 60)
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_client_node_holds_what_the_server_holds(
+    kube, namespace, kubeconfig, config_map, seed
+):
+    process = await asyncio.create_subprocess_exec(
+        "node", str(FOLDER / "survivor.mjs"), str(kubeconfig), namespace,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        async with weather(kube, CONFIG_MAPS, namespace, seed) as struck:
+            await write_at_random(kube, namespace, seed, config_map, CONFIG_MAPS, struck)
+        await kube.aio.create(config_map("end", 0))
+        async with asyncio.timeout(PATIENCE):
+            told, complaints = await process.communicate()
+    except BaseException:
+        process.kill()
+        await process.communicate()
+        raise
+    assert process.returncode == 0, complaints.decode()
+    assert json.loads(told) == await held_by_server(kube, namespace)
+
+
+def operator():
+    """Writes into the status what the spec says, and holds deletions until it has heard."""
+    import kopf
+
+    registry = kopf.OperatorRegistry()
+
+    @kopf.on.login(registry=registry)
+    def login(**arguments):
+        return kopf.login_with_kubeconfig(**arguments)
+
+    @kopf.on.create("clients.example.com", "v1", "crabs", registry=registry)
+    @kopf.on.update("clients.example.com", "v1", "crabs", registry=registry)
+    async def seen(spec, patch, **_):
+        patch.status["phase"] = f"size {spec['size']}"
+
+    @kopf.on.delete("clients.example.com", "v1", "crabs", registry=registry)
+    async def released(**_):
+        pass
+
+    return registry
+
+
+@contextlib.asynccontextmanager
+async def operating(namespace):
+    import kopf
+
+    settings = kopf.OperatorSettings()
+    settings.posting.enabled = False
+    settings.networking.error_backoffs = [0.01] * 20
+    settings.watching.reconnect_backoff = 0.001
+    settings.queueing.error_delays = [0.01] * 20
+    ready, stop = asyncio.Event(), asyncio.Event()
+    run = kopf.operator(
+        registry=operator(),
+        settings=settings,
+        standalone=True,
+        namespaces=[namespace],
+        ready_flag=ready,
+        stop_flag=stop,
+    )
+    task = asyncio.create_task(run)
+    async with asyncio.timeout(30):
+        await ready.wait()
+    try:
+        yield task
+    finally:
+        stop.set()
+        async with asyncio.timeout(30):
+            await task
+
+
+@pytest.mark.timeout(2 * PATIENCE + 60)
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_kopf_brings_every_object_where_it_should_be(
+    kube, namespace, kubeconfig, crab, monkeypatch, caplog, seed
+):
+    pytest.importorskip("kopf")
+    caplog.set_level(logging.CRITICAL, logger="kopf")  # it tells every retry
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    crabs = "clients.example.com/v1/crabs"
+
+    def body(name, size):
+        return crab(name, size=size)
+
+    async def is_done():
+        found = await kube.aio.list(crabs, namespace)
+        names = {each["metadata"]["name"] for each in found}
+        sizes = [(each.get("status", {}).get("phase"), each["spec"]["size"]) for each in found]
+        return names == living and all(phase == f"size {size}" for phase, size in sizes)
+
+    async with operating(namespace) as task:
+        async with weather(kube, crabs, namespace, seed) as struck:
+            living = await write_at_random(kube, namespace, seed, body, crabs, struck)
+        await kube.aio.wait_for(is_done, within=PATIENCE)
+        assert not task.done()
+        for name in living:
+            await kube.aio.delete(crabs, name, namespace)
+        await kube.aio.wait_for(none_left(kube, crabs, namespace), within=PATIENCE)
+
+
+def none_left(kube, resource, namespace):
+    async def is_empty():
+        return not await kube.aio.list(resource, namespace)
+
+    return is_empty

@@ -1,0 +1,143 @@
+"""`inkube log`, `inkube diff` and docs/time-travel.md."""
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from inkube import APIServer
+from inkube.apiserver.cli import main
+
+PAGE = Path(__file__).parents[3] / "docs" / "time-travel.md"
+
+
+COLOURS = "v1/configmaps", "colours", "default"
+
+
+async def lived(file):
+    """What happens in the file; the revisions of some of it."""
+    async with APIServer(data=file, keep_history=True) as server:
+        client = server.client
+        meta = {"name": "colours", "namespace": "default"}
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}
+        secret = {**body, "kind": "Secret", "stringData": {"a": "first", "b": "kept"}}
+        made = [
+            await client.create({**body, "data": {"sky": "blue", "sea": "green"}}),
+            await client.patch(*COLOURS, patch={"data": {"sky": "grey"}}),
+            await client.create(secret),
+        ]
+        second = {"stringData": {"a": "second"}}
+        await client.patch("v1/secrets", "colours", "default", patch=second)
+        await client.delete(*COLOURS)
+    return [int(each["metadata"]["resourceVersion"]) for each in made]
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory):
+    """A file, and the revisions of what happened in it."""
+    file = tmp_path_factory.mktemp("history") / "inkube.db"
+    return file, asyncio.run(lived(file))
+
+
+def inkube(*arguments):
+    done = CliRunner().invoke(main, list(map(str, arguments)))
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_the_log_shows_each_change_as_a_diff(history):
+    file, revisions = history
+    text = inkube("log", "configmaps", "colours", "-n", "default", "--data", file)
+    changed = text.split("\nrevision ")[1]
+    head, *lines = changed.splitlines()
+    assert re.fullmatch(
+        rf"{revisions[1]}  20\d\d-\S+Z  MODIFIED ConfigMap default/colours  by inkube", head
+    )
+    assert [line for line in lines if line.lstrip()[0] in "+-"] == [
+        "    -  sky: blue",
+        "    +  sky: grey",
+    ]
+    assert [line.split("  ")[2] for line in text.splitlines() if line.startswith("rev")] == [
+        "ADDED ConfigMap default/colours",
+        "MODIFIED ConfigMap default/colours",
+        "DELETED ConfigMap default/colours",
+    ]
+
+
+def test_the_log_begins_and_ends_where_it_is_told(history):
+    file, revisions = history
+    lines = inkube("log", "--data", file, "--since", revisions[0], "-o", "json").splitlines()
+    told = [json.loads(line) for line in lines]
+    assert [each["type"] for each in told] == ["MODIFIED", "ADDED", "MODIFIED", "DELETED"]
+    assert told[0]["old"]["data"]["sky"] == "blue"
+    assert told[0]["managers"] == ["inkube"]
+    moment = told[1]["time"]
+    until = inkube(
+        "log", "ConfigMap", "--data", file, "--until", moment, "--limit", 1, "-o", "json"
+    )
+    assert json.loads(until)["type"] == "ADDED"
+    assert datetime.fromisoformat(moment).tzinfo is not None
+
+
+def test_what_secrets_hold_is_hidden(history):
+    file, _ = history
+    text = inkube("log", "secrets", "--data", file)
+    assert "+  a: <hidden, changed>" in text.replace("    +", "+")
+    assert "c2Vjb25k" not in text
+    assert "c2Vjb25k" in inkube("log", "secrets", "--data", file, "--show-secrets")
+
+
+def test_two_moments_are_compared(history):
+    file, revisions = history
+    between = inkube("diff", revisions[0], revisions[2], "--data", file)
+    assert "MODIFIED ConfigMap default/colours" in between
+    assert "ADDED Secret default/colours" in between
+    gone = inkube("diff", revisions[1], revisions[2] + 2, "--data", file, "-o", "json")
+    told = [json.loads(line) for line in gone.splitlines()]
+    assert [(each["type"], each["old"] is None) for each in told] == [
+        ("DELETED", False),
+        ("ADDED", True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("log", "--data", "missing.db"), "missing.db does not exist"),
+        (("diff", "1", "2"), "revision 1 was compacted"),
+        (("diff", "100", "999"), "revision 999 is not there yet"),
+        (("diff", "yesterday", "2"), "is neither a revision nor a time"),
+    ],
+    ids=["no file", "compacted", "the future", "no moment"],
+)
+def test_what_cannot_be_shown_is_said(history, arguments, told):
+    file, _ = history
+    given = arguments if "--data" in arguments else (*arguments, "--data", file)
+    done = CliRunner().invoke(main, list(map(str, given)))
+    assert done.exit_code != 0
+    assert told in done.output
+
+
+def test_the_page_runs_as_it_stands_there(tmp_path):
+    text = PAGE.read_text()
+    (script,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (commands,) = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, timeout=60)
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "inkube").write_text(f'#!/bin/sh\nexec {sys.executable} -m inkube "$@"\n')
+    (tools / "inkube").chmod(0o755)
+    path = os.pathsep.join([str(tools), os.environ["PATH"]])
+    done = subprocess.run(
+        ["sh", "-e", "-c", commands], env={**os.environ, "PATH": path}, cwd=tmp_path,
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert "MODIFIED ConfigMap default/colours  by inkube" in done.stdout
+    assert "that revision is not there yet" in done.stdout

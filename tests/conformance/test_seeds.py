@@ -1,0 +1,58 @@
+"""The same seed, the same bytes: recorded conversations held twice, in two processes.
+
+Every twelfth here; all of them under `make exams`.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+IS_LONG = os.environ.get("INKUBE_EXAMS") == "long"
+EVERY = 1 if IS_LONG else 12
+TRIES = {"more-apply-schema-change", "webhook-order"}
+"""Conversations that try a write again and again for as long as they have time."""
+MEASURED = {"/metrics", "/metrics/slis", "/statusz"}
+SLOW = {"more-apiservice-unavailable", "more-validation-server"}
+
+
+def cases() -> list[str]:
+    names = sorted(path.stem for path in (HERE / "cases").glob("*.yaml"))
+    chosen = names[::EVERY]
+    return [name for name in chosen if name not in TRIES and (IS_LONG or name not in SLOW)]
+
+
+def notes(target: Path, chosen: list[str], hashes: int) -> dict[str, list[list[object]]]:
+    """What a run was answered, by conversation; sets of texts are in another order in each run."""
+    subprocess.run(
+        [sys.executable, str(HERE / "seeded.py"), str(target), *chosen],
+        env={**os.environ, "PYTHONHASHSEED": str(hashes)},
+        check=True, timeout=600, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    found: dict[str, list[list[object]]] = defaultdict(list)
+    for line in target.read_text().splitlines():
+        name, *note = json.loads(line)
+        if len(note) < 2 or str(note[1]).partition("?")[0] not in MEASURED:
+            found[name].append(note)
+    return found
+
+
+@pytest.mark.timeout(1200)
+def test_a_seed_gives_the_same_bytes_again(tmp_path: Path) -> None:
+    chosen = cases()
+    one, two = (notes(tmp_path / f"{run}.txt", chosen, run) for run in (1, 2))
+    assert set(one) == set(chosen)
+    differing = {
+        name: next(pair for pair in zip(one[name], two[name], strict=False) if pair[0] != pair[1])
+        for name in one
+        if one[name] != two[name] and len(one[name]) == len(two[name])
+    }
+    assert differing == {}
+    assert {name: len(notes) for name, notes in one.items()} == {
+        name: len(notes) for name, notes in two.items()
+    }

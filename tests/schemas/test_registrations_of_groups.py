@@ -1,0 +1,81 @@
+"""APIServices in their order, and what is said of their servers."""
+
+import pytest
+
+from inkube.schemas.aggregation import availability, discovery, registrations
+from inkube.schemas.aggregation.registrations import Registration, Service
+from inkube.schemas.openapi import aggregated
+
+API = Service("default", "api", 443)
+
+
+def registered(name: str, group_priority: int, version_priority: int = 1) -> Registration:
+    version, _, group = name.partition(".")
+    return Registration(name, group, version, group_priority, version_priority)
+
+
+def test_groups_go_by_their_highest_priority_and_versions_by_theirs() -> None:
+    known = [
+        registered("v1.b.example.com", 100, 5),
+        registered("v2.b.example.com", 2000, 5),
+        registered("v1beta1.b.example.com", 1, 9),
+        registered("v1.c.example.com", 1000),
+        registered("v1.a.example.com", 1000),
+    ]
+    names = [[one.name for one in group] for group in registrations.by_group(known)]
+    assert names == [
+        ["v1beta1.b.example.com", "v2.b.example.com", "v1.b.example.com"],
+        ["v1.a.example.com"],
+        ["v1.c.example.com"],
+    ]
+
+
+def test_a_condition_keeps_its_time_while_its_status_stays() -> None:
+    first = availability.next_status({}, availability.failed("a"), "then")
+    assert first is not None
+    obj = {"status": first}
+    assert availability.next_status(obj, availability.failed("a"), "now") is None
+    second = availability.next_status(obj, availability.failed("b"), "now")
+    third = availability.next_status(obj, availability.PASSED, "now")
+    assert second is not None
+    assert third is not None
+    assert second["conditions"][0]["lastTransitionTime"] == "then"
+    assert third["conditions"][0]["lastTransitionTime"] == "now"
+
+
+def test_a_service_outside_of_the_cluster_is_asked_as_it_is() -> None:
+    service = {"spec": {"type": "ExternalName", "externalName": "x"}}
+    assert availability.of_service(API, service, []) is None
+
+
+@pytest.mark.parametrize("ready", [None, True])
+def test_an_endpoint_that_does_not_say_otherwise_is_ready(ready: bool | None) -> None:
+    service = {"spec": {"ports": [{"port": 443, "name": "https"}]}}
+    conditions = {} if ready is None else {"ready": ready}
+    endpoints = [{"addresses": ["10.0.0.9"], "conditions": conditions}]
+    slices = [{"ports": [{"name": "https", "port": 8443}], "endpoints": endpoints}]
+    assert availability.of_service(API, service, slices) is None
+    assert list(availability.addresses(slices, "https")) == [("10.0.0.9", 8443)]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [None, [], {"kind": "APIGroupDiscoveryList"}, {"kind": "APIGroupDiscoveryList", "items": 1}],
+)
+def test_discovery_that_makes_no_sense_is_of_nothing(document: object) -> None:
+    assert discovery.version_in(document, "g", "v1") is None
+    assert discovery.from_resource_list(document, "g", "v1") is None
+    assert aggregated.paths_of(document, "/apis/g/v1") == {}
+
+
+def test_joined_documents_keep_their_own_definitions() -> None:
+    own = {"paths": {"/a": {}}, "definitions": {"A": {"type": "string"}, "B": {"type": "object"}}}
+    path = {"get": {"schema": {"$ref": "#/definitions/A"}}}
+    other = {
+        "paths": {"/a": path, "/apis/g/v1/c": path},
+        "definitions": {"A": {"type": "integer"}, "B": {"type": "object"}},
+    }
+    joined = aggregated.join(own, aggregated.of_group(other, "/apis/g/v1"))
+    assert joined["definitions"] == {**own["definitions"], "A_v2": {"type": "integer"}}
+    assert joined["paths"]["/a"] == {}
+    assert joined["paths"]["/apis/g/v1/c"]["get"]["schema"] == {"$ref": "#/definitions/A_v2"}

@@ -1,0 +1,291 @@
+"""Small programs that start a folder of assets as controller-runtime's envtest and jenvtest do.
+
+They pass the same flags in the same way, write the same files, wait for the same answers. What is
+quicker with another key is not: envtest's are P-256, jenvtest's RSA in certificates without any
+extension but names.
+"""
+
+import asyncio
+import datetime as dt
+import ipaddress
+import os
+import signal
+import socket
+import ssl
+from pathlib import Path
+
+import aiohttp
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+PEM = serialization.Encoding.PEM
+PATIENCE = 60
+"""Seconds that a start may take on a busy machine."""
+LOOPBACK = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def name_of(common, organization=""):
+    oid = x509.oid.NameOID
+    parts = [x509.NameAttribute(oid.COMMON_NAME, common)]
+    if organization:
+        parts.append(x509.NameAttribute(oid.ORGANIZATION_NAME, organization))
+    return x509.Name(parts)
+
+
+def private(key):
+    return key.private_bytes(
+        PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+    )
+
+
+def signed(subject, key, *, issuer=None, by=None, names=(), extensions=()):
+    """A certificate in PEM; without an issuer its own."""
+    now = dt.datetime.now(dt.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer or subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - dt.timedelta(minutes=5))
+        .not_valid_after(now + dt.timedelta(days=7))
+    )
+    if names:
+        made = made.add_extension(x509.SubjectAlternativeName(names), critical=False)
+    for extension in extensions:
+        made = made.add_extension(extension, critical=True)
+    return made.sign(by or key, hashes.SHA256()).public_bytes(PEM)
+
+
+class TinyCA:
+    """envtest's authority (pkg/internal/testing/certs/tinyca.go)."""
+
+    def __init__(self):
+        self.key = ec.generate_private_key(ec.SECP256R1())
+        self.name = name_of("envtest-environment", "envtest")
+        constraints = x509.BasicConstraints(ca=True, path_length=None)
+        self.certificate = signed(self.name, self.key, extensions=[constraints])
+
+    def issue(self, subject, names=()):
+        key = ec.generate_private_key(ec.SECP256R1())
+        made = signed(subject, key, issuer=self.name, by=self.key, names=names)
+        return made, private(key)
+
+
+class Starter:
+    """What both have in common: two processes, and questions to them."""
+
+    def __init__(self, assets: Path, folder: Path) -> None:
+        self.assets = assets
+        self.folder = folder
+        self.processes = {}
+
+    async def run(self, program, *arguments):
+        """A program's exit code and what it printed."""
+        process = await asyncio.create_subprocess_exec(
+            self.assets / program,
+            *map(str, arguments),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        async with asyncio.timeout(PATIENCE):
+            text, _ = await process.communicate()
+        return process.returncode, text.decode()
+
+    async def begin(self, program, *arguments):
+        """Start one of the two and let it print into a file."""
+        with (self.folder / f"{Path(program).name}.log").open("ab") as log:
+            self.processes[program] = await asyncio.create_subprocess_exec(
+                self.assets / program, *map(str, arguments), stdout=log, stderr=log
+            )
+
+    async def until_ok(self, program, url, interval):
+        """Ask again and again until 200, as both do; fails when the program ends."""
+        blind = ssl.create_default_context()
+        blind.check_hostname, blind.verify_mode = False, ssl.CERT_NONE
+        async with asyncio.timeout(PATIENCE), aiohttp.ClientSession() as http:
+            while True:
+                code = self.processes[program].returncode
+                assert code is None, f"{program} ended with {code}: {self.log(program)}"
+                try:
+                    async with http.get(url, ssl=blind) as answer:
+                        if answer.status == 200:
+                            return await answer.text()
+                except aiohttp.ClientError:
+                    pass
+                await asyncio.sleep(interval)  # neither of them is told
+
+    async def end(self, program, number=signal.SIGTERM):
+        """Signal one and give its exit code."""
+        process = self.processes.pop(program)
+        process.send_signal(number)
+        async with asyncio.timeout(20):
+            return await process.wait()
+
+    async def kill(self):
+        """Leave nothing behind."""
+        for program in list(self.processes):
+            if self.processes[program].returncode is None:
+                await self.end(program, signal.SIGKILL)
+
+    def log(self, program):
+        return (self.folder / f"{Path(program).name}.log").read_text()
+
+
+class Envtest(Starter):
+    """controller-runtime's pkg/internal/testing/controlplane, of version 0.24."""
+
+    def __init__(self, assets, folder):
+        super().__init__(assets, folder)
+        self.certificates = folder / "certs"
+        self.data = folder / "data"
+        self.data.mkdir()
+        self.certificates.mkdir()
+
+    async def start_etcd(self):
+        code, text = await self.run("etcd", "--help")
+        assert code == 0
+        self.etcd = f"http://127.0.0.1:{free_port()}"
+        flags = {
+            "advertise-client-urls": self.etcd,
+            "data-dir": self.data,
+            "listen-client-urls": self.etcd,
+            "listen-peer-urls": f"http://127.0.0.1:{free_port()}",
+        }
+        if "--unsafe-no-fsync" in text:
+            flags["unsafe-no-fsync"] = "true"
+        await self.begin("etcd", *(f"--{name}={value}" for name, value in flags.items()))
+        return await self.until_ok("etcd", f"{self.etcd}/health", 0.1)
+
+    def write_certificates(self):
+        """The serving certificate, the signer of tokens and the authority of clients."""
+        put = self.certificates.joinpath
+        if put("apiserver.crt").exists():
+            return
+        self.authority = TinyCA()
+        localhost = x509.DNSName("localhost")
+        chain, key = self.authority.issue(name_of("apiserver"), [localhost, LOOPBACK])
+        put("apiserver.crt").write_bytes(chain)
+        put("apiserver.key").write_bytes(key)
+        signer = TinyCA()
+        put("sa-signer.crt").write_bytes(signer.certificate)
+        put("sa-signer.key").write_bytes(private(signer.key))
+        self.clients = TinyCA()
+        put("client-cert-auth-ca.crt").write_bytes(self.clients.certificate)
+
+    async def start_api(self, **changes):
+        self.write_certificates()
+        code, text = await self.run("kube-apiserver", "--help")
+        assert code == 0
+        assert "--insecure-port" not in text
+        self.port = free_port()
+        self.url = f"https://127.0.0.1:{self.port}"
+        folder = self.certificates
+        flags = {
+            "allow-privileged": "true",
+            "authorization-mode": "RBAC",
+            "bind-address": "127.0.0.1",
+            "cert-dir": folder,
+            "client-ca-file": folder / "client-cert-auth-ca.crt",
+            "disable-admission-plugins": "ServiceAccount",
+            "etcd-servers": self.etcd,
+            "secure-port": self.port,
+            "service-account-issuer": f"{self.url}/",
+            "service-account-key-file": folder / "sa-signer.crt",
+            "service-account-signing-key-file": folder / "sa-signer.key",
+            "service-cluster-ip-range": "10.0.0.0/24",
+            **changes,
+        }
+        arguments = (f"--{name}={value}" for name, value in sorted(flags.items()))
+        await self.begin("kube-apiserver", *arguments)
+        return await self.until_ok("kube-apiserver", f"{self.url}/healthz", 0.1)
+
+    def user(self, name="default", group="system:masters"):
+        """A session of a user that envtest has provisioned."""
+        certificate, key = self.clients.issue(name_of(name, group))
+        return session(self.url, self.authority.certificate, certificate, key, self.folder)
+
+
+class Jenvtest(Starter):
+    """jenvtest 0.9: values after a space, certificates that nobody signed but themselves."""
+
+    def __init__(self, assets, folder):
+        super().__init__(assets, folder)
+        self.home = folder / "jenvtest"
+        self.home.mkdir()
+        names = [LOOPBACK, x509.DNSName("kubernetes"), x509.DNSName("kubernetes.default.svc")]
+        self._generate("apiserver", name_of("example.org"), names)
+        self._generate("client", name_of("jenvtest", "system:masters"))
+
+    def _generate(self, stem, subject, names=()):
+        key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        (self.home / f"{stem}.key").write_bytes(private(key))
+        (self.home / f"{stem}.crt").write_bytes(signed(subject, key, names=names))
+
+    async def start_etcd(self):
+        data, wal = self.folder / "etcddata", self.folder / "etcdwal"
+        data.mkdir()
+        wal.mkdir()
+        self.etcd, peer = free_port(), free_port()
+        listen = f"http://0.0.0.0:{self.etcd}"
+        await self.begin(
+            "etcd",
+            *("-data-dir", data, "-wal-dir", wal),
+            *("--listen-client-urls", listen, "--advertise-client-urls", listen),
+            *("--initial-cluster", f"default=http://localhost:{peer}"),
+            *("--initial-advertise-peer-urls", f"http://localhost:{peer}"),
+            *("--listen-peer-urls", f"http://localhost:{peer}"),
+        )
+        return await self.until_ok("etcd", f"http://127.0.0.1:{self.etcd}/health", 0.2)
+
+    async def start_api(self):
+        self.port = free_port()
+        key = self.home / "apiserver.key"
+        await self.begin(
+            "kube-apiserver",
+            *("--cert-dir", self.home, "--secure-port", self.port),
+            *("--etcd-servers", f"http://0.0.0.0:{self.etcd}", "--authorization-mode", "RBAC"),
+            *("--service-account-issuer", "https://localhost"),
+            *("--service-account-signing-key-file", key),
+            *("--service-account-signing-key-file", key),
+            *("--service-account-key-file", key),
+            *("--service-account-issuer", self.home / "apiserver.crt"),
+            *("--disable-admission-plugins", "ServiceAccount"),
+            *("--client-ca-file", self.home / "client.crt"),
+            *("--service-cluster-ip-range", "10.0.0.0/24"),
+            "--allow-privileged",
+        )
+        return await self.until_ok("kube-apiserver", f"https://127.0.0.1:{self.port}/readyz", 0.2)
+
+    async def kubectl(self, *arguments):
+        return await self.run(
+            "kubectl",
+            f"--client-certificate={self.home / 'client.crt'}",
+            f"--client-key={self.home / 'client.key'}",
+            f"--certificate-authority={self.home / 'apiserver.crt'}",
+            f"--server=https://127.0.0.1:{self.port}",
+            *arguments,
+        )
+
+
+def cpu_seconds(process):
+    """What a process has cost so far (Linux)."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def session(url, authority, certificate, key, folder):
+    """A client with a certificate of its own, who trusts the authority alone."""
+    context = ssl.create_default_context(cadata=authority.decode())
+    stem = folder / f"user-{os.urandom(4).hex()}"
+    stem.with_suffix(".pem").write_bytes(certificate + key)
+    context.load_cert_chain(stem.with_suffix(".pem"))
+    connector = aiohttp.TCPConnector(ssl=context)
+    return aiohttp.ClientSession(url, connector=connector)
