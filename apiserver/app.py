@@ -1,7 +1,7 @@
 """The HTTP application: one entry for every request.
 
     path → guard (Host, load) → writes: origin, time → who asks, and may they → faults → which kind
-      → which form of answer → the verb's handler; errors become a Status → count, log
+      → which form of answer → the verb's handler; errors become a Status → count, tell, log
 
 aiohttp's low-level server is used without its router: one path split of our own serves kinds that
 come and go. Unhandled errors answer 500 and are logged with the request id; never with a trace
@@ -14,14 +14,14 @@ import itertools
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Protocol
 
 from aiohttp import HttpVersion11, hdrs, web
 
-from inkube.apiserver import faults, http
+from inkube.apiserver import console, faults, http
 from inkube.apiserver.auth.access import Access
 from inkube.apiserver.auth.attributes import ANONYMOUS
 from inkube.apiserver.auth.flows import Flows
@@ -90,6 +90,8 @@ class Parts:
     subresources: Callable[[], Mapping[tuple[str, str, str], Handler]]
     """(group, plural, subresource) → handler; group and plural may be `*`. Subresource "" answers
     for a kind that stores nothing."""
+    pages: Endpoint
+    """What is below `console.ROOT`: files that anybody may read, whoever they are."""
     faults: Faults
     sleep: Callable[[float], Awaitable[None]]
     """Seconds of the server's clock."""
@@ -98,7 +100,8 @@ class Parts:
     on_request: Callable[[RequestRecord], None] | None = None
     records_bodies: bool = False
     """Whether `on_request` is told what was sent and answered."""
-    audit: "http.audit.AuditLog | None" = None
+    listeners: "list[http.audit.Listener]" = field(default_factory=list)
+    """Who is told of finished requests with their bodies; they come and go."""
 
 
 class App:
@@ -123,7 +126,7 @@ class App:
         parts = self._parts
         if parts.calm is not None:
             await parts.calm()
-        heard = None if parts.audit is None else _heard()
+        heard = _heard() if parts.listeners else None
         received = datetime.now(UTC) if heard else None
         response = await self._answer(request, info, request_id, heard)
         elapsed = time.perf_counter() - started
@@ -159,10 +162,9 @@ class App:
         request_id: str,
         begun: "tuple[http.audit.Heard, datetime]",
     ) -> None:
-        """Hand a finished request to the audit log."""
-        assert self._parts.audit is not None, "asked by the caller"
+        """Hand a finished request to who listens; of one that was refused what was read of it."""
         heard, received = begun
-        sent = b""
+        sent = request.sent if isinstance(request, incoming.Request) else b""
         if heard.call is not None and request.method not in _READS and response.status < 400:
             sent = await request.read()
         if heard.user is None:
@@ -180,7 +182,8 @@ class App:
             request=sent,
             response=body if isinstance(body, bytes) else b"",
         )
-        self._parts.audit.write(finished, heard)
+        for listener in tuple(self._parts.listeners):
+            listener(finished, heard)
 
     async def _answer(
         self,
@@ -250,6 +253,8 @@ class App:
         self, request: web.BaseRequest, info: RequestInfo, heard: "http.audit.Heard | None"
     ) -> web.StreamResponse:
         parts = self._parts
+        if not info.is_resource and f"{info.path}/".startswith(console.ROOT):
+            return await parts.pages(request, info, ANONYMOUS)
         user = self._admit(request, info)
         flow = parts.flows.of(info, user)
         if flow is not None and isinstance(request, incoming.Request):

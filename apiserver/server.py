@@ -25,7 +25,16 @@ from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 
-from inkube.apiserver import aggregation, auth, discovery, http, root, subresources, webhooks
+from inkube.apiserver import (
+    aggregation,
+    auth,
+    console,
+    discovery,
+    http,
+    root,
+    subresources,
+    webhooks,
+)
 from inkube.apiserver.admission import names as plugin_names
 from inkube.apiserver.admission.certificates import (
     CertificateApproval,
@@ -117,6 +126,7 @@ class APIServer:
         self.clock = self.options.clock or self._own_clock()
         self.stamps = Stamps(now=self.clock.now, seed=self.options.seed)
         self.resources = Resources()
+        self._listeners: list[http.audit.Listener] = []
         self._stage: Stage | None = Stage(LOADING, "starting")
         self._loading: Store | None = None
 
@@ -466,6 +476,7 @@ class APIServer:
 
     async def _serve(self) -> None:
         self.streams = Streams(self.registry, self.stamps)
+        self._start_audit()
         app = App(self._parts())
         self._stack.callback(app.close)
         # once more, so that requests end while there is a store; what is cleaned up stays so
@@ -515,6 +526,7 @@ class APIServer:
                 "/metrics": endpoints.metrics,
                 "/metrics/slis": endpoints.levels,
                 "/debug/": later(self._debugging),
+                "/debug/requests": later(self._request_log),
                 "/api/": discovery,
                 "/apis/": discovery,
                 "/openapi/": later(self._openapi),
@@ -525,20 +537,34 @@ class APIServer:
             calm=None if self.options.seed is None else self._calm,
             on_request=self.options.on_request,
             records_bodies=self.options.record_bodies,
-            audit=self._audit(),
+            pages=later(self._pages),
+            listeners=self._listeners,
         )
 
-    def _audit(self) -> "http.audit.AuditLog | None":
-        """The audit log, where one is asked for. Raises OSError, ValueError."""
+    def _start_audit(self) -> None:
+        """Keep the audit log, where one is asked for. Raises OSError, ValueError."""
         if self.options.audit_log is None:
-            return None
+            return
         path = self.options.audit_policy_file
         policy = None if path is None else golang.goyaml.loads(path.read_bytes()).value
         if policy is not None and not isinstance(policy, dict):
             raise ValueError(f"{path} holds no audit policy")
         log = http.audit.AuditLog(self.options.audit_log, policy)
         self._stack.callback(log.close)
+        self._listeners.append(log.write)
+
+    def _pages(self) -> Endpoint:
+        return console.Pages()
+
+    def _request_log(self) -> Endpoint:
+        log = console.RequestLog(self._tell_requests)
+        self._streaming.callback(log.close)
         return log
+
+    def _tell_requests(self, listener: "http.audit.Listener") -> Callable[[], None]:
+        """Tell somebody of finished requests, until what is returned is called."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
 
     def _discovery(self) -> Endpoint:
         return discovery.Discovery(self.resources)

@@ -27,7 +27,8 @@ def pages() -> dict[str, str]:
         "reference/options.md": "\n".join(options()),
         "reference/fixtures.md": "\n".join(fixtures()),
         "reference/kinds.md": "\n".join(kinds()),
-        "reference/changelog.md": (ROOT / "CHANGELOG.md").read_text(),
+        # it lies beside docs/ and is read from within
+        "reference/changelog.md": (ROOT / "CHANGELOG.md").read_text().replace("](docs/", "](../"),
     }
 
 

@@ -82,6 +82,7 @@ def welcome(
     yield f"inkube serves on {click.style(url, fg='green', **bold) if bold else url}"
     yield f"kubeconfig: {kubeconfig}"
     yield kept
+    yield f"console: {url}/console/"
     yield "try next, in another terminal:"
     for line in _next(url, kubeconfig.absolute(), authority, has_token=has_token):
         yield f"  {click.style(line, fg='cyan') if bold else line}"

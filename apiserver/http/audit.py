@@ -6,7 +6,7 @@ written. Follows apiserver/pkg/audit: policy/checker.go for the rules, request.g
 
 import gzip
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -45,6 +45,10 @@ class Finished(NamedTuple):
     code: int
     request: bytes
     response: bytes
+
+
+Listener = Callable[[Finished, Heard], None]
+"""Told of every finished request; it does not wait."""
 
 
 class Policy:
@@ -125,20 +129,21 @@ class AuditLog:
         level, omits = self._policy.level(finished.info, heard.user)
         if level == "None":
             return
-        event = _event(finished, heard, level)
+        told = event(finished, heard, level)
         if level in ("Request", "RequestResponse"):
-            _add(event, "requestObject", finished.request, omits=omits)
+            add(told, "requestObject", finished.request, omits=omits)
         if level == "RequestResponse":
-            _add(event, "responseObject", finished.response, omits=omits)
+            add(told, "responseObject", finished.response, omits=omits)
         try:
-            self._file.write(orjson.dumps(event) + b"\n")
+            self._file.write(orjson.dumps(told) + b"\n")
         except OSError as error:
             logger.error("the audit log cannot be written: %s", error)
 
 
-def _event(finished: Finished, heard: Heard, level: Level) -> Object:
+def event(finished: Finished, heard: Heard, level: Level) -> Object:
+    """The `audit.k8s.io/v1` Event of a finished request, without bodies."""
     info, call = finished.info, heard.call
-    event: Object = {
+    told: Object = {
         "kind": "Event",
         "apiVersion": "audit.k8s.io/v1",
         "level": level,
@@ -159,14 +164,14 @@ def _event(finished: Finished, heard: Heard, level: Level) -> Object:
             "apiVersion": info.version,
             "subresource": info.subresource,
         }
-        event["objectRef"] = {name: text for name, text in reference.items() if text}
-    event["responseStatus"] = _status(finished)
-    event["requestReceivedTimestamp"] = _micro(finished.received)
-    event["stageTimestamp"] = _micro(datetime.now(UTC))
+        told["objectRef"] = {name: text for name, text in reference.items() if text}
+    told["responseStatus"] = _status(finished)
+    told["requestReceivedTimestamp"] = _micro(finished.received)
+    told["stageTimestamp"] = _micro(datetime.now(UTC))
     allowed = call is not None or finished.code not in (401, 403)
     decision = {"authorization.k8s.io/decision": "allow" if allowed else "forbid"}
-    event["annotations"] = {**decision, **(call.annotations if call else {})}
-    return event
+    told["annotations"] = {**decision, **(call.annotations if call else {})}
+    return told
 
 
 def _status(finished: Finished) -> Object:
@@ -177,7 +182,8 @@ def _status(finished: Finished) -> Object:
     return told
 
 
-def _add(event: Object, member: str, body: bytes, *, omits: bool) -> None:
+def add(told: Object, member: str, body: bytes, *, omits: bool) -> None:
+    """Put a body of JSON into an event; `omits`: without managedFields."""
     found = _decoded(body)
     if found is None:
         return
@@ -185,7 +191,7 @@ def _add(event: Object, member: str, body: bytes, *, omits: bool) -> None:
         for obj in (found, *(found.get("items") or ())):
             if isinstance(obj, dict) and isinstance(obj.get("metadata"), dict):
                 obj["metadata"].pop("managedFields", None)
-    event[member] = found
+    told[member] = found
 
 
 def _decoded(body: bytes) -> Object | None:

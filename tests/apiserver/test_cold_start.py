@@ -36,6 +36,8 @@ LATER = (
     "inkube.apiserver.aggregation.aggregator",
     "inkube.apiserver.auth.frontproxy",
     "inkube.apiserver.auth.rbac",
+    "inkube.apiserver.console.pages",
+    "inkube.apiserver.console.requestlog",
     "inkube.apiserver.root.aggregation",
     "inkube.apiserver.root.workloads",
     "inkube.apiserver.streaming.commands",

@@ -123,7 +123,7 @@ async def test_a_log_is_read_up_to_a_moment_and_after_compaction():
     async with log.begin() as transaction:
         for revision in range(101, 111):
             key = f"/registry/k/{revision % 3}"
-            record = Record(revision, key, max(0, revision - 3), revision, False, b"{}")
+            record = Record(revision, key, max(0, revision - 3), revision, False, b"{}", 0)
             await transaction.append([record])
     await log.compact(107)
     taken = await read(log)

@@ -52,8 +52,8 @@ SCHEMA = {
 TYPED = TypedSchema(SCHEMA)
 NULL_MEMBER = "associative list without keys has an element that's an explicit null"
 TWO_PROBLEMS = """errors:
-  .spec.power: expected numeric (int or float), got string
-  .spec.on: expected boolean, got &{1}"""
+  .spec.on: expected boolean, got &{1}
+  .spec.power: expected numeric (int or float), got string"""
 
 
 def _apply(live: Object | None, spec: Any, manager: str = "ann", *, force: bool = False) -> Object:

@@ -162,10 +162,20 @@ def test_a_bound_that_its_type_cannot_hold_is_an_error_of_its_own() -> None:
     ]
 
 
-def test_a_wrong_number_of_properties_hides_what_is_inside() -> None:
+def test_too_few_properties_hide_what_is_inside() -> None:
+    schema = {"type": "object", "minProperties": 2, "additionalProperties": INT}
+
+    assert texts(schema, {"a": "x"}) == [
+        "spec: Invalid value: 1: spec in body should have at least 2 properties"
+    ]
+
+
+def test_too_many_properties_do_not() -> None:
     schema = {"type": "object", "maxProperties": 1, "additionalProperties": INT}
 
-    assert texts(schema, {"a": "x", "b": "y"}) == ["spec: Too many: 2: must have at most 1 items"]
+    found = texts(schema, {"a": "x", "b": 1})
+    assert len(found) == 2
+    assert "spec: Too many: 2: must have at most 1 items" in found
 
 
 def test_a_wrong_number_of_items_does_not() -> None:

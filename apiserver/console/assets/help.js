@@ -1,0 +1,17 @@
+// The keys there are now.
+import { Dialog } from "./dialog.js";
+import { html } from "./html.js";
+import { listKeys, singleKeys } from "./keys.js";
+import { useStore } from "./store.js";
+
+export function Help({ close }) {
+  const on = useStore(singleKeys);
+  return html`
+    <${Dialog} title="Keys" close=${close}>
+      <dl class="keys">${listKeys().map(([key, what]) => html`
+        <div key=${key}><dt>${key.split(" ").map((each) => html`<kbd>${each}</kbd>`)}</dt><dd>${what}</dd></div>`)}
+      </dl>
+      <label class="check"><input type="checkbox" checked=${on}
+        onChange=${(event) => singleKeys.set(event.target.checked)} /> Single keys do something</label>
+    <//>`;
+}

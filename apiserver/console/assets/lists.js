@@ -1,0 +1,46 @@
+// Objects of a kind, followed for as long as somebody looks at them.
+import { useEffect, useState } from "./html.js";
+import { listPath } from "./kinds.js";
+import { typed } from "./objects.js";
+import { follow } from "./watch.js";
+
+const GATHER = 100; // milliseconds: changes that come together are shown together
+
+/** `{items, state, error}`; `kind` may be undefined where the server has no such kind. */
+export function useList(kind, namespace = "", parameters = {}) {
+  const [found, setFound] = useState({ items: [], state: "loading", error: null });
+  useEffect(() => {
+    if (!kind) return undefined;
+    const items = new Map();
+    let state = "loading";
+    let timer = 0;
+    const show = (error = null) => {
+      clearTimeout(timer);
+      timer = 0;
+      setFound({ items: [...items.values()], state, error });
+    };
+    const soon = () => {
+      timer ||= setTimeout(show, GATHER);
+    };
+    const stop = follow(listPath(kind, namespace), {
+      reset: () => items.clear(),
+      page: (list) => list.items.forEach((each) => items.set(each.metadata.uid, typed(each, list))),
+      listed: () => show(),
+      event(type, object) {
+        if (type === "DELETED") items.delete(object.metadata.uid);
+        else items.set(object.metadata.uid, object);
+        soon();
+      },
+      state(next) {
+        state = next;
+        soon();
+      },
+      failed: show,
+    }, { parameters });
+    return () => {
+      clearTimeout(timer);
+      stop();
+    };
+  }, [kind, namespace, JSON.stringify(parameters)]);
+  return found;
+}

@@ -1,0 +1,45 @@
+// The kinds by their groups, and the pages that are none.
+import { html, useEffect, useRef, useState } from "./html.js";
+import { kinds } from "./kinds.js";
+import { kindHref } from "./router.js";
+import { kept, useStore } from "./store.js";
+
+const closed = kept("closed-groups", []);
+const PAGES = [["", "Overview"], ["world", "World"], ["requests", "Requests"]];
+
+export function Sidebar({ open, current, page }) {
+  const [text, setText] = useState("");
+  const found = (useStore(kinds) || []).filter((kind) => kind.verbs.includes("list"));
+  const wanted = text.toLowerCase();
+  const nav = useRef();
+  useEffect(() => {
+    nav.current.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  }, [current]);
+  const fits = (kind) =>
+    `${kind.kind} ${kind.plural} ${kind.group} ${kind.shortNames.join(" ")}`.toLowerCase().includes(wanted);
+  const groups = Map.groupBy(found.filter(fits), (kind) => kind.group);
+  return html`
+    <nav id="side" ref=${nav} class="side ${open ? "open" : ""}" aria-label="Kinds and pages">
+      <ul class="pages">${PAGES.map(([name, title]) => html`
+        <li key=${name}><a href="#/${name}" aria-current=${page === name ? "page" : undefined}>${title}</a></li>`)}
+      </ul>
+      <input type="search" class="block" aria-label="Filter kinds" placeholder="Filter kinds" value=${text}
+        spellcheck=${false} onInput=${(event) => setText(event.target.value)} />
+      ${[...groups].map(([group, members]) => html`
+        <${Group} key=${group} name=${group} members=${members} current=${current} all=${text !== ""} />`)}
+    </nav>`;
+}
+
+function Group({ name, members, current, all }) {
+  const hidden = useStore(closed);
+  const shown = all || !hidden.includes(name);
+  const toggle = () =>
+    closed.set(shown ? [...hidden, name] : hidden.filter((each) => each !== name));
+  return html`
+    <section class="group">
+      <h2><button class="plain" aria-expanded=${String(shown)} onClick=${toggle}>${name || "core"}</button></h2>
+      ${shown && html`<ul>${members.map((kind) => html`
+        <li key=${kind.plural}><a href=${kindHref(kind)} aria-current=${kind === current ? "page" : undefined}>${kind.kind}</a></li>`)}
+      </ul>`}
+    </section>`;
+}

@@ -1,0 +1,98 @@
+"""The files of the console, as they lie in `assets`: public, for signing in begins with them.
+
+Each is read and packed once, and again when it has changed. Paths are looked up among the files
+there are, so none leads elsewhere.
+"""
+
+import gzip
+import hashlib
+from pathlib import Path
+from typing import NamedTuple
+
+from aiohttp import web
+
+from inkube.apiserver.console import ROOT
+from inkube.apiserver.http import responses
+from inkube.apiserver.http.requests import RequestInfo
+from inkube.apiserver.registry.calls import User
+from inkube.schemas import status
+
+FOLDER = Path(__file__).parent / "assets"
+_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+_HEADERS = {
+    "Cache-Control": "no-cache",
+    "Content-Security-Policy": _POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "Vary": "Accept-Encoding",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+_READS = frozenset({"GET", "HEAD"})
+
+
+class _File(NamedTuple):
+    """One file, plain and packed, as it was at `changed` (nanoseconds)."""
+
+    changed: int
+    plain: bytes
+    packed: bytes
+    tag: str
+    type: str
+
+
+class Pages:
+    """`/console/…`; as many files are kept in memory as there are."""
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        self._paths = {
+            path.relative_to(folder).as_posix(): path
+            for path in folder.rglob("*")
+            if path.suffix in _TYPES
+        }
+        self._files: dict[str, _File] = {}
+
+    async def __call__(
+        self, request: web.BaseRequest, info: RequestInfo, user: User
+    ) -> web.StreamResponse:
+        """Answer one request. Raises StatusError 405 for what does not read."""
+        if info.method not in _READS:
+            raise status.method_not_allowed()
+        if info.path == ROOT.rstrip("/"):
+            return web.Response(status=308, headers={"Location": ROOT})
+        name = info.path.removeprefix(ROOT) or "index.html"
+        if name not in self._paths:
+            return responses.plain_not_found()
+        file = self._file(name)
+        headers = {**_HEADERS, "ETag": file.tag}
+        if request.headers.get("If-None-Match") == file.tag:
+            return web.Response(status=304, headers=headers)
+        headers["Content-Type"] = file.type
+        body = file.plain
+        if "gzip" in request.headers.get("Accept-Encoding", ""):
+            headers["Content-Encoding"] = "gzip"
+            body = file.packed
+        return web.Response(body=body, headers=headers)
+
+    def _file(self, name: str) -> _File:
+        path = self._paths[name]
+        changed = path.stat().st_mtime_ns
+        file = self._files.get(name)
+        if file is None or file.changed != changed:
+            plain = path.read_bytes()
+            packed = gzip.compress(plain, mtime=0)
+            tag = f'"{hashlib.sha256(plain).hexdigest()[:20]}"'
+            file = self._files[name] = _File(changed, plain, packed, tag, _TYPES[path.suffix])
+        return file

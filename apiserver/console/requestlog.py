@@ -1,0 +1,144 @@
+"""`/debug/requests`: finished requests as a stream of `audit.k8s.io/v1` events, one line each.
+
+Requests are remembered from when somebody first listens until nobody does, the newest of them
+within bounds; who comes later is told these first. Bodies that are long or are made of secrets are
+left out, and an annotation says which. The paths of the console itself are not told.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+import orjson
+from aiohttp import web
+
+from inkube.apiserver import http
+from inkube.apiserver.http import guards, responses
+from inkube.apiserver.http.requests import RequestInfo
+from inkube.apiserver.registry.calls import User
+from inkube.schemas import status
+
+PATH = "/debug/requests"
+KEPT = 500
+"""Events that are remembered, …"""
+KEPT_BYTES = 8 * 1024 * 1024
+"""… and their bytes."""
+LONGEST_BODY = 32 * 1024
+"""Bytes of a body that is told."""
+LISTENERS = 32
+STALLED = 60.0
+"""Seconds in which a listener takes nothing before it is let go."""
+BEAT = 15.0
+"""Seconds of silence after which an empty line shows whether the listener is still there."""
+LEFT_OUT = "console.inkube.dev/left-out"
+_HIDDEN = frozenset({"secrets", "serviceaccounts/token", "tokenreviews"})
+_OWN = ("/console", PATH)
+
+Listen = Callable[["http.audit.Listener"], Callable[[], None]]
+"""Have somebody told of finished requests, until what is returned is called."""
+
+
+class RequestLog:
+    """The events of a server and those who read them; see the module's docstring."""
+
+    def __init__(self, listen: Listen) -> None:
+        self._listen = listen
+        self._stop: Callable[[], None] | None = None
+        self._events: deque[bytes] = deque()
+        self._bytes = 0
+        self._told = 0
+        """How many events there ever were; the newest has this number."""
+        self._news = asyncio.Event()
+        self._listeners = 0
+        self._closed = False
+
+    async def __call__(
+        self, request: web.BaseRequest, info: RequestInfo, user: User
+    ) -> web.StreamResponse:
+        """Stream until the reader leaves or the server stops. Raises StatusError 405, 429."""
+        if info.method != "GET":
+            raise status.method_not_allowed()
+        if self._listeners >= LISTENERS:
+            raise guards.too_many_requests()
+        response = responses.stream()
+        response.enable_chunked_encoding()
+        self._arrive()
+        try:
+            await response.prepare(request)
+            await self._tell(response)
+            await response.write_eof()
+        except (ConnectionError, TimeoutError):
+            return response
+        finally:
+            self._leave()
+        return response
+
+    def close(self) -> None:
+        """End every stream."""
+        self._closed = True
+        self._news.set()
+
+    def hear(self, finished: "http.audit.Finished", heard: "http.audit.Heard") -> None:
+        """Remember one request."""
+        if finished.info.path.startswith(_OWN):
+            return
+        event = http.audit.event(finished, heard, "RequestResponse")
+        left_out = []
+        for member, body in (
+            ("requestObject", finished.request),
+            ("responseObject", finished.response),
+        ):
+            if _is_hidden(finished.info):
+                left_out += [f"{member}: {len(body)} bytes of a secret"] if body else []
+            elif len(body) > LONGEST_BODY:
+                left_out.append(f"{member}: {len(body)} bytes")
+            else:
+                http.audit.add(event, member, body, omits=True)
+        if left_out:
+            event["annotations"][LEFT_OUT] = "; ".join(left_out)
+        self._append(orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE))
+
+    def _append(self, line: bytes) -> None:
+        self._events.append(line)
+        self._bytes += len(line)
+        self._told += 1
+        while len(self._events) > KEPT or self._bytes > KEPT_BYTES:
+            self._bytes -= len(self._events.popleft())
+        self._news.set()
+
+    def _arrive(self) -> None:
+        self._listeners += 1
+        if self._stop is None:
+            self._stop = self._listen(self.hear)
+
+    def _leave(self) -> None:
+        self._listeners -= 1
+        if not self._listeners and self._stop is not None:
+            self._stop()
+            self._stop = None
+            self._events.clear()  # what comes later would not follow on these
+            self._bytes = 0
+
+    async def _tell(self, response: web.StreamResponse) -> None:
+        """Write events as they come; one who is too slow for what is kept misses the oldest."""
+        seen = self._told - len(self._events)
+        await response.write(b"\n")  # the headers go with the first bytes
+        while not self._closed:
+            self._news.clear()
+            oldest = self._told - len(self._events)
+            new = [line for at, line in enumerate(self._events, oldest) if at >= seen]
+            seen = self._told
+            if new:
+                async with asyncio.timeout(STALLED):
+                    await response.write(b"".join(new))
+                continue
+            try:
+                async with asyncio.timeout(BEAT):
+                    await self._news.wait()
+            except TimeoutError:
+                await response.write(b"\n")
+
+
+def _is_hidden(info: RequestInfo) -> bool:
+    whole = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
+    return info.resource in _HIDDEN or whole in _HIDDEN

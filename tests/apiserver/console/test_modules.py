@@ -1,0 +1,33 @@
+"""The console's modules without a browser: they parse, and compute what they should."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from inkube.apiserver.console.pages import FOLDER
+
+NODE = shutil.which("node") or ""
+pytestmark = pytest.mark.skipif(not NODE, reason="no node is installed")
+MODULES = sorted(path for path in FOLDER.glob("*.js") if path.name != "theme.js")
+"""`theme.js` is a plain script, for modules run too late for it."""
+
+
+def test_every_module_parses():
+    for path in [*MODULES, FOLDER / "theme.js"]:
+        done = subprocess.run([NODE, "--check", path], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+
+
+def test_the_modules_compute_what_they_should():
+    file = Path(__file__).parent / "modules.test.mjs"
+    done = subprocess.run([NODE, "--test", file], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
+def test_a_module_says_first_what_it_is_and_fits_the_screen(path):
+    lines = path.read_text("utf-8").splitlines()
+    assert lines[0].startswith("// ")
+    assert len(lines) < 300

@@ -1,0 +1,139 @@
+"""Take the pictures of the console that README and docs show, from the real thing.
+
+    python tools/screenshots.py [FOLDER]
+
+A server with a small world is started, Chromium (or what INKUBE_CHROMIUM names) opens its console,
+and every picture of `PICTURES` is taken once what it shows is there. Needs playwright.
+"""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from playwright.sync_api import Page, sync_playwright
+
+from inkube import Workloads
+from inkube.apiserver.configuration import Options
+from inkube.apiserver.testing.kube import Kube, Plan, running
+from inkube.apiserver.testing.scripted import ScriptedWorld
+from inkube.apiserver.testing.thread import LoopThread
+
+FOLDER = Path(__file__).parent.parent / "docs/images"
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+HOST = "git.example.com"
+REPOSITORY = "object/provisioning.grafana.app/v0alpha1/repositories/default"
+
+
+class Picture(NamedTuple):
+    """One picture: where it is taken, what is there once it can be, and how the page looks."""
+
+    place: str
+    sign: str
+    """What is waited for."""
+    scheme: str = "light"
+    width: int = 1280
+    height: int = 760
+    click: str = ""
+    """What is clicked before."""
+
+
+PICTURES = {
+    "console-world": Picture("world", "td .bad", click="button.switch:text('main')"),
+    "console-object": Picture(f"{REPOSITORY}/dashboards", ".yaml .marked"),
+    "console-editor": Picture(f"{REPOSITORY}/alerts?tab=edit", ".paper .marked", "dark"),
+    "console-table": Picture("kind/core/v1/pods", "tr.row"),
+    "console-history": Picture("object/core/v1/configmaps/default/settings?tab=history", ".diff"),
+    "console-owners": Picture(
+        "object/apps/v1/deployments/default/shop?tab=related", "svg rect", "dark"
+    ),
+    "console-narrow": Picture(f"{REPOSITORY}/dashboards", ".yaml .marked", "light", 400, 760),
+}
+
+
+def main() -> None:
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    chromium = os.environ.get("INKUBE_CHROMIUM") or shutil.which("chromium")
+    options = Options(offline=True, retry_seconds=0.0, workloads=Workloads(nodes=3))
+    with LoopThread() as thread, running(thread, Plan(options)) as kube:
+        _fill(kube)
+        with sync_playwright() as driver:
+            browser = driver.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+            for name, picture in PICTURES.items():
+                size: Any = {"width": picture.width, "height": picture.height}
+                scheme: Any = picture.scheme
+                page = browser.new_page(viewport=size, color_scheme=scheme)
+                page.goto(f"{kube.url}/console/#/{picture.place}")
+                if "tab=edit" in picture.place:
+                    _edit(page)
+                if picture.click:
+                    page.locator(picture.click).first.click()
+                page.locator(picture.sign).first.wait_for()
+                page.screenshot(path=folder / f"{name}.png")
+                page.close()
+            browser.close()
+
+
+def _edit(page: Page) -> None:
+    """Ask for what both phases of validation refuse."""
+    draft = page.locator("#draft")
+    draft.wait_for()
+    text = draft.input_value().replace("branch: main", "branch: relase")
+    draft.fill(text)
+    page.locator("[data-verdict=refused]").wait_for()
+
+
+def _repository(name: str, path: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "provisioning.grafana.app/v0alpha1",
+        "kind": "Repository",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "title": name.capitalize(),
+            "type": "git",
+            "workflows": ["write"],
+            "sync": {"enabled": False, "target": "folder", "intervalSeconds": 60},
+            "git": {"url": f"https://{HOST}/{path}", "branch": "main"},
+        },
+        "secure": {"token": {"create": "s3cret"}},
+    }
+
+
+def _fill(kube: Kube) -> None:
+    world = ScriptedWorld(kube)
+    paths = ("team/dashboards", "team/alerts")
+    world.git_host(
+        HOST,
+        {path: ["main", "develop"] for path in paths},
+        tokens={"s3cret": True, "reader": False},
+    )
+    for name, path in zip(("dashboards", "alerts"), paths, strict=True):
+        kube.client.create(_repository(name, path))
+    for name, replicas in (("shop", 4), ("search", 6), ("mail", 2)):
+        kube.client.create(_deployment(name, replicas))
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}
+    kube.client.create({**settings, "data": {"colour": "red", "size": "10", "mode": "quiet"}})
+    for data in ({"colour": "green"}, {"size": "12", "shape": "round"}, {"mode": "loud"}):
+        kube.client.patch("v1/configmaps", "settings", patch={"data": data})
+    kube.settled()
+
+
+def _deployment(name: str, replicas: int) -> dict[str, Any]:
+    labels = {"app": name}
+    container = {"name": name, "image": f"registry.example.com/{name}:1.4"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": "default", "labels": labels},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        },
+    }
+
+
+if __name__ == "__main__":
+    main()
