@@ -26,7 +26,7 @@ import inkube
 SEED = 7
 AT_ONCE = 12
 _TOKEN = re.compile(rb"eyJ[\w-]+\.[\w-]+\.[\w-]+")
-_CERTIFICATE = re.compile(rb"LS0tLS1CRUdJTi[\w+/=]+")
+_CERTIFICATE = re.compile(rb"LS0tLS1CRUdJTi[\w+/=]+|-----BEGIN CERTIFICATE-----.*?-----END")
 
 
 class Kept(aiohttp.ClientResponse):
