@@ -397,6 +397,8 @@ class App:
                 Exchange(request, info, call, negotiation.PLAIN, self._parts.registry.worker)
             )
         voice = call.resource.voice
+        if call.resource.max_body:
+            incoming.allow(request, call.resource.max_body)
         if voice.is_routed:
             lists = call.verb in ("list", "watch")
             negotiation.route(request.headers.get("Accept"), lists=lists)
@@ -442,8 +444,12 @@ class App:
     def _subresource(self, exchange: Exchange) -> Awaitable[web.StreamResponse]:
         call = exchange.call
         own = call.resource.subresources.get(call.subresource)
-        if own is not None:
+        if own is not None and own.handler is not None:
             return own.handler(exchange)
+        if own is not None:
+            if call.verb not in own.verbs or exchange.info.rest:
+                raise call.resource.voice.method_not_allowed(call.served.gvr, call.verb)
+            return self._parts.handlers.by_verb[call.verb](exchange)
         table = self._parts.subresources()
         handler = table.get((call.resource.group, call.resource.plural, call.subresource))
         if handler is None:

@@ -113,11 +113,15 @@ def main() -> None:
 @click.option("--stages", multiple=True, help="Stages of --workloads: a set's name or files.")
 @click.option(
     "--modules",
-    default="all",
+    default="default",
     show_default=True,
-    metavar="all|none|NAME,…",
-    help="Kinds beside Kubernetes' own: provisioning, world.",
+    metavar="default|all|none|NAME,…",
+    help="Kinds beside Kubernetes' own: provisioning, world; porch is none of the default.",
 )
+@click.option("--porch-errors", type=click.Choice(["document", "upstream"]), default="document")
+@click.option("--porch-functions", type=click.Choice(["builtin", "skip"]), default="builtin")
+@click.option("--porch-enforce-readiness", is_flag=True, help="Publish with all gates True only.")
+@click.option("--porch-sync-interval", default=0.0, help="Seconds; 0 is as healthy objects.")
 @click.option("--no-controllers", is_flag=True, help="Run none of kube-controller-manager's.")
 @click.option("--offline", is_flag=True, help="Outside systems are those of the world's kinds.")
 @click.option("--recheck-healthy", default=300.0, show_default=True, help="Seconds.")

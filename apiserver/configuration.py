@@ -10,12 +10,20 @@ from typing import Any
 
 from inkube.apiserver.http.records import RequestRecord
 
-MODULES = ("provisioning", "world")
-"""Kinds that come with inkube and are none of Kubernetes'."""
+MODULES = {
+    "provisioning": ("provisioning.grafana.app",),
+    "world": ("world.inkube.dev",),
+    "porch": ("porch.kpt.dev", "config.porch.kpt.dev"),
+}
+"""Kinds that come with inkube and are none of Kubernetes', by the groups they are in."""
+DEFAULT_MODULES = ("provisioning", "world")
 LOCAL = Path("inkube.db")
 """Where the command line keeps everything unless it is told otherwise."""
 _POSITIVE = ("event_ttl", "recheck_healthy", "recheck_unhealthy", "outside_timeout")
-_NOT_NEGATIVE = ("retry_seconds", "max_repositories", "min_sync_interval", "job_history")
+_NOT_NEGATIVE = (
+    "retry_seconds", "max_repositories", "min_sync_interval", "job_history", "porch_sync_interval",
+)  # fmt: skip
+_CHOICES = {"porch_errors": ("document", "upstream"), "porch_functions": ("builtin", "skip")}
 _ORIGIN = re.compile(r"https?://[^/?#@\s]+", re.IGNORECASE)
 
 
@@ -58,9 +66,9 @@ class Options:
     """CRDs and objects that are there from the start: files, folders, or objects themselves."""
     kinds: Sequence[Any] = ()
     """`controllers.kinds.KindModule`s beside the built-in ones."""
-    modules: str | Sequence[str] = "all"
-    """Which of `MODULES` are served: `all`, `none`, or names. With none there are Kubernetes' kinds
-    and those of `kinds` and `definitions` only."""
+    modules: str | Sequence[str] = "default"
+    """Which of `MODULES` are served: `default` (all but Porch), `all`, `none`, or names. With none
+    there are Kubernetes' kinds and those of `kinds` and `definitions` only."""
     aggregated: Mapping[str, Any] = field(default_factory=dict)
     """Aggregated API servers of this process: the name of an APIService, `v1.example.com`, and an
     `aiohttp.web.Application` or a coroutine function of aiohttp's requests."""
@@ -93,6 +101,14 @@ class Options:
     """Seconds; shorter intervals of a sync are raised to it."""
     job_history: float = 600.0
     """Seconds that finished jobs of provisioning are kept."""
+    porch_errors: str = "document"
+    """How Porch's refusals are coded: as its documents say, or as the real server (`upstream`)."""
+    porch_functions: str = "builtin"
+    """What becomes of functions that are not built in: they fail, or are passed by (`skip`)."""
+    porch_enforce_readiness: bool = False
+    """Whether a package revision is published only with its readiness gates fulfilled."""
+    porch_sync_interval: float = 0.0
+    """Seconds between full syncs of a repository of packages; 0 means `recheck_healthy`."""
     github_api_url: str = "https://api.github.com"
     """Where GitHub is asked."""
     bitbucket_api_url: str = "https://api.bitbucket.org/2.0"
@@ -151,6 +167,9 @@ class Options:
         for name in _NOT_NEGATIVE:
             if not 0 <= (value := getattr(self, name)) < math.inf:
                 raise BadOption(name, f"{value} is out of range; it takes 0 or more")
+        for name, choices in _CHOICES.items():
+            if (value := getattr(self, name)) not in choices:
+                raise BadOption(name, f"{value!r} is none of {', '.join(choices)}")
         for origin in self.allow_origins:
             if origin != "*" and _ORIGIN.fullmatch(origin) is None:
                 raise BadOption(
@@ -162,11 +181,17 @@ class Options:
     @property
     def module_names(self) -> tuple[str, ...]:
         """The names in `modules`. Raises ValueError for one that there is not."""
-        if self.modules in ("all", "none"):
-            return MODULES if self.modules == "all" else ()
+        known = {"all": tuple(MODULES), "default": DEFAULT_MODULES, "none": ()}
+        if isinstance(self.modules, str) and self.modules in known:
+            return known[self.modules]
         given = self.modules.split(",") if isinstance(self.modules, str) else self.modules
         for name in given:
             if name not in MODULES:
-                known = ", ".join(MODULES)
-                raise ValueError(f"there is no module {name!r}; there are all, none, {known}")
+                choices = ", ".join((*known, *MODULES))
+                raise ValueError(f"there is no module {name!r}; there are {choices}")
         return tuple(name for name in MODULES if name in given)
+
+    @property
+    def module_groups(self) -> tuple[str, ...]:
+        """The groups of these modules."""
+        return tuple(group for name in self.module_names for group in MODULES[name])

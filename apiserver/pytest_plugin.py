@@ -12,14 +12,11 @@ import uuid
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from inkube.apiserver import testing
-
-if TYPE_CHECKING:
-    from inkube.apiserver.root.snapshots import Snapshot
+from inkube.apiserver import root, testing
 
 MARKERS = (
     "kube_definitions(*sources): CRDs and objects to begin with: files, folders, dicts",
@@ -146,7 +143,7 @@ def _running(
 ) -> "Iterator[testing.Kube]":
     """A server as the markers of a test, class or module want it."""
 
-    def seeded(seed: Callable[[Any], Any], plan: "testing.Plan") -> "Snapshot":
+    def seeded(seed: Callable[[Any], Any], plan: "testing.Plan") -> "root.snapshots.Snapshot":
         with testing.running(thread, plan) as kube:
             seed(kube)
             return kube.snapshot()

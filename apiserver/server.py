@@ -95,7 +95,6 @@ from inkube.controllers.core import aggregation as roles
 from inkube.controllers.core import crds, expiry, garbage, namespaces, policies, quotas
 from inkube.controllers.environment import Environment
 from inkube.controllers.manager import Manager
-from inkube.controllers.provisioning import options as provisioning_options
 from inkube.schemas import golang
 from inkube.storage.compaction import CompactionOptions
 from inkube.storage.entry import Entry
@@ -367,6 +366,7 @@ class APIServer:
         parts = root.declared.Parts(
             self.options,
             self.store,
+            self.stamps,
             self.manager.client,
             self.manager,
             self.resources,
@@ -392,7 +392,7 @@ class APIServer:
 
     def _defer_kinds(self) -> None:
         """Leave kinds declared in Python out until they are asked for, unless there is work."""
-        groups = [provisioning_options.GROUPS[name] for name in self.options.module_names]
+        groups = self.options.module_groups
         if groups or self.options.kinds:
             self.resources.defer(groups, lambda: self.environment)
         if self.options.kinds or any(self.store.count(keys.of_group(name)) for name in groups):

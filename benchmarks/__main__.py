@@ -27,6 +27,7 @@ MODULES = (
     "cel",
     "checks",
     "rechecks",
+    "packages",
     "fixture",
     "faults",
 )

@@ -10,6 +10,8 @@ workqueue, pacer    which key is next, and when; whose turn it is on the event l
 manager             runs controllers: a key in, a `Result` out, failures tried again later
 events              what happened, told as Events
 environment         all of these in one hand, for checks and reconcilers
+transactions        what a kind does between the last check of a write and its commit
+records, locks      several objects written at once; what keeps writes of one thing apart
 kinds, secure       a kind declared in Python with its behaviour; its secret values
 endpoints           what such a kind answers beside its objects
 finalizers, work    what is done before an object goes; what is done with one that is a job

@@ -12,6 +12,7 @@ from inkube.controllers.client import Client
 from inkube.controllers.events import Recorder
 from inkube.controllers.informer import Informers
 from inkube.controllers.pacer import Pacer
+from inkube.controllers.records import NoRecords, Records
 from inkube.schemas.clock import Clock
 
 T = TypeVar("T")
@@ -43,6 +44,8 @@ class Environment:
     """At most so long one reconcile asks a failing service again before it reports the failure."""
     pacer: Pacer = field(default_factory=Pacer)
     """Taken before every larger step, so that many objects at once leave room for requests."""
+    records: Records = field(default_factory=NoRecords)
+    """Writes what follows from something else, past rules and admission."""
 
 
 class Memo:

@@ -3,9 +3,10 @@
     KindModule(Probe, checks=[answers])
 
 The way of a write through a module, in the registry's order:
-`mutate` → schema validation → `validate` → (dry run: `check`) → (real write: `persist`) → store;
-of a create also `check_create`, of a deletion `check_delete`. `controllers` are run by the manager.
-What a kind may have beyond that is told, part by part, in docs/kinds.md.
+`mutate` → schema validation → `validate` → (dry run: `check`) → (real write: `persist`) →
+`transaction` → store; of a create also `check_create`, of a deletion `check_delete`. `controllers`
+are run by the manager. What a kind may have beyond that is told, part by part, in docs/kinds.md and
+docs/stateful-kinds.md.
 """
 
 from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
@@ -24,6 +25,7 @@ from inkube.controllers.finalizers import Finalizers
 from inkube.controllers.informer import Key
 from inkube.controllers.manager import Controller, Result, Watch
 from inkube.controllers.secure import SecureValues
+from inkube.controllers.transactions import Part, Transaction, View
 from inkube.controllers.work import Work
 from inkube.schemas import models
 from inkube.schemas.definitions import Definition
@@ -52,6 +54,8 @@ class KindModule(Generic[R]):
     reconciler: Reconciler | None = None
     secure: SecureValues | None = None
     report: Report = field(default_factory=Report)
+    reports_checks: bool = True
+    """Whether a controller tells in the status what the checks find; else the kind does itself."""
     watches: Callable[[Environment], Sequence[Watch]] = lambda env: ()
     extra_controllers: Callable[[Environment], Sequence[Controller]] = lambda env: ()
     create_on_update: bool = False
@@ -62,6 +66,22 @@ class KindModule(Generic[R]):
     """What the server's name begins with for an object without name and generateName."""
     subresources: Sequence[Subresource] = ()
     """What answers under an object's name and is no object."""
+    compute_name: Callable[[Object], str] | None = None
+    """The name of an object, where it follows from the rest of it."""
+    parts: Sequence[Part] = ()
+    """Further addresses of updates, and under the name "" rules for the object's own."""
+    transaction: Transaction | None = None
+    """What happens around each write, from a look at the world to the commit."""
+    view: View | None = None
+    """Whose objects these are, where the kind has none of its own."""
+    max_body: int = 0
+    """Bytes that a body may have; 0: as many as any."""
+    versionless: Callable[[str], StatusError] | None = None
+    """How a PUT without resourceVersion is refused, by name."""
+    stale: Callable[[str], StatusError] | None = None
+    """How a write of an older version is refused, by name."""
+    returns_deleted: bool = False
+    """Whether DELETE answers the object instead of a Status."""
     endpoints: Sequence[Endpoint] = ()
     """What the kind's group answers about a namespace, beside its resources."""
     finalizers: Finalizers | None = None
@@ -159,7 +179,7 @@ class KindModule(Generic[R]):
     def controllers(self, env: Environment) -> list[Controller]:
         """What the manager runs for this kind."""
         found: list[Controller] = []
-        if self.checks:
+        if self.checks and self.reports_checks:
             reconciler = CheckReconciler(self.check_set, self.validate, env, report=self.report)
             found.append(reconciler.controller(self.watches(env)))
         if self.reconciler is not None:

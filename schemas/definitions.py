@@ -60,7 +60,12 @@ class Column(NamedTuple):
     description: str = ""
     priority: int = 0
     counts: bool = False
-    """Show how many items the list at the path has; only kinds declared in Python can say so."""
+    """Show how many items the list or map at the path has; this and what follows only kinds
+    declared in Python can say."""
+    tells_presence: bool = False
+    """Show whether there is anything at the path: a label, say."""
+    zero: Any = None
+    """What is shown where there is nothing at the path."""
 
 
 class SelectableField(NamedTuple):
@@ -73,6 +78,12 @@ class SelectableField(NamedTuple):
     label: str
     path: str
     zero: str = ""
+    choices: tuple[str, ...] = ()
+    """The values that may be asked for; none: any."""
+    prefix: str = ""
+    """What a value that is asked for may begin with and is looked up without."""
+    is_map: bool = False
+    """Whether the path leads to a map, of which the selector names a key: `label[KEY]=value`."""
 
     @property
     def of_metadata(self) -> bool:
@@ -80,17 +91,20 @@ class SelectableField(NamedTuple):
         return self.label.startswith("metadata.")
 
 
+UNKNOWN_FIELD = "field label not supported: {label}"
 NAME_FIELD = SelectableField("metadata.name", "metadata.name")
 NAMESPACE_FIELD = SelectableField("metadata.namespace", "metadata.namespace")
 
 
-def selectable(paths: Iterable[str], *, namespaced: bool) -> tuple[SelectableField, ...]:
+def selectable(
+    paths: Iterable[str | SelectableField], *, namespaced: bool
+) -> tuple[SelectableField, ...]:
     """What may be selected by of a kind that is no built-in one: name, namespace, its own paths."""
-    own = (SelectableField(path.lstrip("."), path.lstrip(".")) for path in paths)
+    own = (
+        SelectableField(path.lstrip("."), path.lstrip(".")) if isinstance(path, str) else path
+        for path in paths
+    )
     return (NAME_FIELD, *((NAMESPACE_FIELD,) if namespaced else ()), *own)
-
-
-UNKNOWN_FIELD = "field label not supported: {label}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,6 +121,8 @@ class Version:
     selectable_fields: tuple[SelectableField, ...] = (NAME_FIELD, NAMESPACE_FIELD)
     unknown_field: str = UNKNOWN_FIELD
     """What a field selector by something else is told."""
+    only_equality: bool = False
+    """Whether field selectors know `=` and `==` alone, and no empty value."""
     deprecated: bool = False
     deprecation_warning: str = ""
 

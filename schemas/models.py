@@ -24,6 +24,7 @@ from inkube.schemas.definitions import (
     Names,
     Origin,
     Scale,
+    SelectableField,
     Version,
     selectable,
 )
@@ -114,7 +115,8 @@ class Resource(Model):
 
     `group`, `version`; `kind` (default: the class's name), `plural` (default: the kind in lower
     case with an s), `short_names`, `categories`, `namespaced` (default True), `columns`,
-    `selectable_fields` (`spec.color`), `scale`.
+    `selectable_fields` (`spec.color`, or a `SelectableField`), `scale`. `only_equality` refuses
+    `!=` in field selectors.
 
     `also_served`: further versions with the same schema; objects are stored in `version` and
     stamped with the one a request names. `zero_status`: what `status` shows until a controller has
@@ -206,9 +208,15 @@ def _crd_version(version: Version) -> Object:
     if subresources:
         found["subresources"] = subresources
     if version.columns:
-        shown = [_crd_column(column) for column in version.columns if not column.counts]
+        shown = [
+            _crd_column(column)
+            for column in version.columns
+            if not column.counts and not column.tells_presence
+        ]
         found["additionalPrinterColumns"] = shown
-    own = [field for field in version.selectable_fields if not field.of_metadata]
+    own = [
+        field for field in version.selectable_fields if not field.of_metadata and not field.is_map
+    ]
     if own:
         found["selectableFields"] = [{"jsonPath": f".{field.path}"} for field in own]
     return found
@@ -243,13 +251,15 @@ def _definition(
     categories: Iterable[str] = (),
     namespaced: bool = True,
     columns: Iterable[Column] = (),
-    selectable_fields: Iterable[str] = (),
+    selectable_fields: Iterable[str | SelectableField] = (),
+    unknown_field: str = UNKNOWN_FIELD,
+    only_equality: bool = False,
+    singular: str = "",
     scale: Scale | None = None,
     also_served: Iterable[str] = (),
     zero_status: Mapping[str, Any] | None = None,
     status_subresource: bool = True,
     verbs: Iterable[str] = CUSTOM_VERBS,
-    unknown_field: str = UNKNOWN_FIELD,
 ) -> Definition:
     kind = kind or model.__name__
     schema = modelschema.structural(model)
@@ -258,7 +268,7 @@ def _definition(
     names = Names(
         plural=plural or f"{kind.lower()}s",
         kind=kind,
-        singular=kind.lower(),
+        singular=singular or kind.lower(),
         list_kind=f"{kind}List",
         short_names=tuple(short_names),
         categories=tuple(categories),
@@ -279,6 +289,7 @@ def _definition(
                 columns=tuple(columns),
                 selectable_fields=selectable(selectable_fields, namespaced=namespaced),
                 unknown_field=unknown_field,
+                only_equality=only_equality,
             )
             for name in (version, *also_served)
         ),

@@ -275,9 +275,44 @@ def selected_name(fields: str) -> str:
 def _own_matcher(term: FieldTerm, version: Version) -> Matcher:
     """The condition on a field of this kind. Raises StatusError 400 for one that it has not."""
     for field in version.selectable_fields:
-        if field.label == term.path:
+        if field.is_map and term.path.startswith(f"{field.label}[") and term.path.endswith("]"):
+            _check_equality(term, version)
+            return _key_matcher(term, field)
+        if field.label == term.path and not field.is_map:
+            _check_equality(term, version)
+            if field.choices and term.value not in field.choices:
+                raise status.bad_request(
+                    f"unsupported fieldSelector value {quote(term.value)} for field "
+                    f"{quote(term.path)}"
+                )
+            if field.prefix and term.value.startswith(field.prefix):
+                term = term._replace(value=term.value.removeprefix(field.prefix))
             return _field_matcher(term, field)
     raise status.bad_request(version.unknown_field.replace("{label}", term.path))
+
+
+def _check_equality(term: FieldTerm, version: Version) -> None:
+    if not version.only_equality:
+        return
+    if term.negated:
+        raise status.bad_request(
+            f'unsupported fieldSelector operator "!=" for field {quote(term.path)}'
+        )
+    if not term.value:
+        raise status.bad_request(f"fieldSelector value of field {quote(term.path)} is empty")
+
+
+def _key_matcher(term: FieldTerm, field: SelectableField) -> Matcher:
+    key = term.path[len(field.label) + 1 : -1]
+    members = field.path.split(".")
+
+    def matches(obj: Object) -> bool:
+        value: Any = obj
+        for member in (*members, key):
+            value = value.get(member) if isinstance(value, dict) else None
+        return (value == term.value) is not term.negated
+
+    return matches
 
 
 def _field_matcher(term: FieldTerm, field: SelectableField) -> Matcher:

@@ -57,6 +57,9 @@ logger = logging.getLogger(__name__)
 # Seconds between two attempts to follow a log that fails, at most.
 LONGEST_DELAY = 5.0
 
+# Writes that are committed together; each subscriber's queue holds many times more.
+LARGEST_BATCH = 200
+
 # Rows of the log read at once: for a subscriber who comes from before history, for a snapshot.
 BACKLOG_PAGE = 500
 SNAPSHOT_PAGE = 10_000
@@ -192,6 +195,13 @@ class BaseStore(ABC):
         The entry returned has the revision of the deletion. Raises NotFound, Conflict.
         """
 
+    @abstractmethod
+    async def commit(self, batch: Sequence[writes.Write]) -> Entries:
+        """Several writes to different keys, all of them or none; what each of them made.
+
+        Raises PreconditionError, and ValueError for a batch that is none.
+        """
+
     def _entries(self, records: Sequence[Record]) -> Entries:
         return [writes.entry(record, self._coder) for record in records]
 
@@ -268,15 +278,20 @@ class Store(BaseStore):
 
     async def create(self, key: str, value: Value) -> Entry:
         """See BaseStore."""
-        return await self._writer.write(writes.Create(key, value))
+        return (await self._writer.write(writes.Create(key, value)))[0]
 
     async def update(self, key: str, value: Value, expected: int) -> Entry:
         """See BaseStore."""
-        return await self._writer.write(writes.Update(key, value, expected))
+        return (await self._writer.write(writes.Update(key, value, expected)))[0]
 
     async def delete(self, key: str, expected: int, value: Value | None = None) -> Entry:
         """See BaseStore."""
-        return await self._writer.write(writes.Delete(key, expected, value))
+        return (await self._writer.write(writes.Delete(key, expected, value)))[0]
+
+    async def commit(self, batch: Sequence[writes.Write]) -> Entries:
+        """See BaseStore."""
+        _check_batch(batch)
+        return await self._writer.write(*batch)
 
     def subscribe(
         self, prefix: str, after: int | None = None, *, deliver: Deliver | None = None
@@ -408,7 +423,19 @@ class DryRunStore(BaseStore):
         """See BaseStore."""
         return await self._rehearse(writes.Delete(key, expected, value))
 
+    async def commit(self, batch: Sequence[writes.Write]) -> Entries:
+        """See BaseStore."""
+        _check_batch(batch)
+        return [await self._rehearse(write) for write in batch]
+
     async def _rehearse(self, write: writes.Write) -> Entry:
         await self.current()
         current = self._cache.get(write.key)
         return write.change(current, current.revision if current else 0, self._coder).entry
+
+
+def _check_batch(batch: Sequence[writes.Write]) -> None:
+    if not 0 < len(batch) <= LARGEST_BATCH:
+        raise ValueError(f"a batch has 1 to {LARGEST_BATCH} writes, not {len(batch)}")
+    if len({write.key for write in batch}) < len(batch):
+        raise ValueError("a batch writes each key once")

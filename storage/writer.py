@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from inkube.storage import writes
 from inkube.storage.cache import Cache
-from inkube.storage.entry import Change, Coder, Entry
+from inkube.storage.entry import Change, Coder, Entries, Entry
 from inkube.storage.errors import Closed, ReadOnly
 from inkube.storage.log import Horizon, Log, Missed, Record
 from inkube.storage.turns import Turns
@@ -45,9 +45,13 @@ class WriterOptions(NamedTuple):
     read_only: bool = False
 
 
+Batch = Sequence[writes.Write]
+"""Writes that are committed all together or not at all, one per key."""
+
+
 class _Pending(NamedTuple):
-    write: writes.Write
-    answer: asyncio.Future[Entry]
+    batch: Batch
+    answer: asyncio.Future[Entries]
 
 
 class Progress(NamedTuple):
@@ -102,24 +106,22 @@ class Writer:
         if self._task is not None:
             await self._task
 
-    async def write(self, write: writes.Write) -> Entry:
-        """The entry a write made, once committed.
-
-        Raises PreconditionError, ReadOnly, Closed, LogError.
-        """
+    async def write(self, *batch: writes.Write) -> Entries:
+        """The entries that writes made, once committed together; what one of them refuses refuses
+        all. Raises PreconditionError, ReadOnly, Closed, LogError."""
         if self._closed:
             raise Closed
         if self._read_only:
             raise ReadOnly(self._cache.revision)
         if self._may_commit_here():
-            (outcome,) = await self._commit([write])
+            (outcome,) = await self._commit([batch])
             if isinstance(outcome, Exception):
                 raise outcome
             return outcome
         async with self._room:
             if self._closed:
                 raise Closed
-            pending = _Pending(write, asyncio.get_running_loop().create_future())
+            pending = _Pending(batch, asyncio.get_running_loop().create_future())
             self._queue.append(pending)
             self._wanted.set()
             return await pending.answer
@@ -155,9 +157,18 @@ class Writer:
             self._wanted.clear()
             while self._queue:
                 await self._gather(expected)
-                size = min(self._group, len(self._queue))
-                await self._answer([self._queue.popleft() for _ in range(size)])
-                expected = size + len(self._queue)
+                group = self._take()
+                await self._answer(group)
+                expected = len(group) + len(self._queue)
+
+    def _take(self) -> list[_Pending]:
+        """The next group: at most so many writes, and always one batch."""
+        group = [self._queue.popleft()]
+        size = len(group[0].batch)
+        while self._queue and size + len(self._queue[0].batch) <= self._group:
+            group.append(self._queue.popleft())
+            size += len(group[-1].batch)
+        return group
 
     async def _gather(self, expected: int) -> None:
         """Let those who come in this turn of the loop join, and on a log that takes its time those
@@ -175,7 +186,7 @@ class Writer:
         # Whoever was cancelled while waiting no longer wants the write.
         group = [pending for pending in group if not pending.answer.done()]
         try:
-            outcomes = await self._commit([pending.write for pending in group])
+            outcomes = await self._commit([pending.batch for pending in group])
         except BaseException as error:
             failure = error if isinstance(error, Exception) else Closed()
             self._settle(group, [failure] * len(group))
@@ -185,7 +196,7 @@ class Writer:
             self._settle(group, outcomes)
 
     @staticmethod
-    def _settle(group: Sequence[_Pending], outcomes: Sequence[Entry | Exception]) -> None:
+    def _settle(group: Sequence[_Pending], outcomes: Sequence[Entries | Exception]) -> None:
         for pending, outcome in zip(group, outcomes, strict=True):
             if pending.answer.done():
                 continue
@@ -194,7 +205,7 @@ class Writer:
             else:
                 pending.answer.set_result(outcome)
 
-    async def _commit(self, group: Sequence[writes.Write]) -> Sequence[Entry | Exception]:
+    async def _commit(self, group: Sequence[Batch]) -> Sequence[Entries | Exception]:
         async with self._lock:
             while True:
                 try:
@@ -202,11 +213,12 @@ class Writer:
                 except _Behind:
                     await self._load()
 
-    async def _try_commit(self, group: Sequence[writes.Write]) -> Sequence[Entry | Exception]:
+    async def _try_commit(self, group: Sequence[Batch]) -> Sequence[Entries | Exception]:
         if self._log.optimistic:
             # What is refused may be so only because this process has not seen the newest.
             changes, outcomes = self._check(group)
-            if len(changes) == len(group) and await self._append_next(changes):
+            wanted = sum(map(len, group))
+            if len(changes) == wanted and await self._append_next(changes):
                 self._cache.publish(changes)
                 return outcomes
         async with self._log.begin() as transaction:
@@ -225,22 +237,27 @@ class Writer:
         now = int(self._now() * 1_000_000)
         return [writes.record(change, now) for change in changes]
 
-    def _check(self, group: Sequence[writes.Write]) -> tuple[list[Change], list[Entry | Exception]]:
+    def _check(self, group: Sequence[Batch]) -> tuple[list[Change], list[Entries | Exception]]:
         """What a group comes to, each write seeing those before it."""
         changes: list[Change] = []
-        outcomes: list[Entry | Exception] = []
+        outcomes: list[Entries | Exception] = []
         changed: dict[str, Entry | None] = {}
-        for write in group:
-            key = write.key
+        for batch in group:
+            made: list[Change] = []
+            revision = self._cache.revision + len(changes)
             try:
-                current = changed[key] if key in changed else self._cache.get(key)
-                change = write.change(current, self._cache.revision + len(changes) + 1, self._coder)
-            except Exception as error:  # noqa: BLE001 - it is the answer to this one write
+                for write in batch:
+                    key = write.key
+                    current = changed[key] if key in changed else self._cache.get(key)
+                    revision += 1
+                    made.append(write.change(current, revision, self._coder))
+            except Exception as error:  # noqa: BLE001 - it is the answer to this one batch
                 outcomes.append(error)
                 continue
-            changes.append(change)
-            outcomes.append(change.entry)
-            changed[key] = None if change.type == "DELETED" else change.entry
+            changes += made
+            outcomes.append([change.entry for change in made])
+            for change in made:
+                changed[change.entry.key] = None if change.type == "DELETED" else change.entry
         return changes, outcomes
 
     async def _follow(self, missed: Callable[[int, int], Awaitable[Missed]]) -> None:

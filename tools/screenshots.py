@@ -41,7 +41,9 @@ class Picture(NamedTuple):
 
 PICTURES = {
     "console-world": Picture("world", "td .bad", click="button.switch:text('main')"),
-    "console-object": Picture(f"{REPOSITORY}/dashboards", ".yaml .marked"),
+    "console-object": Picture(
+        f"{REPOSITORY}/dashboards", ".yaml .target", click=".problems button"
+    ),
     "console-editor": Picture(f"{REPOSITORY}/alerts?tab=edit", ".paper .marked", "dark"),
     "console-table": Picture("kind/core/v1/pods", "tr.row"),
     "console-history": Picture("object/core/v1/configmaps/default/settings?tab=history", ".diff"),

@@ -171,10 +171,12 @@ def cell(column: Column, obj: Object, now: datetime) -> Any:
     except ValueError:
         logger.debug("column %s has a path that does not parse", column.name)
         return None
+    if column.tells_presence:
+        return bool(found) and found[0] is not None
     if not found or found[0] is None:
-        return None
+        return column.zero
     if column.counts:
-        return len(found[0]) if isinstance(found[0], list) else None
+        return len(found[0]) if isinstance(found[0], list | dict) else None
     return _CELLS[column.type](found[0], now) if column.type in _CELLS else None
 
 
@@ -204,6 +206,7 @@ def _date(value: Any, now: datetime) -> Any:
 
 _CELLS = {
     "integer": _integer,
+    "int": _integer,  # as aggregated servers spell it
     "number": _number,
     "boolean": _boolean,
     "string": _string,

@@ -30,11 +30,12 @@ _PATCHES = {
 
 
 async def read(request: web.BaseRequest) -> bytes:
-    """The whole body. Raises StatusError 413 over 3 MiB."""
+    """The whole body. Raises StatusError 413 over 3 MiB, or over what the kind allows."""
     try:
         return await request.read()
     except web.HTTPRequestEntityTooLarge as error:
-        message = f"Request entity too large: limit is {MAX_BODY}"
+        limit = getattr(request, "largest", 0) or MAX_BODY
+        message = f"Request entity too large: limit is {limit}"
         raise status.too_large(message) from error
     except web.RequestPayloadError as error:
         raise status.bad_request("the body could not be read") from error

@@ -19,6 +19,8 @@ class Request(BaseRequest):
     """One request; `origins` says which web pages may read its answer."""
 
     origins: Origins = _NOBODY
+    largest = 0
+    """Bytes of a body that is read; 0: as the server has it for all."""
     flow: tuple[str, str] | None = None
     """The uids of its flow schema and priority level, once somebody knows them."""
     faults: tuple[str, ...] = ()
@@ -28,6 +30,7 @@ class Request(BaseRequest):
     sent = b""
     """The body, once it is read."""
     _asked = False
+    _large: bytes | None = None
 
     @property
     def spoken(self) -> HttpVersion:
@@ -48,8 +51,19 @@ class Request(BaseRequest):
         """The body. Raises what aiohttp raises."""
         if not self._asked and hdrs.EXPECT in self.headers:
             self._ask()
-        self.sent = await super().read()
+        self.sent = await (self._read_large() if self.largest else super().read())
         return self.sent
+
+    async def _read_large(self) -> bytes:
+        """A body of more than aiohttp was told to read."""
+        if self._large is None:
+            read = bytearray()
+            async for chunk in self.content.iter_any():
+                read += chunk
+                if len(read) > self.largest:
+                    raise web.HTTPRequestEntityTooLarge(self.largest, len(read))
+            self._large = bytes(read)
+        return self._large
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body piece by piece, as it comes: whoever passes it on keeps none of it."""
@@ -68,6 +82,12 @@ class Request(BaseRequest):
         response.headers.popall(hdrs.SERVER, None)
         if self.origins:
             self.origins.tell(self, response)
+
+
+def allow(request: web.BaseRequest, largest: int) -> None:
+    """Let the request have a body of so many bytes."""
+    if isinstance(request, Request):
+        request.largest = largest
 
 
 def refuse(request: web.BaseRequest) -> web.Response | None:

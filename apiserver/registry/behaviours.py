@@ -10,14 +10,15 @@ change the object in place; they must not store, wait or look at other objects. 
 worded is `voices`, what has to be asked over the network for another version is `conversions`.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import orjson
 
 from inkube.apiserver.registry.served import Served
 from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry.transactions import Transactor
 from inkube.schemas import bodies, fielderrors
 from inkube.schemas.builtin import behaviours as builtin
 from inkube.schemas.builtin import conversion
@@ -30,6 +31,7 @@ from inkube.schemas.metadata import metadecoding, names, objectmeta
 from inkube.schemas.objects import same
 from inkube.schemas.ownership import resetfields
 from inkube.schemas.ownership.fieldsets import FieldSet
+from inkube.schemas.status import StatusError
 from inkube.schemas.structural import scale
 from inkube.storage.entry import Entry
 
@@ -71,6 +73,17 @@ class Behaviour:
     """What becomes of dependents when a DELETE does not say; `ignore`: it cannot be asked for."""
     undecided_warning = ""
     """What a DELETE that says nothing about dependents is warned of."""
+
+    transactor: Transactor | None = None
+    """What the kind does around its writes, between their last check and their commit."""
+
+    def versionless(self, name: str) -> StatusError | None:
+        """How a PUT without resourceVersion is refused, where the kind has words of its own."""
+        return None
+
+    def stale(self, name: str) -> StatusError | None:
+        """How a write of an older version is refused, where the kind has words of its own."""
+        return None
 
     def is_costly(self, served: Served) -> bool:
         """Whether even a small object may take long: where expressions are compiled, or run."""
@@ -131,6 +144,10 @@ class Behaviour:
 
     def name_prefix(self, obj: Object) -> str:
         """What the server's name for a nameless object begins with; "" where it needs a name."""
+        return ""
+
+    def computed_name(self, obj: Object) -> str:
+        """The name that follows from the rest of an object; "" where names are chosen."""
         return ""
 
     def mark_deleted(self, obj: Object) -> bool:
@@ -257,17 +274,38 @@ class Rules(Protocol):
     def __call__(self, obj: Object, old: Object | None) -> list[FieldError]: ...
 
 
+class Part(Protocol):
+    """What an address of a kind (the object itself, or a subresource) lets change, and how."""
+
+    def prepare(self, obj: Object, old: Object | None) -> None:
+        """Put back, in place, what this address does not change."""
+        ...
+
+    def validate(self, obj: Object, old: Object | None) -> list[FieldError]:
+        """What is wrong with a change at this address. Raises StatusError for another code."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What kinds declared in Python may allow their clients beyond custom resources.
+    """What kinds declared in Python may allow their clients beyond custom resources, or forbid.
 
-    `make_name` gives the prefix of the name of an object that comes without name and generateName.
-    `finalizers` are the kind's own, of which nobody is warned whatever their names look like.
+    `make_name` gives the prefix of the name of an object that comes without name and generateName,
+    `compute_name` a whole name that follows from the rest. `parts` are by subresource, "" is the
+    object itself. `finalizers` are the kind's own, of which nobody is warned whatever their names
+    look like.
     """
 
     create_on_update: bool = False
     unconditional_update: bool = False
     make_name: Callable[[Object], str] | None = None
+    compute_name: Callable[[Object], str] | None = None
+    parts: Mapping[str, Part] = field(default_factory=dict)
+    transactor: Transactor | None = None
+    versionless: Callable[[str], StatusError] | None = None
+    stale: Callable[[str], StatusError] | None = None
+    returns_deleted: bool = False
+    """Whether DELETE answers the object instead of a Status."""
     finalizers: frozenset[str] = frozenset()
 
 
@@ -284,6 +322,18 @@ class Custom(Behaviour):
         self._traits = traits or Traits()
         self.create_on_update = self._traits.create_on_update
         self.unconditional_update = self._traits.unconditional_update
+        self.returns_deleted = self._traits.returns_deleted
+        self.transactor = self._traits.transactor
+
+    def versionless(self, name: str) -> StatusError | None:
+        return None if self._traits.versionless is None else self._traits.versionless(name)
+
+    def stale(self, name: str) -> StatusError | None:
+        return None if self._traits.stale is None else self._traits.stale(name)
+
+    def computed_name(self, obj: Object) -> str:
+        compute = self._traits.compute_name
+        return "" if compute is None else compute(obj)
 
     def name_prefix(self, obj: Object) -> str:
         make = self._traits.make_name
@@ -319,6 +369,8 @@ class Custom(Behaviour):
     def prepare_create(self, served: Served, obj: Object) -> None:
         if served.version.status:
             obj.pop("status", None)
+        if "" in self._traits.parts:
+            self._traits.parts[""].prepare(obj, None)
         obj["metadata"]["generation"] = 1
 
     def prepare_update(self, served: Served, obj: Object, old: Object, subresource: str) -> None:
@@ -329,10 +381,14 @@ class Custom(Behaviour):
             return
         if served.version.status:
             keep(obj, old, "status")
+        part = self._traits.parts.get(subresource)
+        if part is not None:
+            part.prepare(obj, old)
         if _differs(obj, old, served.version.status):
             meta["generation"] = meta["generation"] + 1
 
     def validate(self, served: Served, obj: Object, warn: Warn) -> list[FieldError]:
+        put_off: list[FieldError] = []
         errors = _kind_errors(served, obj)
         if errors:
             errors += served.schema.other_errors(obj)
@@ -340,9 +396,16 @@ class Custom(Behaviour):
             errors = objectmeta.validate(
                 obj["metadata"], namespaced=served.definition.namespaced, name_check=names.subdomain
             )
+            if self._traits.compute_name is not None:
+                # a computed name is as wrong as what it follows from, which is told first
+                put_off = [error for error in errors if error.field == "metadata.name"]
+                errors = [error for error in errors if error.field != "metadata.name"]
             errors += served.schema.validate(obj)
             errors += _scale_errors(served, obj)
-        return self._judged(served, obj, None, errors, warn=warn) or self._ruled(obj, None)
+        errors = self._judged(served, obj, None, errors, warn=warn)
+        if not errors and "" in self._traits.parts:
+            errors = self._traits.parts[""].validate(obj, None)
+        return errors or self._ruled(obj, None) or put_off
 
     def validate_update(
         self, served: Served, obj: Object, old: Object, *, subresource: str, warn: Warn
@@ -361,6 +424,9 @@ class Custom(Behaviour):
         if not wrong_kind:
             errors += _scale_errors(served, obj, only_status=only_status)
         errors = self._judged(served, obj, old, errors, warn=warn)
+        part = self._traits.parts.get(subresource)
+        if not errors and part is not None:
+            errors = part.validate(obj, old)
         return errors if errors or subresource else self._ruled(obj, old)
 
     def _judged(

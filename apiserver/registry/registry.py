@@ -2,9 +2,9 @@
 
 Every write of every client passes here, in this order: transform (body, patch or apply) →
 ownership of fields → admission.mutate → the behaviour's prepare and validate → admission.validate →
-store. A dry run is another store, not another path. What has to be converted is awaited before the
-transform (what is stored) and before the store (what is to be). Follows
-apiserver/pkg/registry/generic/registry/store.go.
+store, within the kind's transaction where it has one. A dry run is another store, not another path.
+What has to be converted is awaited before the transform (what is stored) and before the store (what
+is to be). Follows apiserver/pkg/registry/generic/registry/store.go.
 """
 
 from collections.abc import Callable, Coroutine
@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import orjson
 
 from inkube.apiserver.registry import conversions, deletion, ownerreferences, ownership
-from inkube.apiserver.registry.admission import Attributes, Chain
+from inkube.apiserver.registry.admission import Attributes, Chain, Operation
 from inkube.apiserver.registry.calls import Call, DeleteOptions
 from inkube.apiserver.registry.queues import Queues
 from inkube.apiserver.registry.selections import Selections
 from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry.transactions import Pending, to_the_end
 from inkube.apiserver.registry.worker import Worker
 from inkube.schemas import fielderrors, status
 from inkube.schemas.builtin.behaviours import Stamp
@@ -26,7 +27,8 @@ from inkube.schemas.golang import gojson, strconv
 from inkube.schemas.objects import same
 from inkube.schemas.ownership import managedfields
 from inkube.storage import errors as storage_errors
-from inkube.storage.entry import Entry
+from inkube.storage import writes
+from inkube.storage.entry import Entry, ShownEntry
 from inkube.storage.store import Store
 from inkube.storage.turns import Turns
 
@@ -109,6 +111,12 @@ class Registry:
         return Outcome(entry, created=True)
 
     async def _store_new(self, call: Call, obj: Object) -> Entry:
+        if call.resource.behaviour.transactor is not None:
+            pending = self._pending("CREATE", call, None, obj)
+            try:
+                return (await to_the_end(self._transact(call, pending))).entry
+            except storage_errors.AlreadyExists as error:
+                raise self._taken(call) from error
         store = self._dry if call.options.dry_run else self.store
         for attempt in range(GENERATE_RETRIES):
             stored = await self._stored(call, obj)
@@ -121,6 +129,68 @@ class Registry:
                 meta["name"] = call.name = self.stamps.generate_name(call.generated)
         raise AssertionError("unreachable: the loop returns or raises")
 
+    def _pending(
+        self, operation: Operation, call: Call, entry: Entry | None, obj: Object | None
+    ) -> Pending:
+        return Pending(
+            operation,
+            call.key,
+            call.namespace,
+            call.name,
+            entry,
+            obj,
+            subresource=call.subresource,
+            user=call.user.name,
+            dry_run=call.options.dry_run,
+            warn=call.warn,
+        )
+
+    async def _transact(self, call: Call, pending: Pending) -> Outcome:
+        """Carry a write out within its kind's transaction. Raises what storage raises."""
+        transactor = call.resource.behaviour.transactor
+        assert transactor is not None, "asked by the caller"
+        store = self._dry if pending.dry_run else self.store
+        async with transactor(pending):
+            own = await self._own_write(call, pending)
+            batch = [*([] if own is None else [own]), *pending.beside]
+            made = await store.commit(batch) if batch else []
+            if own is not None:
+                entry = made[0]
+            else:
+                assert pending.entry is not None, "a create writes"
+                entry = pending.entry
+        changed = bool(batch)
+        if pending.record is not None and pending.obj is not None:
+            # what a view's client is shown is what the transaction made of it
+            shown = pending.obj["metadata"]
+            shown["resourceVersion"] = str(entry.revision)
+            for member in ("generation", "managedFields"):  # which are the record's alone
+                shown.pop(member, None)
+            entry = ShownEntry(entry, orjson.dumps(pending.obj), pending.obj)
+        created = pending.operation == "CREATE"
+        return Outcome(entry, created=created, deleted=pending.goes, changed=changed)
+
+    async def _own_write(self, call: Call, pending: Pending) -> writes.Write | None:
+        """What a transaction stores of the object it is about; None where nothing differs."""
+        entry = pending.entry
+        state = pending.record if pending.record is not None else pending.obj
+        stored = state
+        if state is not None and pending.record is None:
+            stored = await self._stored(call, state)
+        if entry is None:
+            assert stored is not None, "a create has an object"
+            return writes.Create(call.key, stored)
+        if stored is not None:
+            stored["metadata"].pop("resourceVersion", None)
+        if pending.goes:
+            return writes.Delete(entry.key, entry.revision, stored)
+        assert stored is not None, "only what goes leaves nothing"
+        if same_state(stored, entry.value):
+            return None
+        if pending.dry_run:
+            stored["metadata"]["resourceVersion"] = str(entry.revision)
+        return writes.Update(entry.key, stored, entry.revision)
+
     def _taken(self, call: Call) -> status.StatusError:
         entry = self.store.get(call.key)
         terminating = entry is not None and "deletionTimestamp" in entry.value["metadata"]
@@ -131,6 +201,10 @@ class Registry:
     def _name(self, call: Call, obj: Object) -> None:
         """The generated name; admission sees it."""
         meta = obj["metadata"]
+        if not meta.get("name"):
+            computed = call.resource.behaviour.computed_name(obj)
+            if computed and not meta.get("generateName"):
+                meta["name"] = computed
         if not meta.get("name"):
             prefix = meta.get("generateName") or call.resource.behaviour.name_prefix(obj)
             if prefix and isinstance(prefix, str):
@@ -206,10 +280,13 @@ class Registry:
                 continue  # deleted meanwhile
             except storage_errors.Conflict as error:
                 if not change.retry:
-                    raise status.conflict(
-                        call.resource.group, call.resource.plural, call.name
-                    ) from error
-        raise status.conflict(call.resource.group, call.resource.plural, call.name)
+                    raise self._stale(call) from error
+        raise self._stale(call)
+
+    def _stale(self, call: Call) -> status.StatusError:
+        told = call.resource.behaviour.stale(call.name)
+        resource = call.resource
+        return told or status.conflict(resource.group, resource.plural, call.name)
 
     async def _update_missing(self, call: Call, change: Update) -> Outcome:
         if not change.create:
@@ -274,6 +351,13 @@ class Registry:
         obj["metadata"].pop("resourceVersion", None)
         if not call.options.dry_run:  # the storage drops it, and nothing before
             obj["metadata"].pop("selfLink", None)
+        if call.resource.behaviour.transactor is not None:
+            pending = self._pending("UPDATE", call, entry, obj)
+            if call.resource.is_view:
+                pending.record = orjson.loads(entry.data)
+            else:
+                pending.goes = deletion.is_finished(call, obj, entry.value)
+            return await to_the_end(self._transact(call, pending))
         if deletion.is_finished(call, obj, entry.value):
             final = await self._stored(call, obj)
             await store.delete(entry.key, entry.revision, final)
@@ -297,13 +381,16 @@ class Registry:
         current = entry.value["metadata"]["uid"]
         if version == 0:
             if not _unconditional(call):
+                told = resource.behaviour.versionless(call.name)
+                if told is not None:
+                    raise told
                 error = fielderrors.invalid(
                     "metadata.resourceVersion", 0, "must be specified for an update"
                 )
                 raise status.invalid(resource.group, resource.plural, call.name, [error])
             meta["resourceVersion"] = str(entry.revision)
         elif version != entry.revision:
-            raise status.conflict(resource.group, resource.plural, call.name)
+            raise self._stale(call)
         if uid and uid != current and (call.verb == "update" or call.subresource == "scale"):
             raise self._wrong_uid(call, uid, current)
 
@@ -378,6 +465,10 @@ class Registry:
     async def _carry_out(
         self, call: Call, plan: deletion.Plan, entry: Entry, *, dry_run: bool
     ) -> Outcome:
+        if call.resource.behaviour.transactor is not None:
+            pending = self._pending("DELETE", call, entry, plan.state)
+            pending.goes, pending.dry_run = plan.goes, dry_run
+            return await to_the_end(self._transact(call, pending))
         store = self._dry if dry_run else self.store
         stored = None if plan.state is None else await self._stored(call, plan.state)
         changed = stored is not None and not same_state(stored, entry.value)

@@ -27,9 +27,11 @@ class Subresource(NamedTuple):
     """What a kind answers under an object's name and is no object; `kind` is told by discovery.
 
     `handler` takes the exchange of `handlers.verbs`, an endpoint's (below) what `app` gives it.
+    With None it is the object itself, which the verbs' own handlers serve: another address of an
+    update, with a `behaviours.Part` of its own.
     """
 
-    handler: Callable[[Any], Awaitable[Any]]
+    handler: Callable[[Any], Awaitable[Any]] | None
     kind: str
     verbs: tuple[str, ...]
     is_open: bool = False
@@ -42,7 +44,9 @@ Endpoint = Callable[[Any, Any, Any], Awaitable[Any]]
 class Resource:
     """A kind as it is served now; what was stored after `since` fits its schema.
 
-    With `stored_as` its objects are those of another resource, in other words.
+    With `stored_as` its objects are those of another resource, in other words. Such a kind
+    `is_view` where its own words cannot be turned back into the stored object: a converter shows
+    it, and its behaviour's transactor decides what is stored.
     """
 
     def __init__(
@@ -53,6 +57,8 @@ class Resource:
         converter: Converter | None = None,
         stored_as: "Resource | None" = None,
         since: int = 0,
+        is_view: bool = False,
+        max_body: int = 0,
         subresources: Mapping[str, Subresource] | None = None,
     ) -> None:
         self.definition = definition
@@ -60,6 +66,9 @@ class Resource:
         self.converter = converter
         """Who is waited for when an object is wanted in another version; None: nobody."""
         self.voice = voices.of(definition)
+        self.is_view = is_view
+        self.max_body = max_body
+        """Bytes that a body of this kind may have; 0: as many as any."""
         self.subresources = subresources or {}
         self.group = definition.group
         self.plural = definition.names.plural

@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-GROUPS = {"provisioning": "provisioning.grafana.app", "world": "world.inkube.dev"}
-"""By module: provisioning, and the world that stands for what is outside of it."""
 GITHUB_API = "https://api.github.com"
 BITBUCKET_API = "https://api.bitbucket.org/2.0"
 TYPES = ("local", "github", "githubEnterprise", "git", "bitbucket", "gitlab")

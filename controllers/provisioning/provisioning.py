@@ -65,6 +65,11 @@ class Provisioning:
         )
 
     @property
+    def remotes(self) -> Remotes:
+        """Who answers for repositories; other families ask them, too."""
+        return self._remotes
+
+    @property
     def services(self) -> Mapping[str, Any]:
         """What the checks find by parameter name."""
         return {"remotes": self._remotes, "vaults": self._vaults}

@@ -84,11 +84,20 @@ class Remotes:
         """Who answers without the network. Raises Unreachable when nobody else may be asked."""
         if target.url.startswith("file://"):
             return self._git().open(target)
-        scripted = await self._world.repository(target)
-        if scripted is None and self._is_offline:
+        return await self.scripted(target)
+
+    @property
+    def git(self) -> "provisioning.Git":
+        """Who asks git servers."""
+        return self._git()
+
+    async def scripted(self, target: Target) -> WorldSession | None:
+        """The scripted host of a target. Raises Unreachable when nobody else may be asked."""
+        found = await self._world.repository(target)
+        if found is None and self._is_offline:
             host = urls.host_of(target.url)
             raise Unreachable(host, f"host {host} is not reachable", is_final=True)
-        return scripted
+        return found
 
     async def app(self, app: App) -> AppSession:
         """A conversation about one app. Raises AppNotFound when only the world could know it."""

@@ -69,6 +69,28 @@ class HostedFile(Model):
     branch: str = Field("", description="Empty: on every branch.")
 
 
+class HostedRevision(Model):
+    """A published revision of a package: a commit on the default branch, and a tag."""
+
+    revision: int | None = Field(None, description="Empty: one more than the one before.")
+    files: dict[str, str] = Field(default_factory=dict)
+
+
+class HostedDraft(Model):
+    """A draft of a package: a branch."""
+
+    workspace: str
+    files: dict[str, str] = Field(default_factory=dict)
+
+
+class HostedPackage(Model):
+    """A package as Porch finds it in git; a missing Kptfile is made up."""
+
+    path: str
+    revisions: list[HostedRevision] = Field(default_factory=list)
+    drafts: list[HostedDraft] = Field(default_factory=list)
+
+
 class HostedRepository(Model):
     """A repository, its path without slashes at the ends (`grafana/grafana`)."""
 
@@ -77,6 +99,9 @@ class HostedRepository(Model):
     default_branch: str = ""
     protected_branches: list[str] = Field(default_factory=list)
     files: list[HostedFile] = Field(default_factory=list)
+    packages: list[HostedPackage] = Field(
+        default_factory=list, description="What Porch finds there; what it pushes stays its own."
+    )
 
     def has(self, branch: str) -> bool:
         """Whether there is such a branch."""
@@ -437,6 +462,10 @@ class WorldSession:
     def _place(self, branch: str) -> tuple[str, str, str]:
         path = urls.normalised(urls.path_of(self._target.url))
         return self._host.metadata.name, path, branch
+
+    async def repository(self) -> tuple[str, HostedRepository]:
+        """The host's name, and the repository as it is scripted."""
+        return self._host.metadata.name, await self._repository()
 
     async def may_write(self) -> bool:
         """What the token, or the app's permission for contents, allows."""

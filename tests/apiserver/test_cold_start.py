@@ -21,6 +21,8 @@ async def main():
         print(json.dumps({
             "modules": sorted(sys.modules),
             "items": (await server.client.list(kinds)).items,
+            "porch": sorted(n for n in sys.modules if n.startswith("inkube.controllers.porch.")),
+            "groups": sorted({each.group for each in server.resources}),
         }))
 
 asyncio.run(main())
@@ -82,3 +84,9 @@ def test_a_server_is_ready_before_it_loads_what_it_needs_later(started):
 def test_kinds_declared_in_python_are_loaded_when_they_are_asked_for(started):
     assert "inkube.controllers.provisioning.types" not in started["modules"]
     assert started["items"] == []
+
+
+def test_a_server_that_does_not_ask_for_porch_has_nothing_of_it(started):
+    assert started["porch"] == []
+    assert not [group for group in started["groups"] if "porch" in group]
+    assert "ruamel" not in started["modules"]

@@ -9,8 +9,11 @@ import pytest
 DOCS = pages.ROOT / "docs"
 ELSEWHERE = {
     "aggregation.md": "tests/apiserver/aggregation/test_the_page.py",
+    "envtest.md": "tests/apiserver/envtest/test_envtest_page.py",
     "kinds.md": "tests/controllers/test_page_of_own_kinds.py",
     "pytest.md": "tests/apiserver/testing/test_fixture_docs.py",
+    "recording.md": "tests/apiserver/capture/test_recording_page.py",
+    "time-travel.md": "tests/apiserver/commands/test_history_commands.py",
     "workloads/hub.md": "tests/workloads/test_pages_of_integrations.py",
     "workloads/operators.md": "tests/workloads/test_pages_of_integrations.py",
     "workloads/workflows.md": "tests/workloads/test_pages_of_integrations.py",

@@ -27,7 +27,8 @@ export function YamlView({ object, target }) {
   }, [text, owners, target]);
 
   useEffect(() => {
-    if (aim >= 0) box.current.querySelector(".target")?.scrollIntoView({ block: "center" });
+    const line = box.current.querySelector(".target");
+    if (line) box.current.scrollTop = line.offsetTop - box.current.clientHeight / 2;
   }, [aim]);
   return html`
     <${Legend} managers=${managers} />

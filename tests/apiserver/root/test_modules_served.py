@@ -12,6 +12,7 @@ from inkube.schemas.status import StatusError
 
 REPOSITORIES = GVR("provisioning.grafana.app", "v0alpha1", "repositories")
 HOSTS = GitHost.gvr
+PORCH = ("porch.kpt.dev", "config.porch.kpt.dev")
 
 
 class Kettle(models.Resource, group="kitchen.example.com", version="v1", plural="kettles"):
@@ -27,7 +28,9 @@ async def groups(server):
 @pytest.mark.parametrize(
     ("modules", "expected"),
     [
-        ("all", {"provisioning.grafana.app", "world.inkube.dev"}),
+        ("default", {"provisioning.grafana.app", "world.inkube.dev"}),
+        ("all", {"provisioning.grafana.app", "world.inkube.dev", *PORCH}),
+        ("porch", {*PORCH}),
         ("none", set()),
         ("world", {"world.inkube.dev"}),
         (("provisioning",), {"provisioning.grafana.app"}),
@@ -53,5 +56,5 @@ async def test_kinds_of_a_user_need_no_module():
 
 
 def test_a_module_nobody_knows_is_refused():
-    with pytest.raises(ValueError, match="no module 'porch'"):
-        Options(modules="world,porch").module_names  # noqa: B018 # a property that checks
+    with pytest.raises(ValueError, match="no module 'kitchen'"):
+        Options(modules="world,kitchen").module_names  # noqa: B018 # a property that checks

@@ -1,0 +1,124 @@
+"""Records of kinds declared in Python, and what they do around their writes, over the store."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import orjson
+
+from inkube.apiserver.registry.resources import Resource, Resources
+from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry.transactions import Pending
+from inkube.controllers.environment import Environment
+from inkube.controllers.records import Record
+from inkube.controllers.transactions import Transaction, View, Write
+from inkube.schemas import status
+from inkube.schemas.meta import split_api_version
+from inkube.storage import errors as storage_errors
+from inkube.storage import writes
+from inkube.storage.store import Store
+
+Object = dict[str, Any]
+_OPERATIONS: Any = {"CREATE": "create", "UPDATE": "update", "DELETE": "delete"}
+
+
+class StoredRecords:
+    """See `controllers.records.Records`."""
+
+    def __init__(self, store: Store, resources: Resources, stamps: Stamps) -> None:
+        self._store = store
+        self._resources = resources
+        self._stamps = stamps
+
+    async def commit(self, records: Sequence[Record]) -> list[Object]:
+        """See Records."""
+        if not records:
+            return []
+        try:
+            made = await self._store.commit([self.write(record) for record in records])
+        except storage_errors.PreconditionError as error:
+            raise self._refusal(error) from error
+        return [orjson.loads(entry.data) for entry in made]
+
+    def write(self, record: Record) -> writes.Write:
+        """What a record asks of the store."""
+        obj = record.object
+        resource, meta = self._resource(obj), obj["metadata"]
+        key = resource.key(meta.get("namespace", ""), meta["name"])
+        if record.change == "create":
+            meta.setdefault("uid", self._stamps.uid())
+            meta.setdefault("creationTimestamp", self._stamps.timestamp())
+            meta.setdefault("generation", 1)
+            meta.pop("resourceVersion", None)
+            return writes.Create(key, obj)
+        expected = int(meta["resourceVersion"])
+        if record.change == "delete":
+            return writes.Delete(key, expected)
+        kept = {name: value for name, value in meta.items() if name != "resourceVersion"}
+        return writes.Update(key, {**obj, "metadata": kept}, expected)
+
+    def _resource(self, obj: Object) -> Resource:
+        group, _ = split_api_version(obj["apiVersion"])
+        found = self._resources.by_kind(group, obj["kind"])
+        if found is None:
+            raise status.resource_not_found()
+        return found
+
+    def _refusal(self, error: storage_errors.PreconditionError) -> status.StatusError:
+        _, _, rest = error.key.partition("/registry/")
+        name = rest.rpartition("/")[2]
+        resource = rest.partition("/")[0]
+        if isinstance(error, storage_errors.NotFound):
+            return status.not_found("", resource, name)
+        if isinstance(error, storage_errors.AlreadyExists):
+            return status.already_exists("", resource, name)
+        return status.conflict("", resource, name)
+
+
+def transactor(
+    own: Transaction, environment: Callable[[], Environment], records: StoredRecords, store: Store
+) -> Callable[[Pending], Any]:
+    """A kind's transaction as the registry enters it."""
+
+    @asynccontextmanager
+    async def entered(pending: Pending) -> AsyncIterator[None]:
+        write = Write(
+            operation=_OPERATIONS[pending.operation],
+            namespace=pending.namespace,
+            name=pending.name,
+            subresource=pending.subresource,
+            user=pending.user,
+            dry_run=pending.dry_run,
+            old=None if pending.entry is None else pending.entry.value,
+            obj=pending.obj,
+            record=pending.record,
+            goes=pending.goes,
+            confirm=partial(pending.confirm, store),
+            warn=pending.warn,
+        )
+        async with own(write, environment()):
+            pending.beside += [records.write(record) for record in write.records]
+            yield
+
+    return entered
+
+
+class Shown:
+    """What shows the objects of a view: the registry's converter of its kind."""
+
+    def __init__(self, view: View, kind: str, environment: Callable[[], Environment]) -> None:
+        self._view = view
+        self._kind = kind
+        self._environment = environment
+
+    async def convert(
+        self, objects: Sequence[Object], api_version: str, anew: bool = False
+    ) -> list[Object]:
+        """The view's objects; those that are its own already stay."""
+        made = list(objects)
+        others = [at for at, obj in enumerate(objects) if obj["kind"] != self._kind]
+        shown = await self._view.show([objects[at] for at in others], self._environment())
+        for at, obj in zip(others, shown, strict=True):
+            made[at] = obj
+        return made

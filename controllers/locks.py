@@ -1,0 +1,54 @@
+"""Locks by key within this process: to wait for, or to be refused at once.
+
+A transaction (`transactions`) holds them from its first look at the world to its commit. Other
+processes are not kept out: what they must not do twice is decided where it is written.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Hashable
+from contextlib import asynccontextmanager
+
+WAITING = 512
+"""So many may wait for one lock."""
+
+
+class Busy(Exception):
+    """Somebody else holds the lock, or too many wait for it."""
+
+
+class Locks:
+    """One lock per key that anybody holds or waits for."""
+
+    def __init__(self) -> None:
+        self._locks: dict[Hashable, asyncio.Lock] = {}
+        self._users: dict[Hashable, int] = {}
+
+    @asynccontextmanager
+    async def hold(self, key: Hashable) -> AsyncIterator[None]:
+        """Wait for the lock and hold it. Raises Busy where WAITING others do."""
+        if self._users.get(key, 0) > WAITING:
+            raise Busy
+        lock = self._locks.setdefault(key, asyncio.Lock())
+        self._users[key] = self._users.get(key, 0) + 1
+        try:
+            async with lock:
+                yield
+        finally:
+            self._leave(key)
+
+    @asynccontextmanager
+    async def attempt(self, key: Hashable) -> AsyncIterator[None]:
+        """Hold the lock. Raises Busy where anybody has it."""
+        if key in self._users:
+            raise Busy
+        async with self.hold(key):
+            yield
+
+    def _leave(self, key: Hashable) -> None:
+        self._users[key] -= 1
+        if not self._users[key]:
+            del self._users[key], self._locks[key]
+
+    def __len__(self) -> int:
+        """How many locks are held or waited for."""
+        return len(self._users)

@@ -1,0 +1,453 @@
+"""Git repositories as packages need them: refs, trees of directories, commits, pushes. It blocks.
+
+    Store            objects and refs of one repository
+    ├── Near         a repository that is at hand: in a file, or the scripted world's in memory
+    └── Far          one behind http(s), with a clone of what was asked for
+
+Everything runs in threads of `provisioning.Git`, one question of a repository at a time. Raises
+the hosts' errors (`NotAuthorized`, `RepositoryNotFound`, `OutsideError`) and
+
+    Moved      a ref is not what a push expected: somebody else was faster
+    Refused    the host takes no push; says why
+"""
+
+import stat
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import unquote, urlsplit
+
+from dulwich.client import HTTPUnauthorized, Urllib3HttpGitClient
+from dulwich.errors import GitProtocolError, HangupException, NotGitRepository, SendPackError
+from dulwich.objects import Blob, Commit, ObjectID, Tag, Tree
+from dulwich.protocol import ZERO_SHA
+from dulwich.refs import Ref
+from dulwich.repo import BaseRepo, Repo
+
+from inkube.controllers.checks import OutsideError, Unavailable
+from inkube.controllers.provisioning.contents import MAX_BYTES, MAX_FILES, TooMuch
+from inkube.controllers.provisioning.hosts import NotAuthorized, RepositoryNotFound
+
+HEADS, TAGS = "refs/heads/", "refs/tags/"
+Refs = dict[str, str]
+"""Full names and commits; annotated tags are peeled."""
+_REGULAR = 0o100644
+
+
+class Moved(Exception):
+    """A ref is not where a push expected it."""
+
+
+class Refused(Exception):
+    """The host takes no push."""
+
+
+class Entry(NamedTuple):
+    """A file of a tree; what is no regular file has no data of interest."""
+
+    mode: int
+    sha: bytes
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a regular file."""
+        return stat.S_ISREG(self.mode)
+
+
+class Head(NamedTuple):
+    """What is read of a commit."""
+
+    id: str
+    tree: bytes
+    message: str
+    author: str
+    """The e-mail of its author."""
+    seconds: int
+
+
+class Update(NamedTuple):
+    """A ref to move from a commit to another; "" means that there is none."""
+
+    ref: str
+    old: str
+    new: str
+
+
+class Pushing(Protocol):
+    """Who talks to a far host."""
+
+    def client(self, url: str) -> Urllib3HttpGitClient:
+        """A dulwich client with the target's credentials."""
+        ...
+
+
+class Store:
+    """One repository. Not for several threads at once: they wait for each other."""
+
+    def __init__(self, repo: BaseRepo) -> None:
+        self.repo = repo
+        self.lock = threading.RLock()
+
+    def close(self) -> None:
+        """Let files go; asked again it opens them anew."""
+        if isinstance(self.repo, Repo):
+            with self.lock:
+                self.repo.close()
+
+    # refs
+
+    def refs(self, prefixes: Sequence[str] = ("",)) -> Refs:
+        """The refs below prefixes that end in a slash, or of those names."""
+        raise NotImplementedError
+
+    def fetch(self, wanted: Iterable[str]) -> None:
+        """Have these commits at hand."""
+        raise NotImplementedError
+
+    def push(self, updates: Sequence[Update]) -> None:
+        """Move refs, in their order. Raises Moved, Refused."""
+        raise NotImplementedError
+
+    # objects
+
+    def head(self, commit: str) -> Head:
+        """A commit. Raises KeyError."""
+        with self.lock:
+            found = self._object(commit.encode())
+        assert isinstance(found, Commit), "refs are peeled"
+        message = found.message.decode("utf-8", "replace")
+        author = found.author.decode("utf-8", "replace")
+        email = author.rpartition("<")[2].rstrip(">") if "<" in author else author
+        return Head(commit, bytes(found.tree), message, email, int(found.author_time))
+
+    def directory(self, tree: bytes, path: str) -> bytes | None:
+        """The tree of a directory below a tree; None where there is none."""
+        for segment in filter(None, path.split("/")):
+            found = self._entries(tree).get(segment)
+            if found is None or not stat.S_ISDIR(found.mode):
+                return None
+            tree = found.sha
+        return tree
+
+    def entries(self, tree: bytes) -> Mapping[str, Entry]:
+        """What lies directly in a tree."""
+        return self._entries(tree)
+
+    def walk(self, tree: bytes, path: str = "") -> dict[str, Entry]:
+        """Everything below a tree that is no directory. Raises TooMuch."""
+        found: dict[str, Entry] = {}
+        for name, entry in self._entries(tree).items():
+            if stat.S_ISDIR(entry.mode):
+                found.update(self.walk(entry.sha, f"{path}{name}/"))
+            else:
+                found[f"{path}{name}"] = entry
+            if len(found) > MAX_FILES:
+                raise TooMuch
+        return found
+
+    def text(self, entry: Entry) -> str:
+        """A file's text."""
+        with self.lock:
+            blob = self._object(entry.sha)
+        assert isinstance(blob, Blob), "a file is a blob"
+        return blob.data.decode("utf-8", "replace")
+
+    def files(self, tree: bytes) -> dict[str, str]:
+        """The texts of all regular files below a tree. Raises TooMuch."""
+        found: dict[str, str] = {}
+        size = 0
+        for name, entry in self.walk(tree).items():
+            if entry.is_file:
+                found[name] = self.text(entry)
+                size += len(found[name])
+                if size > MAX_BYTES:
+                    raise TooMuch
+        return found
+
+    def write(self, files: Mapping[str, str], base: bytes | None) -> bytes:
+        """A tree of these files; what is as in `base`, and what no text can say, stays as it is."""
+        before = self.walk(base) if base is not None else {}
+        wanted: dict[str, Entry] = {
+            name: entry for name, entry in before.items() if not entry.is_file
+        }
+        for name, text in files.items():
+            old = before.get(name)
+            if old is not None and old.is_file and self.text(old) == text:
+                wanted[name] = old
+            else:
+                mode = old.mode if old is not None and old.is_file else _REGULAR
+                wanted[name] = Entry(mode, self._add(Blob.from_string(text.encode())))
+        return self._tree(wanted)
+
+    def replace(self, root: bytes | None, path: str, tree: bytes | None) -> bytes:
+        """The root tree with a directory replaced, or removed; "" is the root itself."""
+        head, _, rest = path.partition("/")
+        if not head:
+            return tree if tree is not None else self._add(Tree())
+        entries = dict(self._entries(root)) if root is not None else {}
+        old = entries.get(head)
+        below = old.sha if old is not None and stat.S_ISDIR(old.mode) else None
+        if rest:
+            made: bytes | None = self.replace(below, rest, tree)
+            if not self._entries(made or b""):
+                made = None
+        else:
+            made = tree
+        if made is None:
+            entries.pop(head, None)
+        else:
+            entries[head] = Entry(stat.S_IFDIR, made)
+        return self._plain_tree(entries)
+
+    def commit(
+        self, tree: bytes, parents: Sequence[str], message: str, author: tuple[str, str]
+    ) -> str:
+        """A commit, in the clone only until it is pushed. `author` is a name and an e-mail."""
+        made = Commit()
+        made.tree = ObjectID(tree)
+        made.parents = [ObjectID(parent.encode()) for parent in parents]
+        name, email = ("".join(c for c in part if c not in "<>\n\0") for part in author)
+        made.author = made.committer = f"{name} <{email}>".encode()
+        made.author_time = made.commit_time = int(time.time())
+        made.author_timezone = made.commit_timezone = 0
+        made.encoding = b"UTF-8"
+        made.message = message.encode()
+        return self._add(made).decode()
+
+    def _add(self, obj: Any) -> bytes:
+        with self.lock:
+            self.repo.object_store.add_object(obj)
+        return bytes(obj.id)
+
+    def _tree(self, files: Mapping[str, Entry]) -> bytes:
+        here: dict[str, Entry] = {}
+        below: dict[str, dict[str, Entry]] = {}
+        for name, entry in files.items():
+            head, slash, rest = name.partition("/")
+            if slash:
+                below.setdefault(head, {})[rest] = entry
+            else:
+                here[head] = entry
+        for head, inner in below.items():
+            here[head] = Entry(stat.S_IFDIR, self._tree(inner))
+        return self._plain_tree(here)
+
+    def _plain_tree(self, entries: Mapping[str, Entry]) -> bytes:
+        tree = Tree()
+        for name, entry in entries.items():
+            tree.add(name.encode(), entry.mode, ObjectID(entry.sha))
+        return self._add(tree)
+
+    def _entries(self, tree: bytes) -> Mapping[str, Entry]:
+        if not tree:
+            return {}
+        with self.lock:
+            found = self._object(tree)
+        assert isinstance(found, Tree), "asked for directories only"
+        return {
+            item.path.decode("utf-8", "surrogateescape"): Entry(item.mode, bytes(item.sha))
+            for item in found.iteritems()
+        }
+
+    def _object(self, sha: bytes) -> Any:
+        return self.repo.object_store[ObjectID(sha)]
+
+    def _peeled(self, sha: bytes) -> bytes | None:
+        found = self._object(sha)
+        while isinstance(found, Tag):
+            found = self._object(found.object[1])
+        return bytes(found.id) if isinstance(found, Commit) else None
+
+    def has(self, commit: str) -> bool:
+        """Whether the commit is at hand."""
+        with self.lock:
+            return ObjectID(commit.encode()) in self.repo.object_store
+
+
+def _matches(name: str, prefixes: Sequence[str]) -> bool:
+    return any(
+        name.startswith(prefix) if not prefix or prefix.endswith("/") else name == prefix
+        for prefix in prefixes
+    )
+
+
+class Near(Store):
+    """A repository at hand; what is pushed is moved ref by ref, or not at all."""
+
+    def refs(self, prefixes: Sequence[str] = ("",)) -> Refs:
+        """See Store."""
+        with self.lock:
+            container = self.repo.refs
+            names: set[bytes] = set()
+            for prefix in prefixes:
+                if not prefix:
+                    names |= {bytes(name) for name in container.allkeys()}
+                elif prefix.endswith("/"):
+                    base = prefix.rstrip("/").encode()
+                    names |= {base + b"/" + bytes(name) for name in container.subkeys(Ref(base))}
+                else:
+                    names.add(prefix.encode())
+            found: Refs = {}
+            for name in names:
+                text = name.decode("utf-8", "replace")
+                if not text.startswith((HEADS, TAGS)):
+                    continue
+                commit = self._read(name)
+                if commit is not None:
+                    found[text] = commit
+            return found
+
+    def _read(self, name: bytes) -> str | None:
+        value = self.repo.refs.read_ref(Ref(name))
+        if not value:
+            return None
+        try:
+            commit = bytes(value) if name.startswith(HEADS.encode()) else self._peeled(value)
+        except KeyError:
+            return None
+        return commit.decode() if commit is not None else None
+
+    def is_there(self) -> bool:
+        """Whether a repository in a file still is."""
+        return not isinstance(self.repo, Repo) or Path(self.repo.path).exists()
+
+    def default_branch(self) -> str:
+        """What HEAD points to."""
+        with self.lock:
+            target = self.repo.refs.get_symrefs().get(Ref(b"HEAD"), b"")
+        return bytes(target).removeprefix(HEADS.encode()).decode()
+
+    def fetch(self, wanted: Iterable[str]) -> None:
+        """Everything is at hand."""
+
+    def push(self, updates: Sequence[Update]) -> None:
+        """See Store."""
+        with self.lock:
+            done: list[Update] = []
+            try:
+                for update in updates:
+                    self._move(update)
+                    done.append(update)
+            except BaseException:
+                for update in reversed(done):
+                    self._move(Update(update.ref, update.new, update.old))
+                raise
+
+    def _move(self, update: Update) -> None:
+        refs, name = self.repo.refs, Ref(update.ref.encode())
+        old = ObjectID(update.old.encode()) if update.old else None
+        try:
+            if not update.new:
+                moved = refs.remove_if_equals(name, old)
+            elif old is None:
+                moved = refs.add_if_new(name, ObjectID(update.new.encode()))
+            else:
+                moved = refs.set_if_equals(name, old, ObjectID(update.new.encode()))
+        except OSError as error:
+            raise Refused(f"the repository cannot be written: {error.strerror}") from error
+        if not moved:
+            raise Moved(update.ref)
+
+
+def open_file(url: str) -> Near:
+    """The repository of a file:// URL, as it is written or with `.git` at its end."""
+    path = unquote(urlsplit(url).path)
+    for place in (path, f"{path}.git"):
+        try:
+            return Near(Repo(place))
+        except NotGitRepository:
+            continue
+    raise RepositoryNotFound
+
+
+class Far(Store):
+    """A repository behind http(s), with a clone of its own beside it."""
+
+    def __init__(self, repo: BaseRepo, pushing: Pushing, url: str, host: str) -> None:
+        super().__init__(repo)
+        self._pushing = pushing
+        self._urls = [url, f"{url}.git"]
+        self._host = host
+        self._known: Refs = {}
+        """Refs as last listed, unpeeled."""
+
+    def refs(self, prefixes: Sequence[str] = ("",)) -> Refs:
+        """See Store."""
+        asked = [p.encode() for p in prefixes if p] or [HEADS.encode(), TAGS.encode()]
+
+        def ask(client: Urllib3HttpGitClient) -> Any:
+            return client.get_refs(b"", ref_prefix=asked)
+
+        found = self._ask(ask)
+        made: Refs = {}
+        peeled: Refs = {}
+        for name, value in found.refs.items():
+            text = bytes(name).decode("utf-8", "replace")
+            if not value or not text.startswith((HEADS, TAGS)):
+                continue
+            if text.endswith("^{}"):
+                peeled[text.removesuffix("^{}")] = bytes(value).decode()
+            else:
+                made[text] = bytes(value).decode()
+        return {
+            name: commit for name, commit in {**made, **peeled}.items() if _matches(name, prefixes)
+        }
+
+    def fetch(self, wanted: Iterable[str]) -> None:
+        """See Store."""
+        missing = [commit for commit in dict.fromkeys(wanted) if not self.has(commit)]
+        if not missing:
+            return
+        wants = [ObjectID(commit.encode()) for commit in missing]
+
+        def ask(client: Urllib3HttpGitClient) -> Any:
+            with self.lock:
+                return client.fetch(b"", self.repo, lambda refs, depth=None: wants)
+
+        self._ask(ask)
+
+    def push(self, updates: Sequence[Update]) -> None:
+        """See Store. All in one request."""
+
+        def change(refs: Mapping[Ref, ObjectID]) -> dict[Ref, ObjectID]:
+            known = {bytes(name).decode(): bytes(sha).decode() for name, sha in refs.items()}
+            for update in updates:
+                if known.get(update.ref, "") != update.old:
+                    raise Moved(update.ref)
+            return {
+                Ref(update.ref.encode()): ObjectID(update.new.encode() or bytes(ZERO_SHA))
+                for update in updates
+            }
+
+        def ask(client: Urllib3HttpGitClient) -> Any:
+            with self.lock:
+                pack: Any = self.repo.generate_pack_data
+                return client.send_pack(b"", change, pack)
+
+        try:
+            result = self._ask(ask)
+        except NotAuthorized as error:
+            raise Refused("the credentials do not allow to push") from error
+        except SendPackError as error:
+            raise Refused(str(error)) from error
+        failed = {name: why for name, why in (result.ref_status or {}).items() if why}
+        if failed:
+            name, why = next(iter(failed.items()))
+            raise Refused(f"{bytes(name).decode()}: {why}")
+
+    def _ask(self, question: Any) -> Any:
+        """Ask at the URL as it is written, then with `.git` at its end."""
+        for url in self._urls:
+            try:
+                return question(self._pushing.client(url))
+            except (RepositoryNotFound, NotGitRepository):
+                continue
+            except HTTPUnauthorized as error:
+                raise NotAuthorized from error
+            except (NotAuthorized, OutsideError, SendPackError, Moved):
+                raise
+            except (GitProtocolError, HangupException, ValueError, AssertionError) as error:
+                raise Unavailable(self._host, "did not speak the git protocol") from error
+        raise RepositoryNotFound

@@ -1,0 +1,88 @@
+"""What may go wrong with a package revision later: its Repository fails, its upstream goes.
+
+Written to `status.fieldErrors`, only when it changed: clients count on their resourceVersions.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from inkube.controllers.environment import Environment
+from inkube.controllers.informer import Change, Key
+from inkube.controllers.manager import Controller, Result, Watch
+from inkube.controllers.porch import revisions, stock
+from inkube.controllers.porch.engine import Engine
+from inkube.controllers.porch.types import GROUP, PackageRevision, Repository
+from inkube.controllers.records import Record
+from inkube.schemas import fielderrors
+from inkube.schemas.objects import Object
+
+
+def controller(engine: Engine, env: Environment) -> Controller:
+    """Looks at all revisions of a Repository when something that they depend on changed."""
+    informer = env.informers.of(PackageRevision.gvr)
+
+    def of_repository(change: Change) -> Iterable[Key]:
+        if change.new is None or (
+            change.old is not None and _ready(change.old) == _ready(change.new)
+        ):
+            return []
+        return [Key.of(change.new)]
+
+    def of_upstream(change: Change) -> Iterable[Key]:
+        """Those that were made from a revision that has gone, or has come back."""
+        if change.old is not None and change.new is not None:
+            return []
+        meta = change.object["metadata"]
+        return {
+            Key(meta["namespace"], each["spec"]["repository"])
+            for each in informer.items(meta["namespace"])
+            if any(name == meta["name"] for _, name in revisions.upstream_names(each))
+        }
+
+    async def reconcile(key: Key) -> Result | None:
+        async with engine.of_repository(key.namespace, key.name):
+            await _reconcile(key, env)
+        return None
+
+    watches = (Watch(Repository.gvr, of_repository), Watch(PackageRevision.gvr, of_upstream))
+    return Controller(f"{PackageRevision.gvr.resource}.{GROUP} health", reconcile, watches)
+
+
+async def _reconcile(key: Key, env: Environment) -> None:
+    repository = await stock.repository(env.client, key.name, key.namespace)
+    if repository is None or repository["metadata"].get("deletionTimestamp"):
+        return
+    names: set[str] | None = None
+    records = []
+    for obj in await stock.of_repository(env.client, key.namespace, key.name):
+        if names is None and revisions.upstream_names(obj):
+            everything = await stock.of_namespace(env.client, key.namespace)
+            names = {each["metadata"]["name"] for each in everything}
+        wanted = _errors(obj, repository, names or set())
+        status = obj.setdefault("status", {})
+        if status.get("fieldErrors", []) != wanted:
+            status["fieldErrors"] = wanted
+            records.append(Record("update", obj))
+    await stock.commit(env, records)
+
+
+def _errors(obj: Object, repository: Object, names: set[str]) -> list[Object]:
+    found = []
+    told = _ready(repository)
+    if told is not None and told[0] == "False":
+        name = repository["metadata"]["name"]
+        why = f"repository {name} is not ready: {told[1]}"
+        found.append(fielderrors.invalid("spec.repository", name, why))
+    found += [
+        fielderrors.not_found(field, name, f"package revision {name} not found")
+        for field, name in revisions.upstream_names(obj)
+        if name not in names
+    ]
+    return [error.item() for error in found]
+
+
+def _ready(repository: Object) -> tuple[Any, Any] | None:
+    for each in (repository.get("status") or {}).get("conditions") or ():
+        if each["type"] == "Ready" and each["reason"] != "Reconciling":
+            return each["status"], each["message"]
+    return None

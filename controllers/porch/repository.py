@@ -1,0 +1,432 @@
+"""Repository of config.porch.kpt.dev: its rules, what its status says, when git is read."""
+
+import re
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from inkube.controllers.checks import (
+    Invalid,
+    NotFound,
+    NotSupported,
+    OutsideError,
+    Problem,
+    Required,
+    Rule,
+    check,
+    status,
+    validator,
+)
+from inkube.controllers.checks.status import Finding
+from inkube.controllers.client import Selection
+from inkube.controllers.environment import Environment
+from inkube.controllers.informer import Key
+from inkube.controllers.kinds import KindModule
+from inkube.controllers.manager import Controller, Result, Watch
+from inkube.controllers.porch import layout, stock, sync
+from inkube.controllers.porch.depots import SecretMissing, SecretUnfit
+from inkube.controllers.porch.engine import Engine, cause
+from inkube.controllers.porch.options import Options
+from inkube.controllers.porch.types import CONFIG, Repository
+from inkube.controllers.provisioning import urls
+from inkube.controllers.provisioning.contents import TooMuch
+from inkube.controllers.provisioning.hosts import NotAuthorized, RepositoryNotFound
+from inkube.controllers.transactions import Part, Write
+from inkube.controllers.workloads import cron
+from inkube.schemas import meta
+from inkube.schemas import status as statuses
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
+from inkube.schemas.status import StatusError
+
+FINALIZER = "config.porch.kpt.dev/repository"
+MIGRATION = "porch.kpt.dev/v1alpha2-migration"
+TROUBLES = (
+    NotAuthorized, RepositoryNotFound, OutsideError, SecretMissing, SecretUnfit,
+    sync.BranchNotFound, TooMuch,
+)  # fmt: skip
+"""What keeps a repository from being read."""
+_NO_OCI = "oci repositories cannot be read by this server"
+_CONTENT = "The 'content' field is deprecated, its only valid value is 'Package'"
+_NAME = "metadata.name must conform to the RFC1123 DNS label standard"
+_CONCURRENCY = 8
+
+
+def module(options: Options, engine: Engine) -> KindModule[Repository]:
+    """The kind with everything it does."""
+    return KindModule(
+        Repository,
+        parts=(Part("", _prepare),),
+        validators=_validators(options),
+        checks=(readable,),
+        reports_checks=False,
+        transaction=partial(_transaction, engine),
+        extra_controllers=lambda env: [_Reconciler(options, engine, env).controller()],
+    )
+
+
+def _prepare(obj: Object, old: Object | None) -> None:
+    """The finalizer that keeps a Repository until its revisions have gone from the API."""
+    if old is None:
+        finalizers = obj["metadata"].setdefault("finalizers", [])
+        if FINALIZER not in finalizers:
+            finalizers.append(FINALIZER)
+    if not (obj.get("spec") or {}).get("content"):
+        obj.setdefault("spec", {})["content"] = "Package"
+
+
+def _validators(options: Options) -> Sequence[Rule[Repository]]:
+    @validator(Repository, field="spec.git.repo")
+    def repo_well_formed(repository: Repository, old: Repository | None) -> Iterator[Problem]:
+        git = repository.spec.git
+        if git is None:
+            return
+        if not git.repo:
+            yield Required("the URL of the repository is needed")
+        elif git.repo.startswith("file://"):
+            yield from _wrong_with_file(git.repo.removeprefix("file://"), options)
+        elif why := urls.wrong_with_url(git.repo):
+            yield Invalid(why, value=urls.without_credentials(git.repo))
+
+    return (
+        name_is_a_label, content_is_package, type_and_block, repo_well_formed, branch_well_formed,
+        directory_well_formed, schedule_parses, what_stays,
+    )  # fmt: skip
+
+
+def _wrong_with_file(path: str, options: Options) -> Iterator[Problem]:
+    if options.allow_private_hosts:
+        if not path.startswith("/"):
+            yield Invalid("must name an absolute path, as in file:///srv/git/repository")
+    elif why := urls.wrong_with_local_path(path, options.local_path_prefixes):
+        yield Invalid(why)
+
+
+@validator(Repository, field="metadata.name")
+def name_is_a_label(repository: Repository, old: Repository | None) -> Iterator[Problem]:
+    """It begins the names of revisions."""
+    if names.label(repository.metadata.name):
+        yield Invalid(_NAME)
+
+
+@validator(Repository, field="spec.content")
+def content_is_package(repository: Repository, old: Repository | None) -> Iterator[Problem]:
+    """There is nothing else any more."""
+    if repository.spec.content not in ("", "Package"):
+        yield Invalid(_CONTENT)
+
+
+@validator(Repository, field="spec.type")
+def type_and_block(repository: Repository, old: Repository | None) -> Iterator[Problem]:
+    """git or oci, and the block of that name."""
+    spec = repository.spec
+    if spec.type not in ("git", "oci"):
+        yield NotSupported('supported values: "git", "oci"')
+    elif spec.type == "git" and spec.git is None:
+        yield Required("is needed by type git", field="spec.git")
+    elif spec.type == "oci" and spec.oci is None:
+        yield Required("is needed by type oci", field="spec.oci")
+
+
+@validator(Repository, field="spec.git.branch")
+def branch_well_formed(repository: Repository, old: Repository | None) -> Iterator[Problem]:
+    """DNS labels with slashes between."""
+    git = repository.spec.git
+    if git is None:
+        return
+    if not git.branch:
+        yield Required("the branch must not be empty")
+    elif any(names.label(part) for part in git.branch.split("/")):
+        yield Invalid("must be RFC 1123 labels with / between them")
+
+
+@validator(Repository, field="spec.git.directory")
+def directory_well_formed(repository: Repository, old: Repository | None) -> Iterator[Problem]:
+    """DNS labels with slashes between; it may begin with one."""
+    git = repository.spec.git
+    if git is None or git.directory in ("", "/"):
+        return
+    if any(names.label(part) for part in git.directory.removeprefix("/").split("/")):
+        yield Invalid("must be RFC 1123 labels with / between them")
+
+
+@validator(Repository, field="spec.sync.schedule")
+def schedule_parses(repository: Repository, old: Repository | None) -> Iterator[Problem]:
+    """Five fields of cron."""
+    options = repository.spec.sync
+    if options is None or not options.schedule:
+        return
+    try:
+        cron.parse(options.schedule)
+    except ValueError as error:
+        yield Invalid(f"invalid cron expression: {error}")
+
+
+@validator(Repository, field="spec")
+def what_stays(repository: Repository, old: Repository | None) -> Iterator[Problem]:
+    """Whatever names the place of packages is fixed (O2)."""
+    if old is None:
+        return
+    for path in ("spec.type", "spec.git.repo", "spec.git.branch", "spec.git.directory"):
+        if _member(old, path) and _member(old, path) != _member(repository, path):
+            yield Invalid(f"{path} is immutable", field=path)
+    if _member(old, "spec.oci.registry") not in ("", _member(repository, "spec.oci.registry")):
+        yield Invalid("spec.oci.registry is immutable", field="spec.oci.registry")
+
+
+def _member(repository: Any, path: str) -> str:
+    for name in path.split("."):
+        repository = getattr(repository, name, None)
+    return layout.directory(repository or "") if path.endswith("directory") else repository or ""
+
+
+@asynccontextmanager
+async def _transaction(engine: Engine, write: Write, env: Environment) -> AsyncIterator[None]:
+    """Two Repositories may not share packages (O1)."""
+    if write.obj is None or write.operation == "delete" or write.goes:
+        await write.confirm()
+        yield
+        return
+    if (write.obj["metadata"].get("annotations") or {}).get(MIGRATION) == "true":
+        write.warn(f"annotation {MIGRATION} has no effect: v1alpha2 is not served")
+    if write.old is not None:
+        await write.confirm()
+        yield
+        return
+    async with engine.locks.hold("repositories"):
+        for other in (await env.client.list(Repository.gvr, Selection())).items:
+            if _share(write.obj, other):
+                own = other["metadata"]
+                place = f"{own['namespace']}/{own['name']}"
+                sentence = f"Repository conflict with existing repository: {place}"
+                if engine.options.errors == "upstream":
+                    raise statuses.bad_request(sentence)
+                raise statuses.conflict(CONFIG, "repositories", write.name, sentence)
+        yield
+
+
+def _share(one: Object, other: Object) -> bool:
+    here, there = one["spec"].get("git"), other["spec"].get("git")
+    same_object = all(one["metadata"].get(m) == other["metadata"][m] for m in ("name", "namespace"))
+    if not here or not there or same_object:
+        return False
+    if urls.normalised(here["repo"]) != urls.normalised(there["repo"]):
+        return False
+    if (here.get("branch") or "main") != (there.get("branch") or "main"):
+        return False
+    mine, theirs = (layout.directory(each.get("directory") or "") for each in (here, there))
+    if mine == theirs:
+        return bool(one["metadata"].get("namespace") == other["metadata"]["namespace"])
+    return urls.overlaps(mine, theirs)
+
+
+@check(Repository, field="spec.git.repo")
+async def readable(repository: Repository, run: Any) -> AsyncIterator[Problem]:
+    """The secret is there, the credentials are accepted, repository and branch exist."""
+    if repository.spec.type == "oci":
+        yield Invalid(_NO_OCI, field="spec.type")
+    if repository.spec.git is None:
+        return
+    engine: Engine = run.env.services["porch"]
+    try:
+        depot = await engine.depots.open(run.raw)
+        main = depot.layout.main
+        refs = await engine.depots.run(depot.url, lambda: depot.store.refs([main]))
+        if main not in refs and not repository.spec.git.create_branch:
+            raise sync.BranchNotFound
+    except TROUBLES as error:
+        yield problem_of(error, run.raw)
+
+
+def problem_of(error: Exception, repository: Object) -> Problem:
+    """What keeps a repository from being read, on the member that says so."""
+    secret = (repository["spec"]["git"].get("secretRef") or {}).get("name") or ""
+    field = "spec.git.repo"
+    if isinstance(error, SecretMissing):
+        return NotFound(cause(error), field="spec.git.secretRef.name")
+    if secret and isinstance(error, NotAuthorized | SecretUnfit):
+        field = "spec.git.secretRef.name"
+    if isinstance(error, sync.BranchNotFound):
+        field = "spec.git.branch"
+    return Invalid(cause(error), field=field)
+
+
+class _Reconciler:
+    """Syncs Repositories and tells what came of it."""
+
+    def __init__(self, options: Options, engine: Engine, env: Environment) -> None:
+        self._options, self._engine, self._env = options, engine, env
+
+    def controller(self) -> Controller:
+        """The controller to run."""
+        secrets = Watch("v1/secrets", lambda change: self._using(change.object))
+        watches = (Watch(Repository.gvr), secrets)
+        name = f"{Repository.gvr.resource}.{CONFIG} sync"
+        return Controller(name, self.reconcile, watches, concurrency=_CONCURRENCY)
+
+    def _using(self, secret: Object) -> list[Key]:
+        """Repositories that log in by a Secret."""
+        own = secret["metadata"]
+        informer = self._env.informers.of(Repository.gvr)
+        return [
+            Key.of(each)
+            for each in informer.items()
+            if each["metadata"].get("namespace") == own.get("namespace")
+            and ((each["spec"].get("git") or {}).get("secretRef") or {}).get("name") == own["name"]
+        ]
+
+    async def reconcile(self, key: Key) -> Result | None:
+        """One Repository."""
+        obj = await stock.repository(self._env.client, key.name, key.namespace)
+        if obj is None:
+            self._engine.synced.pop((key.namespace, key.name), None)
+            return None
+        if obj["metadata"].get("deletionTimestamp"):
+            await self._unregister(key, obj)
+            return None
+        if obj["spec"].get("git") is None:
+            await self._tell(obj, [Invalid(_NO_OCI).at("spec.type", "oci")], {})
+            self._done(key)
+            return None
+        if not (obj.get("status") or {}).get("conditions"):
+            obj = await self._begin(obj)
+        wait = self._wait(obj)
+        if wait > 0:
+            self._done(key)
+            return Result(wait)
+        return await self._sync(key, obj)
+
+    async def _unregister(self, key: Key, obj: Object) -> None:
+        finalizers = obj["metadata"].get("finalizers") or []
+        if FINALIZER not in finalizers:
+            return
+        async with self._engine.of_repository(key.namespace, key.name):
+            await sync.forget(self._env, key.namespace, key.name)
+        left = [each for each in finalizers if each != FINALIZER]
+        patch = {"metadata": {"finalizers": left or None, "uid": obj["metadata"]["uid"]}}
+        try:
+            await self._env.client.patch(Repository.gvr, key.name, key.namespace, patch=patch)
+        except StatusError as error:
+            if error.code != 404:
+                raise
+        self._engine.synced.pop((key.namespace, key.name), None)
+
+    def _done(self, key: Key) -> None:
+        """Who waits for the first sync goes on."""
+        events = self._engine.synced
+        event = events.get((key.namespace, key.name))
+        if event is not None:
+            event.set()
+
+    async def _begin(self, obj: Object) -> Object:
+        finding = Finding("Ready", False, "Reconciling", "Repository reconciliation in progress")
+        made = status.conditions(obj, [finding], self._env.clock.now())
+        return await self._patch(obj, {"conditions": made})
+
+    def _wait(self, obj: Object) -> float:
+        """Seconds until the next sync; 0 where it is due."""
+        told, options = obj.get("status") or {}, obj["spec"].get("sync") or {}
+        now = self._env.clock.now()
+        if told.get("observedGeneration") != obj["metadata"].get("generation"):
+            return 0
+        soonest = _time(told.get("nextFullSyncTime"))
+        once = _time(options.get("runOnceAt"))
+        due = [each for each in (soonest, once) if each is not None]
+        if not due:
+            return 0
+        return max(0.0, (min(due) - now).total_seconds())
+
+    async def _sync(self, key: Key, obj: Object) -> Result:
+        now = self._env.clock.now()
+        once = _time((obj["spec"].get("sync") or {}).get("runOnceAt"))
+        members: Object = {}
+        if once is not None and once <= now:
+            members["observedRunOnceAt"] = obj["spec"]["sync"]["runOnceAt"]
+            patch = {"spec": {"sync": {"runOnceAt": None}}}
+            obj = await self._env.client.patch(Repository.gvr, key.name, key.namespace, patch=patch)
+        errors: list[FieldError] = []
+        unreadable: list[tuple[str, str]] = []
+        delay = self._options.sync_interval or self._env.recheck.healthy
+        async with self._engine.of_repository(key.namespace, key.name):
+            try:
+                depot = await self._engine.depots.open(obj)
+                found = await sync.sync(self._env, self._engine.depots, obj, depot)
+            except TROUBLES as error:
+                errors = [problem_of(error, obj).at("spec.git.repo")]
+                delay = min(_patience(error), self._env.recheck.unhealthy)
+            else:
+                unreadable = found.unreadable
+                members["packageCount"] = found.packages
+                members["gitCommitHash"] = found.head
+                members["lastFullSyncTime"] = meta.format_time(now)
+                delay = min(delay, self._scheduled(obj, now, delay))
+        members["nextFullSyncTime"] = meta.format_time(now + timedelta(seconds=max(1, delay)))
+        for where, why in unreadable:
+            await self._env.events.warning(obj, "PackageUnreadable", f"{where}: {why}")
+        await self._tell(obj, errors, members)
+        self._done(key)
+        return Result(delay)
+
+    @staticmethod
+    def _scheduled(obj: Object, now: datetime, default: float) -> float:
+        schedule = (obj["spec"].get("sync") or {}).get("schedule")
+        if not schedule or now.tzinfo is None:
+            return default
+        following = cron.parse(schedule).after(now, now.tzinfo)
+        return default if following is None else (following - now).total_seconds()
+
+    async def _tell(self, obj: Object, errors: Sequence[FieldError], members: Object) -> None:
+        if errors:
+            finding = Finding("Ready", False, "Error", errors[0].detail)
+        else:
+            finding = Finding("Ready", True, "Ready", "Repository Ready")
+        wanted: Object = {
+            **members,
+            "fieldErrors": [error.item() for error in errors],
+            "observedGeneration": obj["metadata"].get("generation", 0),
+            "conditions": status.conditions(obj, [finding], self._env.clock.now()),
+        }
+        await self._patch(obj, wanted)
+
+    async def _patch(self, obj: Object, members: Object) -> Object:
+        told = obj.get("status") or {}
+        changed = {name: value for name, value in members.items() if told.get(name) != value}
+        if not changed:
+            return obj
+        own = obj["metadata"]
+        try:
+            return await self._env.client.patch(
+                Repository.gvr,
+                own["name"],
+                own["namespace"],
+                patch={"metadata": {"uid": own["uid"]}, "status": changed},
+                subresource="status",
+            )
+        except StatusError as error:
+            if error.code in (404, 409):
+                return obj  # it has gone, or another of its name came
+            raise
+
+
+def _patience(error: Exception) -> float:
+    """Seconds until a repository that cannot be read is tried again (section 11)."""
+    text = cause(error)
+    if isinstance(error, NotAuthorized | SecretMissing | SecretUnfit):
+        return 600
+    if re.search(r"certificate|rate limit", text):
+        return 300
+    if isinstance(error, RepositoryNotFound | sync.BranchNotFound):
+        return 120
+    return 60 if "in time" in text or "within" in text else 30
+
+
+def _time(text: str | None) -> datetime | None:
+    if not text:
+        return None
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None

@@ -1,0 +1,172 @@
+"""PackageRevisions as objects: made of what is in git, kept like their Kptfile, labelled. Pure."""
+
+from collections.abc import Iterable, Sequence
+
+from inkube.controllers.porch import layout
+from inkube.controllers.porch.depots import Depot
+from inkube.controllers.porch.discovery import Found
+from inkube.controllers.porch.kptfile import Kptfile
+from inkube.controllers.porch.layout import FINAL, PLACEHOLDER
+from inkube.controllers.porch.types import GROUP, LATEST, VERSION
+from inkube.schemas.objects import Object
+
+API = f"{GROUP}/{VERSION}"
+
+
+def found_object(repository: Object, depot: Depot, found: Found) -> Object:
+    """The object of a revision that was found in git."""
+    assert found.kptfile is not None, "what is new was read"
+    meta = repository["metadata"]
+    name = layout.name_of(meta["name"], found.package, found.workspace)
+    spec: Object = {
+        "packageName": found.package,
+        "repository": meta["name"],
+        "workspaceName": found.workspace,
+    }
+    obj: Object = {
+        "apiVersion": API,
+        "kind": "PackageRevision",
+        "metadata": {"name": name, "namespace": meta["namespace"], "generation": 1},
+        "spec": spec,
+        "status": {},
+    }
+    renew(obj, depot, found)
+    return obj
+
+
+def renew(obj: Object, depot: Depot, found: Found) -> None:
+    """Bring an object up to what was found; labels, annotations and all of its life stay."""
+    spec, status = obj["spec"], obj.setdefault("status", {})
+    before = dict(spec)
+    spec["lifecycle"] = found.lifecycle
+    if found.revision:
+        spec["revision"] = found.revision
+    else:
+        spec.pop("revision", None)
+    if found.tasks and "tasks" not in spec:
+        spec["tasks"] = found.tasks
+    if found.kptfile is not None:
+        mirror(obj, found.kptfile)
+    place(obj, depot, found.ref, found.commit)
+    status["deployment"] = depot.deployment
+    if found.lifecycle in FINAL:
+        if found.published_by:
+            status.setdefault("publishedBy", found.published_by)
+        if found.published_at:
+            status.setdefault("publishTimestamp", found.published_at)
+    else:
+        status.pop("publishedBy", None)
+        status.pop("publishTimestamp", None)
+    if spec != before and obj["metadata"].get("uid"):
+        obj["metadata"]["generation"] = obj["metadata"].get("generation", 0) + 1
+    settle(obj)
+
+
+def mirror(obj: Object, kptfile: Kptfile) -> None:
+    """Say what the Kptfile says: gates, metadata, conditions, upstream."""
+    spec, status = obj["spec"], obj.setdefault("status", {})
+    for target, member, value in (
+        (spec, "readinessGates", kptfile.gates),
+        (spec, "packageMetadata", kptfile.metadata),
+        (status, "conditions", kptfile.conditions),
+        (status, "upstreamLock", kptfile.upstream_lock),
+    ):
+        if value:
+            target[member] = value
+        else:
+            target.pop(member, None)
+
+
+def place(obj: Object, depot: Depot, ref: str, commit: str) -> None:
+    """Say where the revision is."""
+    directory = depot.layout.path(obj["spec"]["packageName"])
+    git = {"repo": depot.url, "directory": directory, "ref": ref, "commit": commit}
+    obj.setdefault("status", {})["selfLock"] = {"type": "git", "git": git}
+
+
+def settle(obj: Object) -> None:
+    """What every answer says of its checks."""
+    status = obj.setdefault("status", {})
+    status.setdefault("fieldErrors", [])
+    status["observedGeneration"] = obj["metadata"].get("generation", 1)
+
+
+def commit_of(obj: Object) -> str:
+    """The commit that holds the revision's files."""
+    return str(obj["status"]["selfLock"]["git"]["commit"])
+
+
+def ref_of(obj: Object) -> str:
+    """The ref it is at, as locks name it."""
+    return str(obj["status"]["selfLock"]["git"]["ref"])
+
+
+def revision_of(obj: Object) -> int:
+    """Its number; 0 for drafts."""
+    return int(obj["spec"].get("revision") or 0)
+
+
+def is_placeholder(obj: Object) -> bool:
+    """Whether it shows the main branch."""
+    return revision_of(obj) == PLACEHOLDER
+
+
+def highest(revisions: Iterable[Object]) -> Object | None:
+    """The latest published one of a package."""
+    published = [each for each in revisions if is_published(each)]
+    return max(published, key=revision_of, default=None)
+
+
+def is_published(obj: Object) -> bool:
+    """Whether it has a number of its own."""
+    return obj["spec"].get("lifecycle") in FINAL and revision_of(obj) > 0
+
+
+def relabelled(revisions: Sequence[Object]) -> list[Object]:
+    """Move the latest label within one package; those that gained or lost it, changed in place."""
+    latest = highest(revisions)
+    changed = []
+    for each in revisions:
+        meta = each["metadata"]
+        labels = meta.get("labels") or {}
+        if (each is latest) == (labels.get(LATEST) == "true"):
+            continue
+        if each is latest:
+            meta["labels"] = {**labels, LATEST: "true"}
+        else:
+            meta["labels"] = {k: v for k, v in labels.items() if k != LATEST}
+            if not meta["labels"]:
+                del meta["labels"]
+        changed.append(each)
+    return changed
+
+
+def summary(repository: str, namespace: str, package: str, latest: int) -> Object:
+    """The PorchPackage of a package."""
+    name = layout.package_name(repository, package)
+    return {
+        "apiVersion": API,
+        "kind": "PorchPackage",
+        "metadata": {"name": name, "namespace": namespace, "generation": 1},
+        "spec": {"packageName": package, "repository": repository},
+        "status": {"latestRevision": latest},
+    }
+
+
+def latest_of(revisions: Iterable[Object]) -> int:
+    """The number of the latest published one; 0 where there is none."""
+    found = highest(revisions)
+    return 0 if found is None else revision_of(found)
+
+
+def upstream_names(obj: Object) -> list[tuple[str, str]]:
+    """The revisions it was made from that must stay: field and name."""
+    found = []
+    for at, task in enumerate(obj["spec"].get("tasks") or ()):
+        clone = ((task.get("clone") or {}).get("upstreamRef") or {}).get("upstreamRef") or {}
+        newer = (task.get("upgrade") or {}).get("newUpstreamRef") or {}
+        if clone.get("name"):
+            found.append((f"spec.tasks[{at}].clone.upstreamRef.upstreamRef.name", clone["name"]))
+        if newer.get("name"):
+            found.append((f"spec.tasks[{at}].upgrade.newUpstreamRef.name", newer["name"]))
+    return found

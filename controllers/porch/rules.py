@@ -1,0 +1,257 @@
+"""Static rules of a PackageRevision, in their order: they ask nobody.
+
+`Rules` is the object's own address and that of `approval`; what needs the repository's state is
+`revisions`. Each rule is named in the comments by its row of the rule table in the docs.
+"""
+
+from typing import Any
+
+from inkube.controllers.porch import layout
+from inkube.controllers.porch.layout import DELETION_PROPOSED, DRAFT, FINAL, PROPOSED, PUBLISHED
+from inkube.controllers.porch.options import Options
+from inkube.controllers.porch.refusals import Refusals, invalid
+from inkube.controllers.porch.types import GROUP, LATEST
+from inkube.schemas import fielderrors, status
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object, same
+
+TASKS = ("init", "clone", "edit", "upgrade")
+LIFECYCLE = "spec.lifecycle"
+_LABEL = f"metadata.labels.{LATEST}"
+_IMMUTABLE = ("packageName", "repository", "workspaceName")
+_LONGEST_NAME = 253
+_APPROVAL = {
+    DRAFT: "cannot approve package with Draft lifecycle value; only Proposed packages can be "
+    "approved",
+    PUBLISHED: "package with Published lifecycle value can only be updated to 'ProposeDeletion'",
+    DELETION_PROPOSED: "package with DeletionProposed lifecycle value can only be updated to "
+    "'Published'",
+}
+
+
+class Rules:
+    """What clients may write."""
+
+    def __init__(self, options: Options) -> None:
+        self.refusals = Refusals(upstream=options.errors == "upstream")
+
+    @staticmethod
+    def name_of(obj: Object) -> str:
+        """The name of a revision, "" where its parts do not say it."""
+        spec = obj.get("spec")
+        parts = ("repository", "packageName", "workspaceName")
+        if not isinstance(spec, dict) or not all(isinstance(spec.get(p), str) for p in parts):
+            return ""
+        return layout.name_of(*(spec[part] for part in parts))
+
+    def prepare(self, obj: Object, old: Object | None) -> None:
+        """Drop what is the server's, and fill in what follows."""
+        spec = obj.setdefault("spec", {})
+        if old is None:
+            obj.pop("status", None)
+            spec.pop("revision", None)
+            spec["lifecycle"] = spec.get("lifecycle") or DRAFT  # L1
+            return
+        told = obj.get("status") or {}
+        kept = dict(old.get("status") or {})
+        if "conditions" in told and old["spec"].get("lifecycle") == DRAFT:
+            kept["conditions"] = told["conditions"]
+        obj["status"] = kept
+        spec["lifecycle"] = spec.get("lifecycle") or DRAFT
+        if "revision" in old["spec"]:
+            spec["revision"] = old["spec"]["revision"]
+        else:
+            spec.pop("revision", None)
+        if old["spec"].get("lifecycle") == DRAFT:
+            self._keep_draft(spec, old["spec"])
+
+    @staticmethod
+    def _keep_draft(spec: Object, old: Object) -> None:
+        if "readinessGates" not in spec and "readinessGates" in old:
+            spec["readinessGates"] = old["readinessGates"]
+        if "packageMetadata" not in spec and "packageMetadata" in old:
+            spec["packageMetadata"] = old["packageMetadata"]
+
+    def validate(self, obj: Object, old: Object | None) -> list[FieldError]:
+        """A create or an update. Raises StatusError of whatever code a rule has."""
+        return self._created(obj) if old is None else self._updated(obj, old)
+
+    # create: section 6, steps 1 to 3
+
+    def _created(self, obj: Object) -> list[FieldError]:
+        spec, name = obj["spec"], self.name_of(obj)
+        errors = self._form(obj, name)
+        if not spec.get("repository"):  # R2
+            raise status.bad_request("spec.repositoryName is required")
+        if errors:
+            return errors
+        tasks = spec.get("tasks") or []
+        if len(tasks) > 1:  # T1
+            raise self.refusals.bad("task list must not contain more than one task")
+        lifecycle = spec["lifecycle"]
+        if lifecycle in FINAL:  # L2
+            sentence = "cannot create a package revision with lifecycle value 'Final'"
+            raise self.refusals.bad_value(name, LIFECYCLE, lifecycle, sentence)
+        if lifecycle not in layout.LIFECYCLES:  # L3
+            sentence = f"unsupported lifecycle value: {lifecycle}"
+            raise self.refusals.bad_value(name, LIFECYCLE, lifecycle, sentence)
+        if lifecycle == PROPOSED and self.refusals.upstream:  # L1
+            error = fielderrors.invalid(LIFECYCLE, lifecycle, "value can be only created as Draft")
+            raise invalid(name, error)
+        if tasks:
+            self._task(tasks[0])
+        return []
+
+    def _form(self, obj: Object, name: str) -> list[FieldError]:
+        """U2, M1 and the name, all at once."""
+        spec, meta = obj["spec"], obj["metadata"]
+        errors: list[FieldError] = []
+        package, workspace = spec.get("packageName") or "", spec.get("workspaceName") or ""
+        if "//" in package:
+            why = "consecutive '/' characters are not allowed"
+            errors.append(fielderrors.invalid("spec.packageName", package, why))
+        else:
+            problems = [why for part in package.split("/") for why in names.label(part)]
+            errors += [
+                fielderrors.invalid("spec.packageName", package, why)
+                for why in dict.fromkeys(problems)
+            ]
+        errors += [
+            fielderrors.invalid("spec.workspaceName", workspace, why)
+            for why in names.label(workspace)
+        ]
+        if LATEST in (meta.get("labels") or {}):
+            why = "label is managed by porch and cannot be set by users"
+            errors.append(fielderrors.forbidden(_LABEL, why))
+        if not errors and len(name) > _LONGEST_NAME:
+            why = f"repository, packageName and workspaceName make a name of {len(name)} characters"
+            text = f"{why}; at most {_LONGEST_NAME} are possible"
+            errors.append(fielderrors.invalid("metadata.name", name, text))
+        given = meta.get("name") or ""
+        if meta.get("generateName"):
+            why = f"the name follows from the spec: it is {name}; leave generateName out"
+            errors.append(fielderrors.invalid("metadata.name", given, why))
+        elif given != name and spec.get("repository"):
+            why = f"the name follows from the spec: it must be {name}, or be left out"
+            errors.append(fielderrors.invalid("metadata.name", given, why))
+        return errors
+
+    def _task(self, task: Object) -> None:
+        kind = task.get("type") or ""
+        if kind not in TASKS:  # T3
+            raise self.refusals.bad(f'task of type "{kind}" not supported')
+        if not isinstance(task.get(kind), dict):  # T4
+            what = "upgrade field not set" if kind == "upgrade" else f"{kind} not set"
+            raise self.refusals.bad(f'{what} for task of type "{kind}"')
+        other = next((each for each in TASKS if each != kind and each in task), "")
+        if other:
+            raise self.refusals.bad(f'{other} does not belong to task of type "{kind}"')
+
+    # update of the object: section 9
+
+    def _updated(self, obj: Object, old: Object) -> list[FieldError]:
+        name, spec, before = old["metadata"]["name"], obj["spec"], old["spec"]
+        self._known(name, spec, before)
+        errors = self._unmanaged(obj, old)
+        if errors:
+            return errors
+        was, wanted = before["lifecycle"], spec["lifecycle"]
+        if was in (DRAFT, PROPOSED) and wanted in FINAL:  # L6
+            why = "value can be only updated to Draft,Proposed"
+            return [fielderrors.invalid(LIFECYCLE, wanted, why)]
+        final = "spec can only update package with lifecycle value one of Draft,Proposed"
+        if was in FINAL and wanted not in FINAL:  # L7
+            return [fielderrors.invalid("spec", wanted, final)]
+        changed = _changed(spec, before)
+        if was in FINAL and changed:  # L8
+            return [fielderrors.invalid("spec", was, final)]
+        if was == PROPOSED and changed:  # L9
+            if self.refusals.upstream:
+                obj["spec"] = {**before, "lifecycle": wanted}
+                return []
+            why = "only metadata and lifecycle of a Proposed package revision can be updated"
+            return [fielderrors.invalid("spec", was, why)]
+        return [
+            fielderrors.invalid(f"spec.{member}", spec.get(member, ""), "field is immutable")
+            for member in _IMMUTABLE
+            if spec.get(member) != before.get(member)
+        ]
+
+    def _known(self, name: str, spec: Object, before: Object) -> None:
+        """L4 and L5."""
+        was, wanted = before.get("lifecycle"), spec.get("lifecycle")
+        if was not in layout.LIFECYCLES:
+            sentence = f'invalid original lifecycle value: "{was}"'
+            raise self.refusals.bad_value(name, LIFECYCLE, was, sentence)
+        if wanted not in layout.LIFECYCLES:
+            sentence = f'invalid desired lifecycle value: "{wanted}"'
+            if self.refusals.upstream:
+                sentence = f"value can be only updated to {','.join(layout.LIFECYCLES)}"
+            raise self.refusals.bad_value(name, LIFECYCLE, wanted, sentence)
+
+    @staticmethod
+    def _unmanaged(obj: Object, old: Object) -> list[FieldError]:
+        """M1."""
+        now = (obj["metadata"].get("labels") or {}).get(LATEST)
+        before = (old["metadata"].get("labels") or {}).get(LATEST)
+        if now == before:
+            return []
+        verb = "set" if before is None else "modified"
+        why = f"label is managed by porch and cannot be {verb} by users"
+        return [fielderrors.forbidden(_LABEL, why)]
+
+    # approval: section 5
+
+    def prepare_approval(self, obj: Object, old: Object | None) -> None:
+        """Only lifecycle and metadata are taken."""
+        assert old is not None, "an approval is an update"
+        wanted = (obj.get("spec") or {}).get("lifecycle") or DRAFT
+        obj["spec"] = {**old["spec"], "lifecycle": wanted}
+        if "status" in old:
+            obj["status"] = old["status"]
+        else:
+            obj.pop("status", None)
+
+    def validate_approval(self, obj: Object, old: Object | None) -> list[FieldError]:
+        """A1 to A4."""
+        assert old is not None, "an approval is an update"
+        name, was, wanted = (
+            obj["metadata"]["name"],
+            old["spec"]["lifecycle"],
+            obj["spec"]["lifecycle"],
+        )
+        self._known(name, obj["spec"], old["spec"])
+        errors = self._unmanaged(obj, old)
+        if errors:
+            return errors
+        if was == PROPOSED and wanted not in (DRAFT, PUBLISHED):
+            why = "value for approval can be only one of Draft,Published"
+            if wanted == DELETION_PROPOSED:
+                why = (
+                    "cannot update lifecycle DeletionProposed; only Published packages require "
+                    "approval for deletion"
+                )
+            return [fielderrors.invalid(LIFECYCLE, wanted, why)]
+        allowed = {PROPOSED: (DRAFT, PUBLISHED), PUBLISHED: (DELETION_PROPOSED,)}
+        allowed[DELETION_PROPOSED] = (PUBLISHED,)
+        if wanted in allowed.get(was, ()):
+            return []
+        return [fielderrors.invalid(LIFECYCLE, was if was == DRAFT else wanted, _APPROVAL[was])]
+
+
+def _changed(spec: Object, before: Object) -> bool:
+    """Whether more than the lifecycle is another one; tasks have no effect anyway."""
+    skipped = ("lifecycle", "tasks")
+    names_ = {*spec, *before} - {*skipped}
+    return any(not same(_plain(spec.get(n)), _plain(before.get(n))) for n in names_)
+
+
+def _plain(value: Any) -> Any:
+    """What is empty counts as absent."""
+    return value if value not in ({}, [], "") else None
+
+
+def group_resource(resource: str) -> str:
+    """As refusals name a resource."""
+    return f"{resource}.{GROUP}"

@@ -1,0 +1,79 @@
+"""The stored objects of Porch, as its own code reads and writes them."""
+
+from collections.abc import Sequence
+
+from inkube.controllers.client import Client, Selection
+from inkube.controllers.environment import Environment
+from inkube.controllers.porch import layout, revisions
+from inkube.controllers.porch.types import PackageRevision, PorchPackage, Repository
+from inkube.controllers.records import MOST, Record
+from inkube.schemas.objects import Object
+from inkube.schemas.status import StatusError
+
+
+async def found(client: Client, kind: type, name: str, namespace: str) -> Object | None:
+    """An object, or None."""
+    try:
+        return await client.get(kind.gvr, name, namespace)  # type: ignore[attr-defined] # a Resource
+    except StatusError as error:
+        if error.code == 404:
+            return None
+        raise
+
+
+async def revision(client: Client, name: str, namespace: str) -> Object | None:
+    """A PackageRevision, or None."""
+    return await found(client, PackageRevision, name, namespace)
+
+
+async def repository(client: Client, name: str, namespace: str) -> Object | None:
+    """A Repository, or None."""
+    return await found(client, Repository, name, namespace)
+
+
+async def of_package(client: Client, namespace: str, repository: str, package: str) -> list[Object]:
+    """Every revision of a package."""
+    fields = f"spec.packageName={package},spec.repository={repository}"
+    listed = await client.list(PackageRevision.gvr, Selection(namespace, fields=fields))
+    return listed.items
+
+
+async def of_repository(client: Client, namespace: str, repository: str) -> list[Object]:
+    """Every revision of a Repository."""
+    selection = Selection(namespace, fields=f"spec.repository={repository}")
+    return (await client.list(PackageRevision.gvr, selection)).items
+
+
+async def of_namespace(client: Client, namespace: str) -> list[Object]:
+    """Every revision of a namespace."""
+    return (await client.list(PackageRevision.gvr, Selection(namespace))).items
+
+
+async def packages(client: Client, namespace: str, repository: str) -> list[Object]:
+    """The summaries of a Repository's packages."""
+    selection = Selection(namespace, fields=f"spec.repository={repository}")
+    return (await client.list(PorchPackage.gvr, selection)).items
+
+
+async def summary_record(
+    client: Client, namespace: str, repository: str, package: str, siblings: Sequence[Object]
+) -> list[Record]:
+    """What brings a package's summary up to its revisions."""
+    name = layout.package_name(repository, package)
+    old = await found(client, PorchPackage, name, namespace)
+    latest = revisions.latest_of(siblings)
+    if not siblings:
+        return [] if old is None else [Record("delete", old)]
+    if old is None:
+        made = revisions.summary(repository, namespace, package, latest)
+        return [Record("create", made)]
+    if old["status"]["latestRevision"] == latest:
+        return []
+    old["status"]["latestRevision"] = latest
+    return [Record("update", old)]
+
+
+async def commit(env: Environment, records: Sequence[Record]) -> None:
+    """Write many records, in commits of as many as one may have. Raises StatusError."""
+    for start in range(0, len(records), MOST):
+        await env.records.commit(records[start : start + MOST])

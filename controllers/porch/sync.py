@@ -1,0 +1,146 @@
+"""Bringing the objects of a Repository up to what is in git. The caller holds its lock."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from inkube.controllers.environment import Environment
+from inkube.controllers.porch import discovery, layout, revisions, stock
+from inkube.controllers.porch.content import Refs, Update
+from inkube.controllers.porch.depots import Depot, Depots
+from inkube.controllers.porch.discovery import Found
+from inkube.controllers.records import Record
+from inkube.schemas.objects import Object, same
+
+
+class BranchNotFound(Exception):
+    """The Repository's branch is not there."""
+
+
+class Synced(NamedTuple):
+    """What a sync found."""
+
+    head: str
+    packages: int
+    unreadable: list[tuple[str, str]]
+    digest: str
+
+
+def digest(refs: Refs) -> str:
+    """The same for the same refs."""
+    told = "\n".join(f"{name} {commit}" for name, commit in sorted(refs.items()))
+    return hashlib.sha256(told.encode()).hexdigest()
+
+
+async def sync(env: Environment, depots: Depots, repository: Object, depot: Depot) -> Synced:
+    """Look at git and write what is new, changed or gone. Raises BranchNotFound, as hosts do."""
+    git, meta = repository["spec"]["git"], repository["metadata"]
+    refs = await depots.run(depot.url, depot.store.refs)
+    if depot.layout.main not in refs:
+        if not git.get("createBranch"):
+            raise BranchNotFound
+        await depots.run(depot.url, lambda: _begin(depot, meta["name"]))
+        refs = await depots.run(depot.url, depot.store.refs)
+    objects = await stock.of_repository(env.client, meta["namespace"], meta["name"])
+    known = {
+        (revisions.ref_of(obj), revisions.commit_of(obj)): obj["spec"]["workspaceName"]
+        for obj in objects
+        if not revisions.is_placeholder(obj) and "selfLock" in (obj.get("status") or {})
+    }
+
+    await depots.run(depot.url, lambda: depot.store.fetch(refs.values()))
+    found = await depots.work(lambda: discovery.discover(depot.store, refs, depot.layout, known))
+    records = _records(repository, depot, objects, found.found)
+    old = await stock.packages(env.client, meta["namespace"], meta["name"])
+    count, summaries = _summaries(repository, objects, records, old)
+    await stock.commit(env, [*records, *summaries])
+    return Synced(refs[depot.layout.main], count, found.unreadable, digest(refs))
+
+
+def _begin(depot: Depot, name: str) -> None:
+    """The first commit of a branch. It blocks."""
+    store = depot.store
+    tree = store.write({"README.md": f"# {name}\n"}, None)
+    signature = depot.signature("porch")
+    commit = store.commit(tree, (), "Create the branch\n", signature)
+    depot.push([Update(depot.layout.main, "", commit)])
+
+
+def _records(
+    repository: Object, depot: Depot, objects: Sequence[Object], found: Sequence[Found]
+) -> list[Record]:
+    """What has to be written."""
+    name = repository["metadata"]["name"]
+    before = {obj["metadata"]["name"]: obj for obj in objects}
+    now: dict[str, Object] = {}
+    originals: dict[str, Object] = {}
+    for each in found:
+        own = layout.name_of(name, each.package, each.workspace)
+        if own in now or len(own) > 253:
+            continue  # two refs of one workspace: the first of them counts
+        old = before.get(own)
+        if old is None:
+            now[own] = revisions.found_object(repository, depot, each)
+            continue
+        originals[own] = old
+        copied: Object = {
+            **old,
+            "metadata": dict(old["metadata"]),
+            "spec": dict(old["spec"]),
+            "status": dict(old.get("status") or {}),
+        }
+        revisions.renew(copied, depot, each)
+        now[own] = copied
+    packages: dict[str, list[Object]] = {}
+    for obj in now.values():
+        packages.setdefault(obj["spec"]["packageName"], []).append(obj)
+    for siblings in packages.values():
+        revisions.relabelled(siblings)
+    gone = [Record("delete", obj) for own, obj in before.items() if own not in now]
+    new = [Record("create", obj) for own, obj in now.items() if own not in before]
+    changed = [
+        Record("update", obj)
+        for own, obj in now.items()
+        if own in originals and not same(obj, originals[own])
+    ]
+    return [*gone, *changed, *new]
+
+
+def _summaries(
+    repository: Object,
+    objects: Sequence[Object],
+    records: Sequence[Record],
+    old: Sequence[Object],
+) -> tuple[int, list[Record]]:
+    """How many revisions there are now, and what brings the packages' summaries up to them."""
+    meta = repository["metadata"]
+    alive = {obj["metadata"]["name"]: obj for obj in objects}
+    for record in records:
+        name = record.object["metadata"]["name"]
+        if record.change == "delete":
+            alive.pop(name, None)
+        else:
+            alive[name] = record.object
+    packages: dict[str, list[Object]] = {}
+    for obj in alive.values():
+        packages.setdefault(obj["spec"]["packageName"], []).append(obj)
+    made: list[Record] = []
+    known = {obj["spec"]["packageName"]: obj for obj in old}
+    for package, siblings in packages.items():
+        latest = revisions.latest_of(siblings)
+        summary = known.get(package)
+        if summary is None:
+            new = revisions.summary(meta["name"], meta["namespace"], package, latest)
+            made.append(Record("create", new))
+        elif summary["status"]["latestRevision"] != latest:
+            summary["status"]["latestRevision"] = latest
+            made.append(Record("update", summary))
+    made += [Record("delete", obj) for package, obj in known.items() if package not in packages]
+    return len(alive), made
+
+
+async def forget(env: Environment, namespace: str, name: str) -> None:
+    """Take every object of a Repository from the API; git keeps all."""
+    objects = await stock.of_repository(env.client, namespace, name)
+    summaries = await stock.packages(env.client, namespace, name)
+    await stock.commit(env, [Record("delete", obj) for obj in (*objects, *summaries)])

@@ -1,0 +1,104 @@
+"""What a kind does around each of its writes, from the first look at the world to the commit.
+
+    @asynccontextmanager
+    async def transaction(write, env):
+        async with locks.hold(write.namespace):       # held until the commit
+            await write.confirm()                     # nobody was faster
+            if await is_taken(write.obj):             # a rule that sees the world, any code
+                raise status.conflict(...)
+            if write.dry_run:
+                yield
+                return
+            undo = await push(write.obj)              # a step that may fail
+            write.obj["status"] = {...}
+            write.records.append(Record("update", other))   # committed together
+            try:
+                yield                                 # the commit
+            except BaseException:
+                await undo()
+                raise
+
+    KindModule(Widget, transaction=transaction)
+
+Entered when schema, static rules, admission, policies and webhooks have let a write pass; dry runs
+enter it, too. What it was entered for runs to its end even if the client goes away. How a view of
+another kind's objects is shown and written is a `View`.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from inkube.controllers.client import Object
+from inkube.controllers.environment import Environment
+from inkube.controllers.records import Record
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.meta import GVR
+
+
+@dataclass(slots=True)
+class Write:
+    """One write of one object."""
+
+    operation: Literal["create", "update", "delete"]
+    namespace: str
+    name: str
+    subresource: str
+    user: str
+    """The name of who asks."""
+    dry_run: bool
+    old: Object | None
+    """What is stored; not to be changed. Of a view the object that it shows."""
+    obj: Object | None
+    """What will be stored, to be changed in place; of a view what the client will be shown. None
+    where the object goes at once."""
+    record: Object | None
+    """Of a view: the object it is a view of, as it will be stored."""
+    goes: bool
+    """Whether the object is removed; otherwise a deletion only marks it for its finalizers."""
+    confirm: Callable[[], Awaitable[None]]
+    """Ends the write, as a conflict or anew, unless the object is as it was when it began."""
+    warn: Callable[[str], None]
+    """Adds a Warning header to the answer."""
+    records: list[Record] = field(default_factory=list)
+    """What else is to be written in the same commit."""
+
+
+Transaction = Callable[[Write, Environment], AbstractAsyncContextManager[None]]
+
+
+def _nothing(obj: Object, old: Object | None) -> None:
+    """Everything may be changed."""
+
+
+def _no_errors(obj: Object, old: Object | None) -> list[FieldError]:
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An address that updates an object, with rules of its own; "" is the object's.
+
+    `prepare` puts back in place what this address leaves alone (of an update; of a create `old` is
+    None), `validate` says what is wrong with the rest. Both see plain objects; `validate` may raise
+    a StatusError of any code.
+    """
+
+    name: str
+    prepare: Callable[[Object, Object | None], None] = _nothing
+    validate: Callable[[Object, Object | None], list[FieldError]] = _no_errors
+    verbs: tuple[str, ...] = ("get", "patch", "update")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Objects that are those of another kind in other words, under the same names.
+
+    `show` makes them, a batch at a time and in its order. Lists, gets, tables and selectors follow
+    from it; what an update of a view stores is decided by its kind's transaction, which changes
+    `Write.record`.
+    """
+
+    of: GVR
+    show: Callable[[Sequence[Object], Environment], Awaitable[list[Any]]]
