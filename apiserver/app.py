@@ -49,7 +49,8 @@ from inkube.schemas import status
 from inkube.schemas.golang.gotext import quote
 from inkube.storage import errors as storage_errors
 
-logger = logging.getLogger(logs.ACCESS)
+logger = logging.getLogger(__name__)
+request_logger = logging.getLogger(logs.ACCESS)
 Object = dict[str, Any]
 _LONG = frozenset({"watch", "watchone"})
 _STREAMED = frozenset({"attach", "exec", "log", "portforward", "proxy"})
@@ -138,8 +139,8 @@ class App:
             if parts.records_bodies:
                 record = _with_bodies(record, request, response)
             parts.on_request(record)
-        if logger.isEnabledFor(logging.INFO):
-            logger.info(
+        if request_logger.isEnabledFor(logging.INFO):
+            request_logger.info(
                 "request",
                 extra={
                     "request_id": request_id,

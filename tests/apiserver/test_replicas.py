@@ -160,7 +160,7 @@ async def test_replicas_share_their_keys(cluster: Any):
 async def test_while_the_database_is_away_old_reads_go_on_and_writes_are_told_to_come_back(
     own_cluster: Any, caplog: pytest.LogCaptureFixture
 ):
-    caplog.set_level(logging.CRITICAL, "inkube.access")
+    caplog.set_level(logging.CRITICAL, "inkube.apiserver.app")
     async with serving(1, database=await own_cluster.database()) as (web,):
         assert (await web("POST", MAPS, config_map("kept")))[0] == 201
         assert (await web("GET", "/readyz"))[0] == 200

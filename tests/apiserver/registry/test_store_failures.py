@@ -40,7 +40,7 @@ async def test_a_failing_store_answers_a_status_and_the_server_lives_on(monkeypa
 
         monkeypatch.setattr(server.store, "create", full)
         url = f"{server.url}/api/v1/namespaces/default/configmaps"
-        with caplog.at_level(logging.CRITICAL, "inkube.access"):
+        with caplog.at_level(logging.CRITICAL, "inkube.apiserver.app"):
             async with session.post(url, json=CONFIG_MAP) as answer:
                 body = await answer.json()
         assert (answer.status, body["reason"]) == (503, "ServiceUnavailable")

@@ -155,7 +155,7 @@ def errors(kube):
             for each in kube.client.get(REPOSITORIES, "a")["status"]["fieldErrors"]]
 
 def test_branches_and_outages(kube, world):
-    world.git_host("git.example", {"o/r": ["main"]})
+    world.git_host("git.example", {"o/r": ["main", "next"]})
     kube.client.create(repository())
     assert errors(kube) == []
     world.remove_branch("git.example", "o/r", "main")
