@@ -87,7 +87,11 @@ def _validators(options: Options) -> Sequence[Rule[Repository]]:
         if not git.repo:
             yield Required("the URL of the repository is needed")
         elif git.repo.startswith("file://"):
-            yield from _wrong_with_file(git.repo.removeprefix("file://"), options)
+            why = urls.wrong_with_file_url(
+                git.repo, options.local_path_prefixes, anywhere=options.allow_private_hosts
+            )
+            if why:
+                yield Invalid(why)
         elif why := urls.wrong_with_url(git.repo):
             yield Invalid(why, value=urls.without_credentials(git.repo))
 
@@ -95,14 +99,6 @@ def _validators(options: Options) -> Sequence[Rule[Repository]]:
         name_is_a_label, content_is_package, type_and_block, repo_well_formed, branch_well_formed,
         directory_well_formed, schedule_parses, what_stays,
     )  # fmt: skip
-
-
-def _wrong_with_file(path: str, options: Options) -> Iterator[Problem]:
-    if options.allow_private_hosts:
-        if not path.startswith("/"):
-            yield Invalid("must name an absolute path, as in file:///srv/git/repository")
-    elif why := urls.wrong_with_local_path(path, options.local_path_prefixes):
-        yield Invalid(why)
 
 
 @validator(Repository, field="metadata.name")

@@ -127,7 +127,11 @@ def validators(options: Options, secure: SecureValues) -> Sequence[Rule[Reposito
         if not remote.url:
             yield Required(_NO_URL[kind])
         elif kind == "git" and remote.url.startswith("file://"):
-            yield from _wrong_with_file(remote.url.removeprefix("file://"), options)
+            why = urls.wrong_with_file_url(
+                remote.url, options.local_path_prefixes, anywhere=options.allow_private_hosts
+            )
+            if why:
+                yield Invalid(why)
         elif why := urls.wrong_with_url(remote.url):
             yield Invalid(_worded(why, kind), value=shown)
         elif why := _wrong_with_place(remote.url, kind):
@@ -195,14 +199,6 @@ def _wrong_with_place(url: str, kind: str) -> str:
         if not is_there or path.count("/") != 1:
             return _BITBUCKET
     return ""
-
-
-def _wrong_with_file(path: str, options: Options) -> Iterator[Problem]:
-    if options.allow_private_hosts:
-        if not path.startswith("/"):
-            yield Invalid("must name an absolute path, as in file:///srv/git/repository")
-    elif why := urls.wrong_with_local_path(path, options.local_path_prefixes):
-        yield Invalid(why)
 
 
 @validator(Repository, field="metadata.name")

@@ -117,10 +117,22 @@ def wrong_with_local_path(path: str, prefixes: tuple[str, ...]) -> str:
     return ""
 
 
+def wrong_with_file_url(url: str, prefixes: tuple[str, ...], *, anywhere: bool) -> str:
+    """What keeps a `file://` URL from being a repository of this machine that may be read.
+
+    `anywhere` is for servers that trust their users with every directory.
+    """
+    path = url.removeprefix("file://")
+    if not anywhere:
+        return wrong_with_local_path(path, prefixes)
+    return "" if path.startswith("/") else NO_PATH
+
+
 def _lies_below(above: str, path: str) -> bool:
     return os.path.commonpath([above, path]) == above
 
 
+NO_PATH = "must name an absolute path, as in file:///srv/git/repository"
 NO_PREFIX = "no local directory is permitted; the server's option --local-path-prefix permits one"
 
 
