@@ -123,6 +123,12 @@ def main() -> None:
 @click.option("--porch-enforce-readiness", is_flag=True, help="Publish with all gates True only.")
 @click.option("--porch-sync-interval", default=0.0, help="Seconds; 0 is as healthy objects.")
 @click.option("--no-controllers", is_flag=True, help="Run none of kube-controller-manager's.")
+@click.option(
+    "--lease-duration",
+    default=15,
+    show_default=True,
+    help="Seconds until another server runs the controllers of one that is silent.",
+)
 @click.option("--offline", is_flag=True, help="Outside systems are those of the world's kinds.")
 @click.option("--recheck-healthy", default=300.0, show_default=True, help="Seconds.")
 @click.option("--recheck-unhealthy", default=60.0, show_default=True, help="Seconds.")

@@ -75,6 +75,9 @@ class Options:
     controllers: bool = True
     """Whether controllers run that kube-controller-manager has elsewhere: without them namespaces
     stay terminating until somebody finalizes them, and owners' dependents stay."""
+    lease_duration: int = 15
+    """Seconds without a sign of life after which another server on the same data runs the
+    controllers."""
     workloads: Any = False
     """Whether workloads live: true, or a `controllers.workloads.Workloads`."""
     event_ttl: float = 3600.0
@@ -170,6 +173,10 @@ class Options:
         for name, choices in _CHOICES.items():
             if (value := getattr(self, name)) not in choices:
                 raise BadOption(name, f"{value!r} is none of {', '.join(choices)}")
+        if self.lease_duration < 1:
+            raise BadOption(
+                "lease_duration", f"{self.lease_duration} is too short; it takes 1 second or more"
+            )
         for origin in self.allow_origins:
             if origin != "*" and _ORIGIN.fullmatch(origin) is None:
                 raise BadOption(

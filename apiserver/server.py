@@ -203,7 +203,11 @@ class APIServer:
         bootstrap.install_builtin(self.resources, self.stamps, {("", "services"): services})
         self.faults = Faults(self.store)
         self._stack.callback(self.faults.close)
-        self.manager = Manager(TroubledClient(self.client, self.faults, self.clock), self.clock)
+        self.manager = Manager(
+            TroubledClient(self.client, self.faults, self.clock),
+            self.clock,
+            leads=not self._shares,
+        )
         self._outside = await self._stack.enter_async_context(contextlib.AsyncExitStack())
         self._defer_kinds()
         if not self._read_only:
@@ -229,6 +233,13 @@ class APIServer:
             self._install_workloads()
         await self._serve()
         await self._stack.enter_async_context(self.manager)
+        if self._shares:
+            self.leadership = root.leading.Leadership(
+                self.manager,
+                self.options.lease_duration,
+                on_one_machine=not self.options.database,
+            )
+            await self._stack.enter_async_context(self.leadership.taken())
         if self.options.workloads or (self._begun is not None and self.store.count(_CRDS)):
             await self.settled()
         if self.options.aggregated:
@@ -425,6 +436,11 @@ class APIServer:
     @property
     def _read_only(self) -> bool:
         return self.options.at is not None
+
+    @property
+    def _shares(self) -> bool:
+        """Whether other servers may run controllers on the same log."""
+        return self.store.shared and not self._read_only
 
     def _store_options(self) -> StoreOptions:
         forgets = not (self.options.keep_history or self._read_only)

@@ -187,7 +187,7 @@ def _controller(client: Client, counts: Counts) -> Controller:
             if error.code != 404:
                 raise
 
-    return Controller("faults", reconcile, (), sources=(_source(counts),))
+    return Controller("faults", reconcile, (), sources=(_source(counts),), everywhere=True)
 
 
 def _source(counts: Counts) -> Source:

@@ -3,11 +3,16 @@
 A reconcile is level-based: it is told which object, looks at the world as it is and returns when to
 look again. One that raises is logged and retried with back-off; nothing it does stops the loop.
 The composition root makes one manager and enters it.
+
+Where several servers share what is stored, most controllers run in the one that leads only: as
+kube-controller-manager's do. Those of kube-apiserver itself, which keep what a server serves, run
+in each of them, as they do there (`Controller.everywhere`).
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -62,6 +67,8 @@ class Controller:
     concurrency: int = 4
     backoff: Backoff = field(default_factory=Backoff)
     sources: tuple[Source, ...] = ()
+    everywhere: bool = False
+    """Whether it runs in servers, too, that do not lead: several may do the same at once."""
 
 
 class _Running:
@@ -167,38 +174,65 @@ class _Running:
 
 
 class Manager:
-    """Runs controllers over one client; `async with` starts and stops it."""
+    """Runs controllers over one client; `async with` starts and stops it.
 
-    def __init__(self, client: Client, clock: Clock) -> None:
+    One that does not lead runs those only that run everywhere, until it is told to.
+    """
+
+    def __init__(self, client: Client, clock: Clock, *, leads: bool = True) -> None:
         self.client = client
         self.clock = clock
         self.informers = Informers(client, clock)
         self.pacer = Pacer()
+        self._controllers: dict[str, Controller] = {}
         self._running: dict[str, _Running] = {}
         self._is_started = False
+        self._leads = leads
+        self._context = copy_context()
 
     def add(self, controller: Controller) -> None:
         """Run it with the others; at once when they run already."""
-        if controller.name in self._running:
+        if controller.name in self._controllers:
             raise ValueError(f"a controller named {controller.name!r} runs already")
-        running = _Running(controller, self)
-        self._running[controller.name] = running
-        if self._is_started:
-            running.start()
+        self._controllers[controller.name] = controller
+        if self._leads or controller.everywhere:
+            self._make(controller)
 
     async def remove(self, name: str) -> None:
         """Stop a controller and the informers that nobody else uses."""
-        gone = self._running.pop(name)
+        del self._controllers[name]
+        gone = self._running.pop(name, None)
+        if gone is None:
+            return
         await gone.stop()
         for informer in set(gone.informers()):
             if not informer.is_used:
                 await self.informers.drop(informer)
 
+    @property
+    def names(self) -> list[str]:
+        """The controllers that run here now."""
+        return list(self._running)
+
+    def lead(self, context: Context) -> None:
+        """Run all controllers; those that run in one server only, and what they begin, in copies
+        of a context."""
+        self._leads, self._context = True, context
+        for name, controller in list(self._controllers.items()):
+            if name not in self._running:
+                self._make(controller)
+
+    async def rest(self) -> None:
+        """Stop what runs in one server only."""
+        self._leads = False
+        gone = [name for name in self._running if not self._controllers[name].everywhere]
+        await asyncio.gather(*(self._running.pop(name).stop() for name in gone))
+
     async def start(self) -> None:
         """Start informers and controllers."""
         self._is_started = True
         self.informers.start()
-        for running in self._running.values():
+        for running in list(self._running.values()):
             running.start()
 
     async def stop(self) -> None:
@@ -206,6 +240,15 @@ class Manager:
         self._is_started = False
         await asyncio.gather(*(running.stop() for running in self._running.values()))
         await self.informers.stop()
+
+    def _make(self, controller: Controller) -> None:
+        running = self._running[controller.name] = _Running(controller, self)
+        if not self._is_started:
+            return
+        if controller.everywhere:
+            running.start()
+        else:
+            self._context.copy().run(running.start)
 
     async def __aenter__(self) -> Self:
         await self.start()

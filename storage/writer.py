@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from inkube.storage import writes
+from inkube.storage import fences, writes
 from inkube.storage.cache import Cache
 from inkube.storage.entry import Change, Coder, Entries, Entry
 from inkube.storage.errors import Closed, ReadOnly
@@ -45,8 +45,12 @@ class WriterOptions(NamedTuple):
     read_only: bool = False
 
 
-Batch = Sequence[writes.Write]
-"""Writes that are committed all together or not at all, one per key."""
+class Batch(NamedTuple):
+    """Writes that are committed all together or not at all, one per key, and only if the fence
+    lets them."""
+
+    members: Sequence[writes.Write]
+    fence: fences.Fence | None
 
 
 class _Pending(NamedTuple):
@@ -106,13 +110,15 @@ class Writer:
         if self._task is not None:
             await self._task
 
-    async def write(self, *batch: writes.Write) -> Entries:
+    async def write(self, *members: writes.Write) -> Entries:
         """The entries that writes made, once committed together; what one of them refuses refuses
-        all. Raises PreconditionError, ReadOnly, Closed, LogError."""
+        all. Raises PreconditionError, ReadOnly, Closed, LogError, and what the fence does that the
+        caller works behind."""
         if self._closed:
             raise Closed
         if self._read_only:
             raise ReadOnly(self._cache.revision)
+        batch = Batch(members, fences.current())
         if self._may_commit_here():
             (outcome,) = await self._commit([batch])
             if isinstance(outcome, Exception):
@@ -164,10 +170,10 @@ class Writer:
     def _take(self) -> list[_Pending]:
         """The next group: at most so many writes, and always one batch."""
         group = [self._queue.popleft()]
-        size = len(group[0].batch)
-        while self._queue and size + len(self._queue[0].batch) <= self._group:
+        size = len(group[0].batch.members)
+        while self._queue and size + len(self._queue[0].batch.members) <= self._group:
             group.append(self._queue.popleft())
-            size += len(group[-1].batch)
+            size += len(group[-1].batch.members)
         return group
 
     async def _gather(self, expected: int) -> None:
@@ -217,7 +223,7 @@ class Writer:
         if self._log.optimistic:
             # What is refused may be so only because this process has not seen the newest.
             changes, outcomes = self._check(group)
-            wanted = sum(map(len, group))
+            wanted = sum(len(batch.members) for batch in group)
             if len(changes) == wanted and await self._append_next(changes):
                 self._cache.publish(changes)
                 return outcomes
@@ -246,7 +252,10 @@ class Writer:
             made: list[Change] = []
             revision = self._cache.revision + len(changes)
             try:
-                for write in batch:
+                if batch.fence is not None:
+                    key = batch.fence.key
+                    batch.fence.check(changed[key] if key in changed else self._cache.get(key))
+                for write in batch.members:
                     key = write.key
                     current = changed[key] if key in changed else self._cache.get(key)
                     revision += 1

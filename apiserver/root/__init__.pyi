@@ -6,6 +6,7 @@ from inkube.apiserver.root import defaultobjects as defaultobjects
 from inkube.apiserver.root import defaultroles as defaultroles
 from inkube.apiserver.root import eventloop as eventloop
 from inkube.apiserver.root import kubeconfig as kubeconfig
+from inkube.apiserver.root import leading as leading
 from inkube.apiserver.root import manifests as manifests
 from inkube.apiserver.root import past as past
 from inkube.apiserver.root import replay as replay

@@ -172,5 +172,6 @@ def add(manager: Manager, servers: Servers) -> None:
                 Watch(SLICES, controller.concerned),
             ),
             sources=(follow,),
+            everywhere=True,
         )
     )

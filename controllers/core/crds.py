@@ -193,6 +193,7 @@ def add(manager: Manager, table: Table) -> CRDController:
             controller.reconcile,
             (Watch(RESOURCE, keys=controller.concerned),),
             concurrency=1,
+            everywhere=True,
         )
     )
     return controller

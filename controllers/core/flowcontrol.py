@@ -82,5 +82,6 @@ def add(manager: Manager) -> None:
             controller.reconcile,
             (Watch(SCHEMAS), Watch(LEVELS, controller.concerned)),
             concurrency=1,
+            everywhere=True,
         )
     )

@@ -1,0 +1,166 @@
+"""Which of several servers on one log runs the controllers, and the fence that keeps others out.
+
+The Lease `inkube-controllers` in kube-system says who leads (`controllers.election`). Everything
+that controllers begin works behind a fence on it (`storage.fences`): a write lands only if, at the
+revision before it, the Lease still names the same holder in the same term. What they do outside of
+the log (a push, a webhook) has no such guard: it is what `Timing` is for.
+
+A server alone on its log leads without any of this.
+"""
+
+import asyncio
+import contextlib
+import os
+import secrets
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextvars import copy_context
+from pathlib import Path
+from typing import NamedTuple
+
+from inkube.apiserver.registry import keys
+from inkube.controllers.election import Elector, Place, Term, Timing
+from inkube.controllers.manager import Manager
+from inkube.schemas import status
+from inkube.storage import fences
+from inkube.storage.entry import Entry
+
+PLACE = Place("kube-system", "inkube-controllers")
+KEY = keys.key("leases", PLACE.namespace, PLACE.name)
+_GONE_STATES = "ZX"
+"""Of a process that has ended, and whose parent has not asked for how."""
+
+
+class Fence:
+    """Lets writes pass as long as the Lease tells of one term; see `storage.fences`."""
+
+    key = KEY
+
+    def __init__(self, elector: Elector, term: Term) -> None:
+        self._elector = elector
+        self._term = term
+        self._known: Entry | None = None
+
+    def check(self, entry: Entry | None) -> None:
+        """Raises StatusError 409 for a write of a term that is over."""
+        if entry is not None and entry is self._known:
+            return
+        if entry is None or Term.of(entry.value) != self._term:
+            self._elector.look()
+            why = f"{self._term.holder} does not lead any more"
+            raise status.conflict("coordination.k8s.io", "leases", PLACE.name, why)
+        self._known = entry
+
+
+class Process(NamedTuple):
+    """What tells a process from all others: the start of its machine, its namespace of pids, its
+    number, and when it began, as Linux counts. Empty elsewhere but for the number."""
+
+    boot: str
+    space: str
+    pid: int
+    began: str
+
+    @classmethod
+    def own(cls) -> "Process":
+        """The process that asks."""
+        pid = os.getpid()
+        if not sys.platform.startswith("linux"):
+            return cls("", "", pid, "")
+        with contextlib.suppress(OSError):
+            boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip().replace("-", "")
+            space = "".join(filter(str.isdigit, os.readlink("/proc/self/ns/pid")))
+            _, began = _state(pid)
+            return cls(boot, space, pid, began)
+        return cls("", "", pid, "")
+
+    @classmethod
+    def of(cls, holder: str) -> "Process | None":
+        """The process of a holder; None where its name does not tell."""
+        parts = holder.rpartition("_")[0].rpartition("_")[2].split(".")
+        if len(parts) != len(cls._fields) or not parts[2].isdigit():
+            return None
+        return cls(parts[0], parts[1], int(parts[2]), parts[3])
+
+    def __str__(self) -> str:
+        return ".".join(map(str, self))
+
+    def is_gone(self, *, seen_from: "Process", one_machine: bool) -> bool:
+        """Whether it is known to have ended. On a log of one machine, a process of another start
+        of the machine has."""
+        if not self.boot or not seen_from.boot:
+            return False
+        if self.boot != seen_from.boot:
+            return one_machine
+        if self.space != seen_from.space:
+            return False
+        try:
+            state, began = _state(self.pid)
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        except OSError:
+            return False
+        return began != self.began or state in _GONE_STATES
+
+
+def _state(pid: int) -> tuple[str, str]:
+    """State and start of a process (proc_pid_stat(5)). Raises OSError."""
+    # what stands in parentheses is a name, which may hold anything
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return fields[0], fields[19]
+
+
+def identity() -> str:
+    """A name for a holder that no other has."""
+    return f"{socket.gethostname()}_{Process.own()}_{secrets.token_hex(4)}"
+
+
+class Leadership:
+    """The part that a server takes in the election. `duration` is that of a lease in seconds;
+    `on_one_machine` says whether every server on its log runs on this one."""
+
+    def __init__(self, manager: Manager, duration: int, *, on_one_machine: bool) -> None:
+        own = Process.own()
+
+        def is_gone(holder: str) -> bool:
+            found = Process.of(holder)
+            return found is not None and found.is_gone(seen_from=own, one_machine=on_one_machine)
+
+        self._manager = manager
+        self.is_leading = False
+        self.elector = Elector(
+            manager.client,
+            manager.clock,
+            PLACE,
+            identity(),
+            timing=Timing.of(duration),
+            is_gone=is_gone,
+        )
+
+    @contextlib.asynccontextmanager
+    async def taken(self) -> AsyncIterator[None]:
+        """Take part while the block lasts; it begins once this server leads or another does."""
+        known = asyncio.Event()
+        job = self.elector.run(self._lead, self._rest, self._manager.informers, known.set)
+        running = asyncio.create_task(job, name="leader election")
+        try:
+            begun = asyncio.ensure_future(known.wait())
+            await asyncio.wait((begun, running), return_when=asyncio.FIRST_COMPLETED)
+            begun.cancel()
+            yield
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            await self._rest()
+            await self.elector.give_back()
+
+    async def _lead(self, term: Term) -> None:
+        with fences.behind(Fence(self.elector, term)):
+            context = copy_context()
+        self.is_leading = True
+        self._manager.lead(context)
+
+    async def _rest(self) -> None:
+        self.is_leading = False
+        await self._manager.rest()

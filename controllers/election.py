@@ -1,0 +1,294 @@
+"""Who leads, of several servers: a Lease that one of them holds and renews.
+
+Follows client-go/tools/leaderelection (leaderelection.go, resourcelock/leaselock.go), with its
+fields: `holderIdentity`, `leaseDurationSeconds`, `acquireTime`, `renewTime`, `leaseTransitions`.
+Nobody trusts another's clock: a lease is over once it was seen unchanged for its duration, or when
+its holder is known to be gone. Unlike there, who waits hears of the Lease's changes and takes over
+one that was given back at once.
+
+A leader that could not renew for `deadline` seconds steps down by itself. That the writes do not
+land of one that slept through that is no matter of time: see `storage.fences`.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+from inkube.controllers.client import Client, Object, Selection
+from inkube.controllers.informer import Change, Informer, Informers
+from inkube.schemas import meta
+from inkube.schemas.clock import Clock
+from inkube.schemas.status import StatusError
+
+logger = logging.getLogger(__name__)
+
+LEASES = "coordination.k8s.io/v1/leases"
+GIVING_BACK = 1.0
+"""Seconds of real time that a server which stops may take to give the lease back."""
+
+
+class Timing(NamedTuple):
+    """Seconds: how long a lease is good for, after which time without a renewal its holder steps
+    down, between two renewals, between two looks of those who wait."""
+
+    duration: int = 15
+    deadline: float = 10.0
+    period: float = 5.0
+    retry: float = 2.0
+
+    @classmethod
+    def of(cls, duration: int) -> "Timing":
+        """As usual, for leases that last so long."""
+        usual = cls()
+        part = duration / usual.duration
+        return cls(duration, usual.deadline * part, usual.period * part, usual.retry * part)
+
+
+class Place(NamedTuple):
+    """Where the Lease is."""
+
+    namespace: str
+    name: str
+
+
+class Term(NamedTuple):
+    """One time of leading: the same until somebody else has led."""
+
+    holder: str
+    transitions: int
+    acquired: str
+
+    @classmethod
+    def of(cls, lease: Object) -> "Term":
+        """The term that a Lease tells of; of the holder "" when nobody leads."""
+        spec = lease.get("spec") or {}
+        return cls(
+            spec.get("holderIdentity") or "",
+            spec.get("leaseTransitions") or 0,
+            spec.get("acquireTime") or "",
+        )
+
+
+Lead = Callable[[Term], Awaitable[None]]
+Rest = Callable[[], Awaitable[None]]
+
+
+class Elector:
+    """Takes part in the election as `identity`; `is_gone` says of a holder that it is no more."""
+
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        place: Place,
+        identity: str,
+        *,
+        timing: Timing | None = None,
+        is_gone: Callable[[str], bool] = lambda holder: False,
+    ) -> None:
+        self.place = place
+        self.identity = identity
+        self.holder = ""
+        """Who leads, as far as is known."""
+        self._client = client
+        self._clock = clock
+        self._timing = timing or Timing()
+        self._is_gone = is_gone
+        self._term: Term | None = None
+        self._renewed = 0.0
+        self._seen: tuple[str, ...] = ()
+        self._seen_at = 0.0
+        self._news = asyncio.Event()
+        self._failed = False
+
+    async def run(
+        self, lead: Lead, rest: Rest, informers: Informers, taken: Callable[[], None]
+    ) -> None:
+        """Take part until cancelled: `lead` and `rest` are called by turns. `taken` is called once
+        it is first known whether this one leads, or that it cannot be known yet."""
+        place = self.place
+        informer = informers.of(LEASES, Selection(place.namespace, fields=_named(place.name)))
+        informer.subscribe(self._hear)
+        try:
+            while True:
+                self._news.clear()
+                await self._turn(lead, rest)
+                taken()
+                await self._pause()
+        finally:
+            await _leave(informer, self._hear, informers)
+
+    def look(self) -> None:
+        """See at once who leads: there is reason to believe that it is somebody else."""
+        self._news.set()
+
+    async def attempt(self) -> Term | None:
+        """Take the lease or renew it; the term of this one, None when somebody else leads.
+
+        Raises StatusError, 409 where it changed meanwhile, and what else the client raises.
+        """
+        began = self._clock.monotonic()
+        try:
+            lease = await self._client.get(LEASES, self.place.name, self.place.namespace)
+        except StatusError as error:
+            if error.code != 404:
+                raise
+            term = await self._create()
+        else:
+            self._observe(lease)
+            if not self._is_free(lease):
+                self.holder = Term.of(lease).holder
+                return None
+            term = await self._take(lease)
+        self.holder, self._renewed = self.identity, began
+        return term
+
+    async def give_back(self) -> None:
+        """Let the next one lead at once. What fails is left to time."""
+        if self._term is None:
+            return
+        term, self._term = self._term, None
+        try:
+            async with asyncio.timeout(GIVING_BACK):
+                lease = await self._client.get(LEASES, self.place.name, self.place.namespace)
+                if Term.of(lease) != term:
+                    return
+                now = self._now()
+                lease["spec"] |= {
+                    "holderIdentity": "",
+                    "leaseDurationSeconds": 1,
+                    "acquireTime": now,
+                    "renewTime": now,
+                }
+                await self._client.update(lease)
+        except Exception as error:  # noqa: BLE001 # the lease ends by itself
+            logger.debug("the lease is not given back: %s", error)
+
+    async def _turn(self, lead: Lead, rest: Rest) -> None:
+        term = await self._outcome()
+        if term != self._term and self._term is not None:
+            self._term = None
+            logger.warning("this server leads no more; %s does", self.holder or "nobody known")
+            await rest()
+        if term != self._term and term is not None:
+            logger.debug("this server leads: %s", term.holder)
+            self._term = term
+            await lead(term)
+
+    async def _outcome(self) -> Term | None:
+        """Whose term it is: this one's, or None. A leader that cannot know still is one, until it
+        is too late."""
+        attempt = asyncio.ensure_future(self.attempt())
+        waiting: set[asyncio.Future[Any]] = {attempt}
+        if self._term is not None:
+            left = self._renewed + self._timing.deadline - self._clock.monotonic()
+            waiting.add(asyncio.ensure_future(self._clock.sleep(left)))
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            if attempt.done():
+                return self._told(attempt)
+            return None
+        finally:
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+
+    def _told(self, attempt: "asyncio.Future[Term | None]") -> Term | None:
+        error = attempt.exception()
+        if error is None:
+            if self._failed:
+                logger.warning("the lease %s can be asked for again", self.place.name)
+            self._failed = False
+            return attempt.result()
+        if isinstance(error, StatusError) and error.code == 409:
+            if self._term is not None:
+                self.look()  # somebody wrote to it between
+        elif not self._failed:
+            self._failed = True
+            logger.warning("the lease %s cannot be had: %s", self.place.name, error)
+        over = self._clock.monotonic() >= self._renewed + self._timing.deadline
+        return None if over else self._term
+
+    async def _pause(self) -> None:
+        """Until the next look, or news."""
+        seconds = self._timing.period if self._term is not None else self._timing.retry
+        if self._failed:
+            seconds = min(seconds, self._timing.retry)
+        sleep = asyncio.ensure_future(self._clock.sleep(seconds))
+        news = asyncio.ensure_future(self._news.wait())
+        try:
+            await asyncio.wait((sleep, news), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sleep.cancel()
+            news.cancel()
+
+    def _hear(self, change: Change) -> None:
+        """One's own renewals are no news, nor are others' as long as somebody leads."""
+        holder = Term.of(change.object).holder if change.new is not None else ""
+        is_ours = holder == self.identity
+        if not holder or (self._term is not None and not is_ours):
+            self.look()
+
+    def _observe(self, lease: Object) -> None:
+        spec = lease.get("spec") or {}
+        seen = (*map(str, Term.of(lease)), str(spec.get("renewTime")), lease["metadata"]["uid"])
+        if seen != self._seen:
+            self._seen, self._seen_at = seen, self._clock.monotonic()
+
+    def _is_free(self, lease: Object) -> bool:
+        """Whether it is nobody's, this one's, or over."""
+        spec = lease.get("spec") or {}
+        holder = spec.get("holderIdentity") or ""
+        if holder in ("", self.identity):
+            return True
+        duration = spec.get("leaseDurationSeconds") or self._timing.duration
+        if self._clock.monotonic() >= self._seen_at + duration:
+            return True
+        return self._is_gone(holder)
+
+    async def _create(self) -> Term:
+        now = self._now()
+        lease = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": self.place.name, "namespace": self.place.namespace},
+            "spec": self._spec(acquired=now, renewed=now, transitions=0),
+        }
+        return Term.of(await self._client.create(lease))
+
+    async def _take(self, lease: Object) -> Term:
+        before, now = Term.of(lease), self._now()
+        is_ours = before.holder == self.identity
+        lease["spec"] = self._spec(
+            acquired=before.acquired if is_ours and before.acquired else now,
+            renewed=now,
+            transitions=before.transitions + (not is_ours),
+        )
+        return Term.of(await self._client.update(lease))
+
+    def _spec(self, *, acquired: str, renewed: str, transitions: int) -> Object:
+        return {
+            "holderIdentity": self.identity,
+            "leaseDurationSeconds": self._timing.duration,
+            "acquireTime": acquired,
+            "renewTime": renewed,
+            "leaseTransitions": transitions,
+        }
+
+    def _now(self) -> str:
+        return meta.format_micro_time(self._clock.now())
+
+
+def _named(name: str) -> str:
+    return f"metadata.name={name}"
+
+
+async def _leave(
+    informer: Informer, subscriber: Callable[[Change], None], informers: Informers
+) -> None:
+    informer.unsubscribe(subscriber)
+    if not informer.is_used:
+        with contextlib.suppress(asyncio.CancelledError):
+            await informers.drop(informer)

@@ -1,0 +1,203 @@
+"""Of servers on one log one runs the controllers; whoever does so no more writes no more."""
+
+import asyncio
+import contextlib
+import json
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import leadernode
+import pytest
+
+from inkube import APIServer
+from inkube.apiserver.registry.codec import JSONCodec
+from inkube.apiserver.root import leading
+from inkube.storage.log import FIRST_REVISION
+from inkube.storage.sql.postgresql import postgresql_log
+from inkube.storage.sql.sqlite import sqlite_log
+from inkube.storage.store import Store
+
+LEASE = ("coordination.k8s.io/v1/leases", leading.PLACE.name, leading.PLACE.namespace)
+DURATION = 2
+PATIENCE = 30.0
+
+
+class Node:
+    """A `leadernode`."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self.holder = ""
+
+    async def told(self, event: str) -> dict[str, Any]:
+        """The next line about that; other lines before it are passed by."""
+        assert self.process.stdout is not None
+        async with asyncio.timeout(PATIENCE):
+            while line := await self.process.stdout.readline():
+                found: dict[str, Any] = json.loads(line)
+                if found["event"] == event:
+                    return found
+        raise AssertionError(f"the node ended before {event}")
+
+    def tell(self, command: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{command}\n".encode())
+
+    async def end(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self.process.send_signal(signal.SIGCONT)
+            self.process.send_signal(number)
+        await self.process.wait()
+
+    async def stop(self) -> None:
+        """As a server stops that is told to."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        await self.process.wait()
+
+
+Start = Callable[[], Any]
+
+
+@pytest.fixture(params=["a file", "PostgreSQL"])
+async def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "a file":
+        return str(tmp_path / "inkube.db")
+    url: str = await request.getfixturevalue("cluster").database()
+    return url
+
+
+@pytest.fixture
+async def start(place: str) -> AsyncIterator[Start]:
+    nodes: list[Node] = []
+
+    async def begin() -> Node:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, leadernode.__file__, place, str(DURATION), stdin=-1, stdout=-1
+        )
+        node = Node(process)
+        nodes.append(node)
+        node.holder = (await node.told("serves"))["holder"]
+        return node
+
+    yield begin
+    for node in nodes:
+        await node.end(signal.SIGKILL)
+
+
+async def writers(place: str) -> list[str]:
+    """Who wrote, in order. Fails where somebody did who was not the holder of the Lease then."""
+    log = postgresql_log(place) if "://" in place else sqlite_log(place)
+    found: list[str] = []
+    async with Store(log, JSONCodec()) as store:
+        after, holder = FIRST_REVISION, ""
+        while changes := await store.history("/registry/", after, 500):
+            for change, _ in changes:
+                after, value = change.entry.revision, change.entry.value
+                if change.entry.key == leading.KEY:
+                    holder = value["spec"]["holderIdentity"]
+                elif writer := (value.get("data") or {}).get("writer"):
+                    assert writer == holder, f"revision {after} was written by a deposed leader"
+                    found.append(writer)
+    return [
+        writer for number, writer in enumerate(found) if number == 0 or found[number - 1] != writer
+    ]
+
+
+async def test_a_leader_that_slept_through_its_lease_does_not_land_its_write(
+    place: str, start: Start
+):
+    first = await start()
+    await first.told("wrote")
+    second = await start()
+    first.tell("freeze")
+    await first.told("freezes")
+    await second.told("leads")
+    first.process.send_signal(signal.SIGCONT)
+    late = await first.told("late")
+    assert late["outcome"] == 409
+    assert "does not lead any more" in late["message"]
+    await second.told("wrote")
+    await second.end(signal.SIGKILL)
+    await first.told("leads")
+    await first.told("wrote")
+    await first.stop()
+    assert await writers(place) == [first.holder, second.holder, first.holder]
+
+
+async def test_a_leader_that_is_killed_is_followed_within_the_duration(place: str, start: Start):
+    first = await start()
+    await first.told("wrote")
+    second = await start()
+    began = time.monotonic()
+    await first.end(signal.SIGKILL)
+    await second.told("leads")
+    assert time.monotonic() - began < DURATION
+    await second.told("wrote")
+    await second.stop()
+    assert await writers(place) == [first.holder, second.holder]
+
+
+async def test_a_leader_that_stops_is_followed_at_once_by_one_of_those_who_wait(
+    place: str, start: Start
+):
+    nodes = [await start() for _ in range(3)]
+    await nodes[0].told("leads")
+    await nodes[0].stop()
+    telling = [asyncio.create_task(node.told("leads")) for node in nodes[1:]]
+    done, pending = await asyncio.wait(telling, return_when=asyncio.FIRST_COMPLETED)
+    for task in pending:
+        task.cancel()
+    assert len(done) == 1
+    for node in nodes[1:]:
+        await node.stop()
+    assert len(await writers(place)) <= 3
+
+
+async def test_a_server_alone_leads_before_it_is_ready_whatever_became_of_the_one_before(
+    tmp_path: Path,
+):
+    path = tmp_path / "inkube.db"
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, leadernode.__file__, str(path), "600", stdin=-1, stdout=-1
+    )
+    node = Node(process)
+    await node.told("leads")
+    await node.end(signal.SIGKILL)
+    async with APIServer(data=path, durable=False) as server:
+        assert server.leadership.is_leading
+        lease = await server.client.get(*LEASE)
+        assert lease["spec"]["holderIdentity"] == server.leadership.elector.identity
+        assert lease["spec"]["leaseTransitions"] == 1
+    async with APIServer(data=path, durable=False) as server:
+        assert server.leadership.is_leading
+        assert (await server.client.get(*LEASE))["spec"]["leaseTransitions"] == 2
+
+
+async def test_a_server_in_memory_has_no_lease():
+    async with APIServer() as server:
+        assert (await server.client.list(LEASE[0])).items == []
+
+
+async def test_controllers_that_others_could_do_without_run_in_one_server(tmp_path: Path):
+    options: dict[str, Any] = {"data": tmp_path / "inkube.db", "durable": False}
+    async with APIServer(**options) as here, APIServer(**options) as there:
+        assert (here.leadership.is_leading, there.leadership.is_leading) == (True, False)
+        names = [set(server.manager.names) for server in (here, there)]
+        assert names[1] == {"crds", "apiservice-availability"} & names[0]
+        assert {"namespaces", "garbage"} <= names[0]
+
+
+async def test_a_lease_that_somebody_removes_is_taken_again(tmp_path: Path):
+    async with APIServer(data=tmp_path / "inkube.db", durable=False) as server:
+        assert server.leadership.is_leading
+        gone = await server.client.delete(*LEASE)
+        version = gone["metadata"]["resourceVersion"]
+        async for event in server.client.watch(LEASE[0], resource_version=version):
+            if event.type == "ADDED":
+                break
+        assert event.object["spec"]["holderIdentity"] == server.leadership.elector.identity

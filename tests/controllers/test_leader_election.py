@@ -1,0 +1,218 @@
+"""The election, under a clock that is moved: a model of three who want to lead."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inkube import APIServer
+from inkube.controllers.client import Selection
+from inkube.controllers.clock import FakeClock
+from inkube.controllers.election import LEASES, Elector, Place, Term, Timing
+from inkube.controllers.informer import Informers
+from inkube.schemas import status
+
+PLACE = Place("kube-system", "tested")
+NAMES = ("a", "b", "c")
+TIMING = Timing()
+NUMBERS = st.sampled_from(range(len(NAMES)))
+
+
+class Breakable:
+    """A client that can be cut off."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.is_cut = False
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._client, name)
+
+        async def call(*arguments: Any, **named: Any) -> Any:
+            if self.is_cut:
+                raise status.unavailable("cut off")
+            return await found(*arguments, **named)
+
+        return found if name == "watch" else call
+
+
+class World:
+    """Electors on one server, and what is known of them."""
+
+    def __init__(self, server: APIServer) -> None:
+        self.clock = FakeClock()
+        self.clients = [Breakable(server.client) for _ in NAMES]
+        self.gone: set[str] = set()
+        self.electors = [
+            Elector(client, self.clock, PLACE, name, timing=TIMING, is_gone=self.gone.__contains__)
+            for name, client in zip(NAMES, self.clients, strict=True)
+        ]
+        self.until = dict.fromkeys(NAMES, 0.0)
+        """By when each that leads stops to believe so by itself."""
+        self.server = server
+        self.transitions: list[tuple[int, str]] = []
+
+    async def attempt(self, number: int) -> None:
+        name, began = NAMES[number], self.clock.monotonic()
+        if name in self.gone:
+            return
+        try:
+            term = await self.electors[number].attempt()
+        except status.StatusError:
+            if not self.clients[number].is_cut:
+                raise
+            return
+        if term is None:
+            self.until[name] = 0.0
+            return
+        assert term.holder == name
+        self.until[name] = began + TIMING.deadline
+        if not self.transitions or self.transitions[-1][0] != term.transitions:
+            self.transitions.append((term.transitions, name))
+        assert self.transitions[-1] == (term.transitions, name)
+
+    async def give_back(self, number: int) -> None:
+        elector = self.electors[number]
+        elector._term = await self._own_term(NAMES[number])
+        await elector.give_back()
+        self.until[NAMES[number]] = 0.0
+
+    async def _own_term(self, name: str) -> Term | None:
+        with contextlib.suppress(status.StatusError):
+            term = Term.of(await self.server.client.get(LEASES, PLACE.name, PLACE.namespace))
+            return term if term.holder == name else None
+        return None
+
+    def leaders(self) -> list[str]:
+        now = self.clock.monotonic()
+        return [name for name, end in self.until.items() if now < end and name not in self.gone]
+
+
+STEPS = st.one_of(
+    st.tuples(st.just("attempt"), NUMBERS),
+    st.tuples(st.just("attempt"), NUMBERS),
+    st.tuples(st.just("pass"), st.floats(0.1, 20.0)),
+    st.tuples(st.just("cut"), NUMBERS),
+    st.tuples(st.just("mend"), NUMBERS),
+    st.tuples(st.just("give back"), NUMBERS),
+    st.tuples(st.just("die"), NUMBERS),
+)
+
+
+@given(st.lists(STEPS, max_size=40))
+@settings(max_examples=40)
+def test_at_most_one_leads_and_somebody_does_in_the_end(steps: list[tuple[str, Any]]):
+    asyncio.run(_hold(steps))
+
+
+async def _hold(steps: list[tuple[str, Any]]) -> None:
+    async with APIServer(modules="none", controllers=False) as server:
+        world = World(server)
+        for step, detail in steps:
+            if step == "attempt":
+                await world.attempt(detail)
+            elif step == "pass":
+                world.clock.advance(detail)
+            elif step == "give back":
+                await world.give_back(detail)
+            elif step == "die":
+                world.gone.add(NAMES[detail])
+            else:
+                world.clients[detail].is_cut = step == "cut"
+            assert len(world.leaders()) <= 1
+        numbers = [number for number, _ in world.transitions]
+        assert numbers == sorted(set(numbers)), "each change of the leader counts"
+        living = [number for number, name in enumerate(NAMES) if name not in world.gone]
+        for _ in range(2):
+            for number in living:
+                world.clients[number].is_cut = False
+                await world.attempt(number)
+            world.clock.advance(0 if world.leaders() else TIMING.duration)
+        assert len(world.leaders()) == bool(living)
+
+
+class Candidate:
+    """An elector that runs; `leads` and `rests` are set when it is told to."""
+
+    def __init__(self, server: APIServer, clock: FakeClock, name: str) -> None:
+        self.client = Breakable(server.client)
+        self.elector = Elector(self.client, clock, PLACE, name, timing=TIMING)
+        self.informers = Informers(self.client, clock)
+        self.told: asyncio.Queue[str] = asyncio.Queue()
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> Any:
+        async def lead(term: Term) -> None:
+            self.told.put_nowait("leads")
+
+        async def rest() -> None:
+            self.told.put_nowait("rests")
+
+        taken = asyncio.Event()
+        self.informers.start()
+        job = asyncio.create_task(self.elector.run(lead, rest, self.informers, taken.set))
+        try:
+            async with asyncio.timeout(30):
+                await taken.wait()
+                yield self
+        finally:
+            job.cancel()
+            await asyncio.gather(job, return_exceptions=True)
+            await self.elector.give_back()
+            await self.informers.stop()
+
+
+@pytest.fixture
+async def server() -> Any:
+    async with APIServer(modules="none", controllers=False) as running:
+        yield running
+
+
+async def test_who_waits_takes_over_at_once_what_is_given_back(server: APIServer):
+    clock = FakeClock()
+    second = Candidate(server, clock, "second")
+    async with contextlib.AsyncExitStack() as stack:
+        first = await stack.enter_async_context(Candidate(server, clock, "first").running())
+        assert await first.told.get() == "leads"
+        async with second.running():
+            assert second.elector.holder == "first"
+            await second.informers.of(LEASES, _selection()).synced()
+            await stack.aclose()
+            assert await second.told.get() == "leads"
+
+
+async def test_a_leader_that_is_cut_off_rests_before_another_leads(server: APIServer):
+    clock = FakeClock()
+    async with (
+        Candidate(server, clock, "first").running() as first,
+        Candidate(server, clock, "second").running() as second,
+    ):
+        assert await first.told.get() == "leads"
+        first.client.is_cut = True
+        await _pass(clock, first.told.empty)
+        assert TIMING.deadline <= clock.monotonic() <= TIMING.deadline + TIMING.retry
+        assert first.told.get_nowait() == "rests"
+        assert second.told.empty()
+        await _pass(clock, second.told.empty)
+        assert TIMING.duration <= clock.monotonic() <= TIMING.duration + 2 * TIMING.retry
+        first.client.is_cut = False
+        until = 3 * TIMING.duration
+        await _pass(clock, lambda: clock.monotonic() < until)
+        assert first.told.empty()
+        assert [second.told.get_nowait(), second.told.empty()] == ["leads", True]
+
+
+async def _pass(clock: FakeClock, goes_on: Callable[[], bool]) -> None:
+    """Let time pass in steps, each long enough for everybody to do what is due."""
+    while goes_on():
+        clock.advance(TIMING.retry / 2)
+        for _ in range(100):
+            await asyncio.sleep(0)
+
+
+def _selection() -> Selection:
+    return Selection(PLACE.namespace, fields=f"metadata.name={PLACE.name}")

@@ -1,0 +1,101 @@
+"""A server in a process of its own that takes part in the election; told what to do line by line.
+
+Its one controller creates a ConfigMap again and again, with the name of the holder that it works
+for; `freeze` lets the process stop itself where the next of these writes goes to the log. Lines of
+JSON tell what came of it.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from inkube import APIServer
+from inkube.apiserver.registry.transactions import to_the_end
+from inkube.controllers.informer import Key
+from inkube.controllers.manager import Controller, Result
+from inkube.schemas.status import StatusError
+
+PAUSE = 0.01
+
+
+class Node:
+    """See the module."""
+
+    def __init__(self, server: APIServer) -> None:
+        self._server = server
+        self._holder = server.leadership.elector.identity
+        self._freezes = False
+        self._create = server.store.create
+        server.store.create = self._created  # type: ignore[method-assign] # the place to stop at
+        feed = self._feed
+        server.manager.add(Controller("writer", self._write, (), concurrency=1, sources=(feed,)))
+
+    def command(self, line: str) -> None:
+        """One of freeze, stop."""
+        if line == "freeze":
+            self._freezes = True
+
+    def _feed(self, add: Any) -> Any:
+        tell(event="leads", holder=self._holder)
+        add(Key("default", "writer"))
+        return lambda: tell(event="rests", holder=self._holder)
+
+    async def _write(self, key: Key) -> Result:
+        body = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"generateName": "written-", "namespace": "default"},
+            "data": {"writer": self._holder},
+        }
+        await self._server.manager.client.create(body)
+        tell(event="wrote")
+        return Result(requeue_after=PAUSE)
+
+    async def _created(self, key: str, value: Any) -> Any:
+        if not (self._freezes and "/written-" in key):
+            return await self._create(key, value)
+        self._freezes = False
+        # a file must not stay locked
+        async with self._server.store._writer._lock:
+            pass
+        tell(event="freezes")
+        os.kill(os.getpid(), signal.SIGSTOP)
+        # to the end, as transactions are: a reconcile that is cancelled does not take it back
+        return await to_the_end(self._create_late(key, value))
+
+    async def _create_late(self, key: str, value: Any) -> Any:
+        try:
+            made = await self._create(key, value)
+        except StatusError as error:
+            tell(event="late", outcome=error.code, message=error.message)
+            raise
+        tell(event="late", outcome=201)
+        return made
+
+
+def tell(**what: Any) -> None:
+    """One line."""
+    print(json.dumps(what), flush=True)
+
+
+async def main(place: str, duration: int) -> None:
+    """Serve until the input ends."""
+    where: dict[str, Any] = (
+        {"database": place} if "://" in place else {"data": Path(place), "durable": False}
+    )
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    async with APIServer(lease_duration=duration, modules="none", **where) as server:
+        tell(event="serves", holder=server.leadership.elector.identity)
+        node = Node(server)
+        async for line in reader:
+            node.command(line.decode().strip())
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], int(sys.argv[2])))
