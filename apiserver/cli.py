@@ -7,16 +7,19 @@ server half a second.
 import asyncio
 import contextlib
 import logging
+import shutil
 import signal
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import click
 
 import inkube
-from inkube.apiserver import commands, root
+from inkube.apiserver import commands, root, workers
+from inkube.apiserver.auth.keyfiles import new_token
 from inkube.apiserver.commands import terminal
 from inkube.apiserver.commands.moments import Moment
 from inkube.apiserver.configuration import LOCAL, BadOption, Options
@@ -89,6 +92,9 @@ def main() -> None:
 @click.option("--data", type=_FILE, help=f"SQLite file that keeps everything.  [default: {LOCAL}]")
 @click.option("--database", metavar="URL", default="", help="postgresql://… shared by servers.")
 @click.option("--in-memory", is_flag=True, help="Keep nothing.")
+@click.option(
+    "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes."
+)
 @click.option("--snapshot", type=_FILE, help="Begin with this state and keep nothing.")
 @click.option("--no-fsync", is_flag=True, help="Faster writes that a power cut may lose.")
 @click.option("--keep-history", is_flag=True, help="Never forget what was replaced or deleted.")
@@ -148,8 +154,9 @@ def main() -> None:
 )
 def serve(**arguments: Any) -> None:
     """Serve until interrupted."""
-    _configure_logs(arguments)
+    style = _configure_logs(arguments)
     target = arguments.pop("kubeconfig") or Path("inkube.kubeconfig")
+    count = arguments.pop("workers")
     try:
         options = Options(**_named(arguments))
     except BadOption as error:
@@ -158,6 +165,8 @@ def serve(**arguments: Any) -> None:
     for danger in root.dangers.found(options):
         logger.warning("%s", danger)
     try:
+        if count > 1:
+            sys.exit(_serve_with(count, options, target, style))
         root.eventloop.run(_serve(options, target))
     except (StorageError, OSError, ValueError) as error:
         raise commands.problems.of_start(error, options) from error
@@ -165,15 +174,47 @@ def serve(**arguments: Any) -> None:
         click.echo("stopping")
 
 
-def _configure_logs(arguments: dict[str, Any]) -> None:
+def _serve_with(count: int, options: Options, target: Path, style: str) -> int:
+    """Serve with so many processes; the exit code. Raises OSError, ValueError."""
+    workers.check(options)
+    root.security.check(options)
+
+    def serve(worker: workers.Worker) -> int:
+        own = replace(options, worker=worker)
+        try:
+            root.eventloop.run(_serve(own, target))
+        except (StorageError, OSError, ValueError) as error:
+            problem = commands.problems.of_start(error, options)
+            problem.show()
+            return problem.exit_code
+        return 0
+
+    parent = workers.Parent(
+        count,
+        (options.host, options.port),
+        serve,
+        certificate=root.security.certificate(options),
+        admin_token=new_token(),
+        style=style,
+    )
+    code = parent.run()
+    if not code:
+        click.echo("stopping")
+    return code
+
+
+def _configure_logs(arguments: dict[str, Any]) -> str:
+    """How the logs are written, text or json."""
     verbose, quiet = arguments.pop("verbose"), arguments.pop("quiet")
     level = logging.DEBUG if verbose > 1 else logging.WARNING if quiet else logging.INFO
+    style: str = arguments.pop("log_format")
     logs.configure(
-        style=arguments.pop("log_format"),
+        style=style,
         level=level,
         requests=bool(verbose) and not quiet,
         colours=terminal.has_colours(sys.stderr),
     )
+    return style
 
 
 def _named(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -203,16 +244,44 @@ def _named(arguments: dict[str, Any]) -> dict[str, Any]:
 async def _serve(options: Options, target: Path) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    is_worker = options.worker is not None  # whom the parent tells when it is interrupted
+    for number in (signal.SIGTERM,) if is_worker else (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
             loop.add_signal_handler(number, stop.set)
     async with contextlib.AsyncExitStack() as stack:
         server = inkube.APIServer(options)
+        if is_worker:
+            await _work(server, stack, stop, target)
+            return
         if await _started(server, stack, stop):
             with root.collector.calm() or contextlib.nullcontext():
                 _announce(server, target)
                 await stop.wait()
         click.echo("stopping")
+
+
+async def _work(
+    server: "inkube.APIServer",
+    stack: contextlib.AsyncExitStack,
+    stop: asyncio.Event,
+    target: Path,
+) -> None:
+    """Serve as one of several, until told to stop or left alone."""
+    if not await _started(server, stack, stop) or server.intake is None:
+        return
+    intake = server.intake
+    waiting = [
+        asyncio.create_task(event.wait()) for event in (stop, intake.orphaned, intake.announces)
+    ]
+    waiting[-1].add_done_callback(
+        lambda told: None if told.cancelled() else _announce(server, target)
+    )
+    with root.collector.calm() or contextlib.nullcontext():
+        await asyncio.wait(waiting[:-1], return_when=asyncio.FIRST_COMPLETED)
+    for task in waiting:
+        task.cancel()
+    if intake.orphaned.is_set():  # nobody else will
+        shutil.rmtree(server.options.worker.folder, ignore_errors=True)
 
 
 async def _started(

@@ -155,6 +155,8 @@ class Options:
     requests one after the other: each waits until the controllers have done what they had to."""
     services: dict[str, Any] = field(default_factory=dict)
     """Outside services for checks, by parameter name."""
+    worker: Any = None
+    """What makes this server one of several processes behind one port: a `workers.Worker`."""
     on_request: Callable[[RequestRecord], None] | None = None
     """Called with every finished request, for a fixture's log."""
     record_bodies: bool = False

@@ -13,7 +13,7 @@ import contextlib
 import logging
 import ssl
 import warnings
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cache, cached_property, partial
 from pathlib import Path
 from types import TracebackType
@@ -34,6 +34,7 @@ from inkube.apiserver import (
     root,
     subresources,
     webhooks,
+    workers,
 )
 from inkube.apiserver.admission import names as plugin_names
 from inkube.apiserver.admission.certificates import (
@@ -97,7 +98,8 @@ from inkube.controllers.environment import Environment
 from inkube.controllers.manager import Manager
 from inkube.schemas import golang
 from inkube.storage.compaction import CompactionOptions
-from inkube.storage.entry import Entry
+from inkube.storage.entry import Change, Entry
+from inkube.storage.errors import StorageError
 from inkube.storage.log import Log, MemoryLog
 from inkube.storage.store import Store, StoreOptions
 from inkube.storage.writer import WriterOptions
@@ -107,6 +109,7 @@ __all__ = ["APIServer", "Options"]
 MAX_HEADER = 64 * 1024  # a URL with a long selector, a token with many groups
 _CRDS = keys.prefix("customresourcedefinitions")
 CALM_SECONDS = 2.0
+INSTALL_SECONDS = 1.0  # how long a request waits for definitions that another server stored
 STOP_SECONDS = 1.5  # how long requests under way may still take when the server stops
 
 
@@ -129,6 +132,10 @@ class APIServer:
         self._listeners: list[http.audit.Listener] = []
         self._stage: Stage | None = Stage(LOADING, "starting")
         self._loading: Store | None = None
+        self._heard_of = self._installed = 0
+        """The revisions of the newest definition stored, and of the newest that is served."""
+        self.intake: workers.Intake | None = None
+        """Where connections come from, in one of several workers."""
 
     def _own_clock(self) -> Clock:
         if self.options.seed is None:
@@ -173,7 +180,8 @@ class APIServer:
 
     async def _start(self) -> None:
         security.check(self.options)
-        certificate = security.certificate(self.options)
+        worker = self.options.worker
+        certificate = worker.certificate if worker else security.certificate(self.options)
         await self._listen(security.context(self.options, certificate))
         self._begun = await self._beginning()
         player = self._player()
@@ -251,6 +259,8 @@ class APIServer:
         if player is not None:
             player.play(self.store)
         self._stage = None
+        if self.intake is not None:
+            self.intake.ready()
 
     def _importing(self, done: int, total: int) -> None:
         self._stage = Stage(IMPORTING, "importing definitions", done, total, f"{done} of {total}")
@@ -430,7 +440,8 @@ class APIServer:
     async def _keys(self) -> Keys:
         if not self.options.database:
             begun = self._begun
-            return KeyFiles(self.options.data, None if begun is None else begun.keys)
+            token = self.options.worker.admin_token if self.options.worker else ""
+            return KeyFiles(self.options.data, None if begun is None else begun.keys, token)
         return await root.SharedKeys.read(self.store)
 
     @property
@@ -482,9 +493,17 @@ class APIServer:
         self._runner = web.ServerRunner(self._http, shutdown_timeout=STOP_SECONDS)
         await self._runner.setup()
         self._stack.push_async_callback(self._runner.cleanup)
-        site = web.TCPSite(self._runner, self.options.host, self.options.port, ssl_context=context)
-        await site.start()
-        host, port = self._runner.addresses[0][:2]
+        worker = self.options.worker
+        if worker is None:
+            options = self.options
+            site = web.TCPSite(self._runner, options.host, options.port, ssl_context=context)
+            await site.start()
+            host, port = self._runner.addresses[0][:2]
+        else:
+            self.intake = workers.Intake(worker, self._http, context)
+            self.intake.start()
+            self._stack.callback(self.intake.close)
+            host, port = worker.address
         self._host: str = host
         self.port: int = port
         name = f"[{host}]" if ":" in host else host
@@ -493,7 +512,7 @@ class APIServer:
     async def _serve(self) -> None:
         self.streams = Streams(self.registry, self.stamps)
         self._start_audit()
-        app = App(self._parts())
+        app = App(await self._parts())
         self._stack.callback(app.close)
         # once more, so that requests end while there is a store; what is cleaned up stays so
         self._stack.push_async_callback(self._runner.cleanup)
@@ -511,10 +530,15 @@ class APIServer:
         trusts = not security.has_credentials(options) or options.client_ca_file is not None
         return Origins(options.allow_origins, protects=trusts)
 
-    def _parts(self) -> Parts:
+    async def _parts(self) -> Parts:
         metrics = Metrics()
         handlers = Handlers(self.registry, Renderer(self.stamps))
         endpoints = Endpoints(metrics, self.resources, self._failures)
+        if self.options.worker is not None:
+            siblings = workers.Siblings(self.options.worker, endpoints.figures)
+            await siblings.start()
+            self._stack.push_async_callback(siblings.close)
+            endpoints.siblings = siblings
         discovery = later(self._discovery)
         documents = issuer.Issuer(self.security.authenticator.accounts, lambda: self.url)
         return Parts(
@@ -550,7 +574,7 @@ class APIServer:
             subresources=cache(lambda: self._subresources(handlers)),
             faults=self.faults,
             sleep=self.clock.sleep,
-            calm=None if self.options.seed is None else self._calm,
+            calm=self._before_requests,
             on_request=self.options.on_request,
             records_bodies=self.options.record_bodies,
             pages=later(self._pages),
@@ -613,6 +637,32 @@ class APIServer:
     def _kubelet(self) -> "subresources.containers.Kubelet | None":
         """Who answers for containers, where workloads live."""
         return self.cluster.containers if self.options.workloads else None
+
+    @property
+    def _before_requests(self) -> Callable[[], Awaitable[None]] | None:
+        """What each request waits for before it is looked at."""
+        if self.options.seed is not None:
+            return self._calm
+        if not self._shares:
+            return None
+        subscription = self.store.subscribe(_CRDS, deliver=self._hear_definitions)
+        self._stack.callback(subscription.close)
+        return self._catch_up
+
+    def _hear_definitions(self, changes: Sequence[Change]) -> None:
+        self._heard_of = changes[-1].revision
+
+    async def _catch_up(self) -> None:
+        """Know the rights and serve the definitions that others have stored: a client that made
+        one there may come here next. Of a server that is slow to install them nobody waits long."""
+        with contextlib.suppress(StorageError):  # who needs the newest state is told
+            await self.store.look()
+        if self._heard_of > self._installed:
+            heard_of = self._heard_of
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(INSTALL_SECONDS):
+                    await self.manager.done(crds.NAME, heard_of)
+            self._installed = max(self._installed, heard_of)
 
     async def _calm(self) -> None:
         """Let the controllers finish before the next request, so that revisions do not depend on

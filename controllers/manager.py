@@ -214,6 +214,14 @@ class Manager:
         """The controllers that run here now."""
         return list(self._running)
 
+    async def done(self, name: str, revision: int) -> None:
+        """Return once a controller that runs here has done what it had to up to a revision, of
+        whatever it watches."""
+        running = self._running[name]
+        for informer in running.informers():
+            await informer.reach(revision)
+        await running.queue.idle()
+
     def lead(self, context: Context) -> None:
         """Run all controllers; those that run in one server only, and what they begin, in copies
         of a context."""

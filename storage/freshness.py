@@ -32,6 +32,13 @@ class Freshness:
         if newest > self._cache.revision:
             await self._writer.catch_up(newest)
 
+    async def look(self) -> None:
+        """As `current` where the log can be glanced at; elsewhere nothing is done. Raises
+        LogError."""
+        newest = self._log.glance() if self._log.shared else None
+        if newest is not None and newest > self._cache.revision:
+            await self._writer.catch_up(newest)
+
     async def _answer(self) -> int:
         if self._next is None:
             self._next = asyncio.ensure_future(self._ask(self._running))

@@ -28,17 +28,21 @@ class Keys(Protocol):
 class KeyFiles:
     """Keys in files beside a data file; without one they are gone with the server.
 
-    `given` are the keys that a server without a file begins with.
+    `given` are the keys that a server without a file begins with, `token` is the administrator's
+    where others have it, too.
     """
 
-    def __init__(self, data: Path | None, given: Mapping[str, bytes] | None = None) -> None:
+    def __init__(
+        self, data: Path | None, given: Mapping[str, bytes] | None = None, token: str = ""
+    ) -> None:
+        self._token = token
         self._data = data
         self._kept = dict(given or {})
 
     @property
     def admin_token(self) -> str:
         """Another one at each start."""
-        return secrets.token_urlsafe(32)
+        return self._token or new_token()
 
     def load(self, name: str, make: Callable[[], bytes]) -> bytes:
         """See Keys."""
@@ -49,6 +53,11 @@ class KeyFiles:
     def kept(self) -> Mapping[str, bytes]:
         """See Keys; those of files that nobody asked for yet are not told."""
         return dict(self._kept)
+
+
+def new_token() -> str:
+    """A token that nobody guesses."""
+    return secrets.token_urlsafe(32)
 
 
 def load(data: Path | None, suffix: str, fresh: bytes) -> bytes:

@@ -1,9 +1,10 @@
 """Paths that are no resources: health, version, metrics, the root."""
 
 import platform
-from collections.abc import Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib import metadata
-from typing import Any
+from typing import Any, Protocol
 
 from aiohttp import web
 from multidict import CIMultiDict
@@ -68,6 +69,14 @@ def version_document() -> Object:
     }
 
 
+class Siblings(Protocol):
+    """The other processes of one server."""
+
+    async def ask(self) -> Sequence[Object]:
+        """What those that answer have counted; see `Endpoints.figures`."""
+        ...
+
+
 class Endpoints:
     """Handlers of plain paths, each `(request, info, user) → response`."""
 
@@ -78,8 +87,23 @@ class Endpoints:
         failures: Callable[[], Mapping[str, str]],
     ) -> None:
         self.health = health.Health(failures)
+        self.siblings: Siblings | None = None
+        """The other processes of this server, where there are some."""
         self._metrics = metrics
         self._resources = resources
+
+    def figures(self) -> Object:
+        """What this process has counted, for the others."""
+        return {
+            "requests": self._metrics.told(),
+            "caches": {cache.name: cache.entries() for cache in caches.every()},
+            "checks": [[*check, number] for check, number in self.health.asked.items()],
+        }
+
+    async def _every(self) -> list[Object]:
+        """The figures of all processes, this one's first."""
+        others = [] if self.siblings is None else await self.siblings.ask()
+        return [self.figures(), *others]
 
     async def root(
         self, request: web.BaseRequest, info: RequestInfo, user: User
@@ -107,7 +131,12 @@ class Endpoints:
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
         """`/metrics` in the exposition format."""
-        text = http.exposition.text(self._metrics)
+        found, total, entries = await self._every(), Metrics(), Counter[str]()
+        for figures in found:
+            total.add(figures["requests"])
+            entries.update(figures["caches"])
+        workers = 0 if self.siblings is None else len(found)
+        text = http.exposition.text(total, entries, workers)
         return Answer(text, CIMultiDict({"Content-Type": METRICS}))
 
     async def levels(
@@ -115,7 +144,10 @@ class Endpoints:
     ) -> web.StreamResponse:
         """`/metrics/slis`: the health checks (component-base/metrics/prometheus/slis)."""
         checks = {(kind, name): 1 for kind, names in health.CHECKS.items() for name in names}
-        body = http.exposition.checks(checks, self.health.asked)
+        asked = Counter[tuple[str, str]]()
+        for figures in await self._every():
+            asked.update({(kind, name): number for kind, name, number in figures["checks"]})
+        body = http.exposition.checks(checks, asked)
         return web.Response(body=body, headers={"Content-Type": METRICS})
 
     async def pages(

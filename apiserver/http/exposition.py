@@ -11,13 +11,13 @@ from prometheus_client.core import (
 )
 
 from inkube.apiserver.http.metrics import BUCKETS, LABELS, Metrics
-from inkube.schemas import caches
 
 
-def text(metrics: Metrics) -> bytes:
-    """The exposition format."""
+def text(metrics: Metrics, entries: Mapping[str, int], workers: int) -> bytes:
+    """The exposition format. `entries` is what caches hold, by name; `workers` is how many
+    processes all of it is of, 0 where there are no others."""
     registry = CollectorRegistry()
-    registry.register(_Collector(metrics))
+    registry.register(_Collector(metrics, entries, workers))
     return generate_latest(registry)
 
 
@@ -50,8 +50,8 @@ class _Checks:
 
 
 class _Collector:
-    def __init__(self, metrics: Metrics) -> None:
-        self._metrics = metrics
+    def __init__(self, metrics: Metrics, entries: Mapping[str, int], workers: int) -> None:
+        self._metrics, self._entries, self._workers = metrics, entries, workers
 
     def collect(self) -> Iterator[Metric]:
         """prometheus_client's collector protocol."""
@@ -69,9 +69,12 @@ class _Collector:
             histogram.add_metric(list(labels), _cumulative(series.buckets), series.seconds)
         yield histogram
         entries = GaugeMetricFamily("inkube_cache_entries", "What caches hold.", labels=["cache"])
-        for cache in caches.every():
-            entries.add_metric([cache.name], cache.entries())
+        for name, number in self._entries.items():
+            entries.add_metric([name], number)
         yield entries
+        if self._workers:
+            text = "Workers that these figures are of: those that answered."
+            yield GaugeMetricFamily("inkube_workers", text, self._workers)
 
 
 def _cumulative(buckets: list[int]) -> list[tuple[str, float]]:

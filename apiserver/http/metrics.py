@@ -4,6 +4,8 @@ Plain dictionaries on the hot path; `exposition` formats them when asked.
 """
 
 from bisect import bisect_left
+from collections.abc import Iterable
+from typing import Any
 
 from inkube.apiserver.http.requests import RequestInfo
 
@@ -30,6 +32,22 @@ class Metrics:
     def __init__(self) -> None:
         self.series: dict[tuple[str, ...], Series] = {}
         """By labels."""
+
+    def told(self) -> list[Any]:
+        """The same for another process, as JSON has it; see `add`."""
+        return [
+            [labels, [*series.codes.items()], series.buckets, series.seconds]
+            for labels, series in self.series.items()
+        ]
+
+    def add(self, told: Iterable[Any]) -> None:
+        """Add what another process told."""
+        for labels, codes, buckets, seconds in told:
+            series = self.series.setdefault(tuple(labels), Series())
+            for code, number in codes:
+                series.codes[code] = series.codes.get(code, 0) + number
+            series.buckets = [sum(pair) for pair in zip(series.buckets, buckets, strict=True)]
+            series.seconds += seconds
 
     def count(self, info: RequestInfo, code: int, seconds: float) -> None:
         """Note one request. Refused ones share labels: what they name may not even exist, and

@@ -20,6 +20,7 @@ from inkube.schemas.definitions import Definition
 from inkube.schemas.meta import GVR, format_time
 from inkube.schemas.status import StatusError
 
+NAME = "crds"
 RESOURCE = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 RECHECK = 0.5
 """Seconds until instances that finalizers hold are counted again."""
@@ -189,7 +190,7 @@ def add(manager: Manager, table: Table) -> CRDController:
     controller = CRDController(manager.client, table, clock=manager.clock, known=known)
     manager.add(
         Controller(
-            "crds",
+            NAME,
             controller.reconcile,
             (Watch(RESOURCE, keys=controller.concerned),),
             concurrency=1,

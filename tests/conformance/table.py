@@ -4,6 +4,7 @@
     python tests/conformance/table.py --json floor.json  # and what is not exact, for the floor
     python tests/conformance/table.py --only replay      # or kubectl
     python tests/conformance/table.py --log postgresql   # or sqlite: where the server keeps it all
+    python tests/conformance/table.py --workers 2        # processes, on a file unless --log says so
 
 The server runs as the recordings were made: with RBAC and two tokens.
 """
@@ -178,8 +179,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, help="write the steps below exact here")
     parser.add_argument("--only", choices=("replay", "kubectl", "workloads"))
-    parser.add_argument("--log", choices=("memory", "sqlite", "postgresql"), default="memory")
+    parser.add_argument("--log", choices=("memory", "sqlite", "postgresql"))
+    parser.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
+    log = options.log or ("memory" if options.workers == 1 else "sqlite")
     below: dict[str, dict[str, str]] = {}
     client = reference_kubectl()
     asked = (options.only,) if options.only else ("replay", "kubectl", "workloads")
@@ -189,7 +192,7 @@ def main() -> int:
             if client is not None:
                 held = kubectl(url, client, of=WORKLOADS, token="")
                 below["workloads kubectl"] = _shown(held)
-    with server(options.log) as url:
+    with server(log, extra=["--workers", str(options.workers)]) as url:
         if "replay" in asked:
             below["replay"] = _shown(replay(url))
         if "kubectl" in asked and client is not None:

@@ -1,0 +1,5 @@
+from inkube.apiserver.workers.member import Intake as Intake
+from inkube.apiserver.workers.member import Worker as Worker
+from inkube.apiserver.workers.parent import Parent as Parent
+from inkube.apiserver.workers.refusals import check as check
+from inkube.apiserver.workers.siblings import Siblings as Siblings

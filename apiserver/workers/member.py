@@ -1,0 +1,116 @@
+"""One worker's side: connections from the parent, and signs of life to it.
+
+The channel is a stream socket. Down come open connections, one byte (TAKE) each, and ANNOUNCE once
+to one of the workers; up go READY once and ALIVE every second. When it ends, the parent has, and
+the worker stops.
+"""
+
+import asyncio
+import logging
+import socket
+import ssl
+from asyncio import Event, Task
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from inkube.apiserver.auth.tls import Certificate
+
+logger = logging.getLogger(__name__)
+
+TAKE, ANNOUNCE, READY, ALIVE = b"c", b"a", b"r", b"."
+BEAT = 1.0
+"""Seconds between two signs of life."""
+AT_ONCE = 64
+"""Connections taken in one turn of the event loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """What one of several servers is told: which it is, and what it shares with the others."""
+
+    number: int
+    """From 1 to `count`."""
+    count: int
+    channel: socket.socket
+    """To the parent."""
+    folder: Path
+    """Where the sockets are on which workers ask each other; nobody else may enter it."""
+    address: tuple[str, int]
+    """The host and port of all."""
+    certificate: Certificate | None
+    admin_token: str
+
+
+class Intake:
+    """Connections handed over by the parent; made and used inside of an event loop."""
+
+    def __init__(
+        self,
+        worker: Worker,
+        factory: Callable[[], asyncio.Protocol],
+        context: ssl.SSLContext | None,
+    ) -> None:
+        self._channel = worker.channel
+        self._factory = factory
+        self._context = context
+        self._loop = asyncio.get_running_loop()
+        self._beat: asyncio.TimerHandle | None = None
+        self._tasks: set[Task[None]] = set()
+        self.announces = Event()
+        """Set where this worker is the one to say that the server serves."""
+        self.orphaned = Event()
+        """Set when there is no parent any more."""
+
+    def start(self) -> None:
+        """Take what comes."""
+        self._channel.setblocking(False)
+        self._loop.add_reader(self._channel.fileno(), self._take)
+        self._live()
+
+    def close(self) -> None:
+        """Take nothing more."""
+        self._loop.remove_reader(self._channel.fileno())
+        if self._beat is not None:
+            self._beat.cancel()
+
+    def ready(self) -> None:
+        """Have the parent prefer this worker to those that still start."""
+        self._tell(READY)
+
+    def _live(self) -> None:
+        self._tell(ALIVE)
+        self._beat = self._loop.call_later(BEAT, self._live)
+
+    def _tell(self, what: bytes) -> None:
+        try:
+            self._channel.send(what)
+        except BlockingIOError:
+            pass  # it is told more than it reads, so it knows
+        except OSError:
+            self.orphaned.set()
+
+    def _take(self) -> None:
+        try:
+            told, files, _, _ = socket.recv_fds(self._channel, AT_ONCE, AT_ONCE)
+        except BlockingIOError:
+            return
+        except OSError:
+            told, files = b"", []
+        if not told:
+            self._loop.remove_reader(self._channel.fileno())
+            self.orphaned.set()
+        if ANNOUNCE in told:
+            self.announces.set()
+        for file in files:
+            task = self._loop.create_task(self._serve(socket.socket(fileno=file)))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, connection: socket.socket) -> None:
+        connection.setblocking(False)
+        try:
+            await self._loop.connect_accepted_socket(self._factory, connection, ssl=self._context)
+        except OSError as error:  # TLS's errors are among these
+            connection.close()
+            logger.debug("a connection ended before it began: %s", error)

@@ -1,0 +1,376 @@
+"""The parent of all workers: takes connections, hands them over, keeps the workers running.
+
+It has no event loop and no thread, so that it may fork at any time; it serves nothing itself. The
+first worker starts alone: what keeps a server from starting is told once, and what is made at a
+first start is made once. When a worker ends unasked another takes its place, after 0.1 s, 0.2 s …
+5 s in a row; that is told when a row begins. Connections go by turns to the workers that are ready
+and have lately shown that they live; before there is one, to one that starts, which says so.
+"""
+
+import contextlib
+import errno
+import json
+import logging
+import os
+import selectors
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+from inkube.apiserver.auth.tls import Certificate
+from inkube.apiserver.workers.member import ANNOUNCE, READY, TAKE, Worker
+
+logger = logging.getLogger(__name__)
+
+BACKLOG = 1024
+GRACE = 10.0
+"""Seconds that workers have to end before they are killed."""
+SILENT = 3.0
+"""Seconds without a sign of life after which a worker is passed by."""
+SHORTEST, LONGEST = 0.1, 5.0
+"""Seconds until a worker that ended is started again."""
+STEADY = 10.0
+"""Seconds that a worker has to serve for its next end to begin a new row."""
+BUSY = 0.05
+"""Seconds until connections are taken again when nobody could be handed one."""
+PIECE = 64 * 1024
+"""Bytes of a log read at once; a longer line is told in pieces."""
+
+Serve = Callable[[Worker], int]
+"""Serves in a process of its own until it is told to stop; what it exits with."""
+
+
+class Process:
+    """One worker as the parent sees it."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.pid = 0
+        self.channel: socket.socket | None = None
+        self.log: int | None = None
+        self.rest = b""
+        """What was read of a line of its log."""
+        self.is_ready = False
+        self.heard = 0.0
+        self.ready_since = 0.0
+        self.failures = 0
+        self.due: float | None = None
+        """When it is to be started again."""
+
+
+class Parent:
+    """See the module. `style` is that of the logs, text or json."""
+
+    def __init__(
+        self,
+        count: int,
+        address: tuple[str, int],
+        serve: Serve,
+        *,
+        certificate: Certificate | None,
+        admin_token: str,
+        style: str = "text",
+    ) -> None:
+        self._serve = serve
+        self._certificate = certificate
+        self._admin_token = admin_token
+        self._style = style
+        self._processes = [Process(number) for number in range(1, count + 1)]
+        self._turn = 0
+        self._announced = False
+        self._stopping = False
+        self._code = 0
+        self._selector = selectors.DefaultSelector()
+        self._listeners = list(_listening(*address))
+        self._address = address[0], self._listeners[0].getsockname()[1]
+        self._takes = False
+        self._takes_again: float | None = None
+        self._folder = Path(tempfile.mkdtemp(prefix="inkube-workers-"))
+        self._woken, self._wakes = os.pipe()
+
+    def run(self) -> int:
+        """Serve until SIGTERM or SIGINT, or until the first worker cannot start; the exit code."""
+        self._listen_to_signals()
+        try:
+            self._take(self._listeners)
+            self._start(self._processes[0])
+            deadline = float("inf")
+            while not (self._stopping and all(each.pid == 0 for each in self._processes)):
+                if self._stopping and deadline == float("inf"):
+                    deadline = time.monotonic() + GRACE
+                    self._end(signal.SIGTERM)
+                if time.monotonic() > deadline:
+                    self._end(signal.SIGKILL)
+                for key, _ in self._selector.select(self._patience(deadline)):
+                    key.data()
+                self._reap()
+                self._start_due()
+        finally:
+            self._end(signal.SIGKILL)
+            shutil.rmtree(self._folder, ignore_errors=True)
+        return self._code
+
+    def _listen_to_signals(self) -> None:
+        os.set_blocking(self._wakes, False)
+        os.set_blocking(self._woken, False)
+        signal.set_wakeup_fd(self._wakes, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._stop)
+        self._selector.register(self._woken, selectors.EVENT_READ, self._wake)
+
+    def _wake(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._woken, PIECE)
+
+    def _stop(self, *_: Any) -> None:
+        """Who asks a second time does not want to wait."""
+        if self._stopping:
+            self._end(signal.SIGKILL)
+        self._stopping = True
+
+    def _end(self, number: signal.Signals) -> None:
+        for listener in self._listeners:
+            if self._takes:
+                self._selector.unregister(listener)
+            listener.close()
+        self._listeners, self._takes = [], False
+        for each in self._processes:
+            if each.pid:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(each.pid, number)
+
+    def _patience(self, deadline: float) -> float | None:
+        dues = [each.due for each in self._processes if each.due is not None]
+        if self._takes_again is not None:
+            dues.append(self._takes_again)
+        first = min([*dues, deadline])
+        return None if first == float("inf") else max(0.0, first - time.monotonic())
+
+    def _start_due(self) -> None:
+        now = time.monotonic()
+        if self._takes_again is not None and self._takes_again <= now and not self._stopping:
+            self._takes_again = None
+            self._take(self._listeners)
+        for each in self._processes:
+            if each.due is not None and each.due <= now and not self._stopping:
+                self._start(each)
+
+    def _start(self, process: Process) -> None:
+        ours, theirs = socket.socketpair()
+        read, write = os.pipe()
+        process.due = None
+        sys.stdout.flush()
+        sys.stderr.flush()
+        process.pid = os.fork()
+        if process.pid == 0:
+            ours.close()
+            os.close(read)
+            self._become(process, theirs, write)
+        theirs.close()
+        os.close(write)
+        ours.setblocking(False)
+        os.set_blocking(read, False)
+        process.channel, process.log, process.is_ready = ours, read, False
+        process.heard = time.monotonic()
+        self._selector.register(ours, selectors.EVENT_READ, lambda: self._hear(process))
+        self._selector.register(read, selectors.EVENT_READ, lambda: self._tell(process))
+
+    def _become(self, process: Process, channel: socket.socket, log: int) -> NoReturn:
+        """Be the worker, in the process that was just made, and nothing of the parent."""
+        code = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is told, and tells
+            self._selector.close()
+            for listener in self._listeners:
+                listener.close()
+            for each in self._processes:
+                if each.channel is not None:  # or its worker would not see the parent end
+                    each.channel.close()
+                if each.log is not None:
+                    os.close(each.log)
+            os.close(self._woken)
+            os.close(self._wakes)
+            os.dup2(log, 2)
+            os.close(log)
+            code = self._serve(
+                Worker(
+                    process.number,
+                    len(self._processes),
+                    channel,
+                    self._folder,
+                    self._address,
+                    self._certificate,
+                    self._admin_token,
+                )
+            )
+        except BaseException:  # noqa: BLE001 # nobody is left to catch it
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+
+    def _take(self, listeners: list[socket.socket]) -> None:
+        for listener in listeners:
+            self._selector.register(
+                listener, selectors.EVENT_READ, lambda listener=listener: self._accept(listener)
+            )
+        self._takes = bool(listeners)
+
+    def _accept(self, listener: socket.socket) -> None:
+        try:
+            connection, _ = listener.accept()
+        except (BlockingIOError, ConnectionError):
+            return
+        except OSError as error:
+            if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
+                raise
+            self._rest()
+            return
+        with connection:
+            if not self._hand_over(connection):
+                self._rest()
+
+    def _rest(self) -> None:
+        """Take nothing for a moment."""
+        for listener in self._listeners:
+            self._selector.unregister(listener)
+        self._takes, self._takes_again = False, time.monotonic() + BUSY
+
+    def _hand_over(self, connection: socket.socket) -> bool:
+        for each in self._candidates():
+            assert each.channel is not None, "candidates have one"
+            try:
+                socket.send_fds(each.channel, [TAKE], [connection.fileno()])
+            except OSError:  # full, or the worker has just ended
+                continue
+            self._turn = each.number
+            return True
+        return False
+
+    def _candidates(self) -> list[Process]:
+        """Who may take a connection, the best first."""
+        since, count = time.monotonic() - SILENT, len(self._processes)
+        running = [each for each in self._processes if each.channel is not None]
+        # who comes after the last one, by turns
+        running.sort(key=lambda each: (each.number - self._turn - 1) % count)
+        return sorted(running, key=lambda each: (not each.is_ready, each.heard < since))
+
+    def _hear(self, process: Process) -> None:
+        assert process.channel is not None, "it is registered"
+        try:
+            told = process.channel.recv(PIECE)
+        except BlockingIOError:
+            return
+        except OSError:
+            told = b""
+        if not told:  # it ends; what it exits with is told by `_reap`
+            self._leave(process)
+            return
+        process.heard = time.monotonic()
+        if READY in told:
+            self._is_ready(process)
+
+    def _is_ready(self, process: Process) -> None:
+        process.is_ready, process.ready_since = True, time.monotonic()
+        if process.failures:
+            logger.warning("worker %d serves again", process.number)
+        if not self._announced and process.channel is not None:
+            self._announced = True
+            with contextlib.suppress(OSError):
+                process.channel.send(ANNOUNCE)
+            for each in self._processes:
+                if not each.pid and each.due is None:
+                    self._start(each)
+
+    def _leave(self, process: Process) -> None:
+        if process.channel is not None:
+            self._selector.unregister(process.channel)
+            process.channel.close()
+            process.channel = None
+
+    def _reap(self) -> None:
+        for each in self._processes:
+            if not each.pid:
+                continue
+            pid, status = os.waitpid(each.pid, os.WNOHANG)
+            if pid:
+                each.pid = 0
+                self._leave(each)
+                self._tell(each, last=True)
+                self._ended(each, os.waitstatus_to_exitcode(status))
+
+    def _ended(self, process: Process, code: int) -> None:
+        if self._stopping:
+            return
+        if not self._announced:  # as of a server that is one process
+            self._stopping, self._code = True, code if code > 0 else 1
+            return
+        served = process.is_ready and time.monotonic() - process.ready_since >= STEADY
+        process.failures = 1 if served else process.failures + 1
+        if process.failures == 1:
+            how = f"signal {-code}" if code < 0 else f"exit code {code}"
+            logger.error("worker %d ended (%s) and is started again", process.number, how)
+        delay = min(SHORTEST * 2.0 ** min(process.failures - 1, 60), LONGEST)
+        process.is_ready, process.due = False, time.monotonic() + delay
+
+    def _tell(self, process: Process, *, last: bool = False) -> None:
+        """Pass on whole lines of a log, named."""
+        while process.log is not None:
+            try:
+                read = os.read(process.log, PIECE)
+            except BlockingIOError:
+                break
+            if not read:
+                self._close_log(process, process.log)
+            *lines, process.rest = (process.rest + read).split(b"\n")
+            if len(process.rest) > PIECE or (process.rest and process.log is None):
+                lines, process.rest = [*lines, process.rest], b""
+            if lines:
+                _write(b"".join(self._named(process.number, line) for line in lines))
+            if not last:
+                return
+        if last and process.log is not None:  # which a child of the worker holds, too
+            self._close_log(process, process.log)
+
+    def _close_log(self, process: Process, log: int) -> None:
+        self._selector.unregister(log)
+        os.close(log)
+        process.log = None
+
+    def _named(self, number: int, line: bytes) -> bytes:
+        if self._style != "json":
+            return b"worker-%d %s\n" % (number, line)
+        try:
+            told = json.loads(line)
+        except ValueError:
+            told = {"message": line.decode(errors="replace")}
+        return json.dumps({"worker": number, **told}).encode() + b"\n"
+
+
+def _listening(host: str, port: int) -> Iterator[socket.socket]:
+    """A socket for every address that a name means. Raises OSError."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    for family, _, _, _, address in dict.fromkeys(found):
+        made = socket.create_server((address[0], port), family=family, backlog=BACKLOG)
+        made.setblocking(False)
+        port = made.getsockname()[1]
+        yield made
+
+
+def _write(data: bytes) -> None:
+    sys.stderr.flush()
+    with contextlib.suppress(BrokenPipeError):
+        while data:
+            data = data[os.write(2, data) :]

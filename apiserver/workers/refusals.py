@@ -1,0 +1,20 @@
+"""What several processes cannot do together."""
+
+import os
+
+from inkube.apiserver.configuration import Options
+
+
+def check(options: Options) -> None:
+    """Refuse options that workers could not keep. Raises ValueError."""
+    if not hasattr(os, "fork"):
+        raise ValueError("--workers takes a system that can fork; Windows cannot")
+    if options.data is None and not options.database:
+        raise ValueError(
+            "workers share what is stored: --workers takes --data or --database, and neither "
+            "--in-memory, --snapshot nor --replay"
+        )
+    if options.seed is not None:
+        raise ValueError(
+            "--seed takes one process: with --workers nobody knows who is asked, and in which order"
+        )

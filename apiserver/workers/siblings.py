@@ -1,0 +1,68 @@
+"""What workers tell each other: each its figures, on a Unix socket in a folder of their own.
+
+Who connects is told and let go. One that does not answer in time is left out, so that a worker that
+hangs keeps nobody waiting for longer than SECONDS.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from inkube.apiserver.workers.member import Worker
+
+logger = logging.getLogger(__name__)
+
+Figures = dict[str, Any]
+SECONDS = 1.0
+
+
+class Siblings:
+    """The other workers, and what they are told of this one."""
+
+    def __init__(self, worker: Worker, figures: Callable[[], Figures]) -> None:
+        self._worker = worker
+        self._figures = figures
+        self._server: asyncio.Server | None = None
+
+    async def start(self) -> None:
+        """Answer the others. Raises OSError."""
+        path = self._path(self._worker.number)
+        path.unlink(missing_ok=True)  # of the one whose place this is
+        self._server = await asyncio.start_unix_server(self._answer, path)
+
+    async def close(self) -> None:
+        """Answer no more."""
+        if self._server is not None:
+            self._server.close()
+            await self._server.wait_closed()
+
+    async def ask(self) -> Sequence[Figures]:
+        """The figures of every other worker that answers."""
+        numbers = range(1, self._worker.count + 1)
+        others = [number for number in numbers if number != self._worker.number]
+        found = await asyncio.gather(*map(self._of, others))
+        return [figures for figures in found if figures is not None]
+
+    async def _of(self, number: int) -> Figures | None:
+        try:
+            async with asyncio.timeout(SECONDS):
+                reader, writer = await asyncio.open_unix_connection(self._path(number))
+                with contextlib.closing(writer):
+                    figures: Figures = orjson.loads(await reader.read())
+                    return figures
+        except (OSError, TimeoutError, ValueError) as error:
+            logger.warning("worker %d does not tell its figures: %r", number, error)
+            return None
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.closing(writer), contextlib.suppress(OSError):
+            writer.write(orjson.dumps(self._figures()))
+            await writer.drain()
+
+    def _path(self, number: int) -> Path:
+        return self._worker.folder / f"{number}.sock"

@@ -1,0 +1,253 @@
+"""`inkube serve --workers N`: one server of several processes, from outside."""
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import signal
+import ssl
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+PATIENCE = 60.0
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+class Served:
+    """A command that serves, and what it has said."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self.url = ""
+        self.out: list[str] = []
+        self.log: list[str] = []
+        self._news = asyncio.Condition()
+        self._reading = [
+            asyncio.create_task(self._read(process.stdout, self.out)),
+            asyncio.create_task(self._read(process.stderr, self.log)),
+        ]
+
+    async def _read(self, stream: asyncio.StreamReader | None, lines: list[str]) -> None:
+        assert stream is not None
+        async for line in stream:
+            lines.append(line.decode().rstrip("\n"))
+            async with self._news:
+                self._news.notify_all()
+
+    async def told(self, pattern: str, lines: list[str] | None = None) -> str:
+        """The first line of the log, or of others, that a pattern is found in."""
+        where = self.log if lines is None else lines
+
+        def found() -> str | None:
+            return next((line for line in where if re.search(pattern, line)), None)
+
+        async with asyncio.timeout(PATIENCE), self._news:
+            await self._news.wait_for(lambda: found() is not None)
+        line = found()
+        assert line is not None
+        return line
+
+    async def ended(self) -> int:
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.gather(*self._reading)
+            return await self.process.wait()
+
+    def workers(self) -> list[int]:
+        """The processes whose parent it is."""
+        found = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        return [int(pid) for pid in found.split()]
+
+
+Serve = Callable[..., Any]
+
+
+@pytest.fixture
+async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
+    started: list[Served] = []
+
+    async def begin(*options: str, count: int = 2, ready: bool = True) -> Served:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "inkube", "serve", "--workers", str(count), "--port", "0",
+            "--kubeconfig", str(tmp_path / "kubeconfig"), *options,
+            stdout=-1, stderr=-1, cwd=tmp_path,
+        )  # fmt: skip
+        served = Served(process)
+        started.append(served)
+        if ready:
+            line = await served.told("inkube serves on", served.out)
+            served.url = line.rpartition(" ")[2]
+        return served
+
+    yield begin
+    for served in started:
+        with contextlib.suppress(ProcessLookupError):
+            served.process.terminate()
+        await served.ended()
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[aiohttp.ClientSession]:
+    connector = aiohttp.TCPConnector(force_close=True)
+    async with aiohttp.ClientSession(connector=connector) as session:
+        yield session
+
+
+async def counted(http: aiohttp.ClientSession, served: Served) -> dict[str, float]:
+    """`/metrics`, without comments."""
+    async with http.get(f"{served.url}/metrics") as answer:
+        lines = (await answer.text()).splitlines()
+    pairs = (line.rpartition(" ") for line in lines if not line.startswith("#"))
+    return {name: float(value) for name, _, value in pairs}
+
+
+async def all_answer(http: aiohttp.ClientSession, served: Served, count: int) -> None:
+    """Return once every worker tells its figures."""
+    async with asyncio.timeout(PATIENCE):
+        while (await counted(http, served)).get("inkube_workers") != count:
+            pass
+
+
+def alive(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    return False
+
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+
+
+async def test_workers_share_a_port_and_what_is_stored(serve: Serve, http: Any, tmp_path: Path):
+    served = await serve("-v")
+    await all_answer(http, served, 2)
+    before = await counted(http, served)
+    for number in range(10):
+        body = {"metadata": {"name": f"m{number}"}}
+        async with http.post(served.url + MAPS, json=body) as answer:
+            assert answer.status == 201
+        async with http.get(f"{served.url}{MAPS}/m{number}") as answer:
+            assert answer.status == 200
+    name = (
+        'apiserver_request_total{code="200",group="",resource="configmaps",'
+        'subresource="",verb="get",version="v1"}'
+    )
+    assert (await counted(http, served))[name] - before.get(name, 0) == 10
+    served.process.terminate()
+    assert await served.ended() == 0
+    assert served.out[-1] == "stopping"
+    assert sum("inkube serves on" in line for line in served.out) == 1
+    assert (tmp_path / "kubeconfig").exists()
+    by = Counter(line.split()[0] for line in served.log if MAPS in line)
+    assert by == {"worker-1": 10, "worker-2": 10}
+
+
+@linux
+async def test_a_worker_that_is_killed_is_followed_by_another(serve: Serve, http: Any):
+    served = await serve()
+    await all_answer(http, served, 2)
+    first, second = served.workers()
+    os.kill(first, signal.SIGKILL)
+    await served.told(r"worker 1 ended \(signal 9\) and is started again")
+    await served.told("worker 1 serves again")
+    await all_answer(http, served, 2)
+    assert first not in served.workers()
+    assert second in served.workers()
+
+
+@linux
+async def test_a_worker_that_hangs_is_passed_by_and_left_out(serve: Serve, http: Any):
+    served = await serve("--lease-duration", "2")
+    await all_answer(http, served, 2)
+    stopped = served.workers()[0]
+    os.kill(stopped, signal.SIGSTOP)
+    try:
+        timeout = aiohttp.ClientTimeout(5)
+        answered = 0
+        async with asyncio.timeout(PATIENCE):
+            while answered < 6:  # in a row: no connection goes to the one that hangs
+                try:
+                    async with http.get(f"{served.url}/readyz", timeout=timeout) as answer:
+                        assert answer.status == 200
+                        answered += 1
+                except TimeoutError:
+                    answered = 0
+        assert (await counted(http, served))["inkube_workers"] == 1
+    finally:
+        os.kill(stopped, signal.SIGCONT)
+    await all_answer(http, served, 2)
+
+
+@linux
+async def test_workers_end_with_a_parent_that_is_killed(serve: Serve, http: Any):
+    served = await serve()
+    await all_answer(http, served, 2)
+    workers = served.workers()
+    served.process.kill()
+    await served.ended()  # their logs end with them
+    assert not any(map(alive, workers))
+
+
+async def test_workers_show_one_certificate_and_take_one_token(
+    serve: Serve, tmp_path: Path, http: Any
+):
+    tokens = tmp_path / "tokens.csv"
+    tokens.write_text("secret,me,1,system:masters\n")
+    served = await serve("--tls", "--token-auth-file", str(tokens))
+    trust = ssl.create_default_context(cafile=str(tmp_path / "kubeconfig.ca.crt"))
+    written = (tmp_path / "kubeconfig").read_text()
+    (admin,) = re.findall(r"token: (\S+)", written)
+    for token in ("secret", admin) * 3:
+        headers = {"Authorization": f"Bearer {token}"}
+        async with http.get(f"{served.url}/api", ssl=trust, headers=headers) as answer:
+            assert answer.status == 200
+
+
+async def test_logs_are_of_one_form(serve: Serve, http: Any):
+    served = await serve("-v", "--log-format", "json")
+    await all_answer(http, served, 2)
+    await all_answer(http, served, 2)  # by turns
+    for worker in (1, 2):
+        await served.told(f'"worker": {worker},')
+    told = [json.loads(line) for line in served.log]
+    assert {line["worker"] for line in told} == {1, 2}
+    assert {"time", "level", "message"} <= set(told[0])
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--in-memory"], "workers share what is stored"),
+        (["--seed", "1"], "takes one process"),
+        (["--host", "0.0.0.0"], "takes a token file"),
+    ],
+)
+async def test_what_workers_cannot_do_together_is_refused(
+    serve: Serve, options: list[str], why: str
+):
+    served = await serve(*options, ready=False)
+    assert await served.ended() == 1
+    assert why in "\n".join(served.log)
+
+
+async def test_what_keeps_the_first_from_starting_is_told_once(serve: Serve, tmp_path: Path):
+    other = tmp_path / "other.db"
+    other.write_bytes(b"nothing like it" * 1000)
+    served = await serve("--data", str(other), ready=False)
+    assert await served.ended() == 1
+    assert sum("is not a database" in line for line in served.log) == 1
+
+
+async def test_workers_on_postgresql_share_a_database(serve: Serve, http: Any, cluster: Any):
+    served = await serve("--database", await cluster.database())
+    await all_answer(http, served, 2)
+    for number in range(6):
+        async with http.post(served.url + MAPS, json={"metadata": {"name": f"m{number}"}}) as made:
+            assert made.status == 201
+        async with http.get(f"{served.url}{MAPS}/m{number}") as answer:
+            assert answer.status == 200
