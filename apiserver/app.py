@@ -93,11 +93,15 @@ class Parts:
     for a kind that stores nothing."""
     pages: Endpoint
     """What is below `console.ROOT`: files that anybody may read, whoever they are."""
-    faults: Faults
+    faults: Faults | None
+    """None where requests have met them before they come here."""
     sleep: Callable[[float], Awaitable[None]]
     """Seconds of the server's clock."""
     calm: Callable[[], Awaitable[None]] | None = None
     """Awaited before each request is looked at."""
+    elsewhere: Callable[[RequestInfo], Endpoint | None] | None = None
+    """Who answers in place of this process, if somebody does."""
+    logs_requests: bool = True
     on_request: Callable[[RequestRecord], None] | None = None
     records_bodies: bool = False
     """Whether `on_request` is told what was sent and answered."""
@@ -139,7 +143,7 @@ class App:
             if parts.records_bodies:
                 record = _with_bodies(record, request, response)
             parts.on_request(record)
-        if request_logger.isEnabledFor(logging.INFO):
+        if parts.logs_requests and request_logger.isEnabledFor(logging.INFO):
             request_logger.info(
                 "request",
                 extra={
@@ -264,7 +268,7 @@ class App:
             heard.user = user
         if isinstance(request, Request):
             request.user = user.name
-        if parts.faults.rules is not None:
+        if parts.faults is not None and parts.faults.rules is not None:
             agent = request.headers.get("User-Agent", "")
             labels = partial(self._labels, request, info)
             trouble = await parts.faults.meet(info, user, agent, labels)
@@ -309,6 +313,10 @@ class App:
         parts = self._parts
         if info.verb not in _LONG and "timeout" in info.query:
             read_timeout(info.query)  # whatever is asked for, an unreadable one is refused
+        if parts.elsewhere is not None:
+            leader = parts.elsewhere(info)
+            if leader is not None:
+                return await leader(request, info, user)
         if parts.resources.delegates:
             delegate = self._delegate(info)
             if delegate is not None:

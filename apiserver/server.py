@@ -14,6 +14,7 @@ import logging
 import ssl
 import warnings
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 from types import TracebackType
@@ -107,6 +108,7 @@ from inkube.storage.writer import WriterOptions
 __all__ = ["APIServer", "Options"]
 
 MAX_HEADER = 64 * 1024  # a URL with a long selector, a token with many groups
+NO_ORIGINS = Origins((), protects=False)
 _CRDS = keys.prefix("customresourcedefinitions")
 CALM_SECONDS = 2.0
 INSTALL_SECONDS = 1.0  # how long a request waits for definitions that another server stored
@@ -132,6 +134,8 @@ class APIServer:
         self._listeners: list[http.audit.Listener] = []
         self._stage: Stage | None = Stage(LOADING, "starting")
         self._loading: Store | None = None
+        self.leadership: root.leading.Leadership | None = None
+        """The part taken in the election of who runs controllers; None where nobody else may."""
         self._heard_of = self._installed = 0
         """The revisions of the newest definition stored, and of the newest that is served."""
         self.intake: workers.Intake | None = None
@@ -242,12 +246,12 @@ class APIServer:
         await self._serve()
         await self._stack.enter_async_context(self.manager)
         if self._shares:
-            self.leadership = root.leading.Leadership(
+            leadership = self.leadership = root.leading.Leadership(
                 self.manager,
                 self.options.lease_duration,
                 on_one_machine=not self.options.database,
             )
-            await self._stack.enter_async_context(self.leadership.taken())
+            await self._stack.enter_async_context(leadership.taken())
         if self.options.workloads or (self._begun is not None and self.store.count(_CRDS)):
             await self.settled()
         if self.options.aggregated:
@@ -481,15 +485,7 @@ class APIServer:
     async def _listen(self, context: ssl.SSLContext | None) -> None:
         """Take the port; requests are told that the server starts, until `_serve`."""
         self._starting = Starting(lambda: self.stage)
-        self._http = web.Server(
-            self._starting,
-            request_factory=_request_factory(self.origins),
-            access_log=None,
-            auto_decompress=False,  # as the reference: no body is unpacked, so none is a bomb
-            logger=logs.Protocol(logging.getLogger("inkube.protocol")),
-            max_line_size=MAX_HEADER,
-            max_field_size=MAX_HEADER,
-        )
+        self._http = _web_server(self._starting, self.origins)
         self._runner = web.ServerRunner(self._http, shutdown_timeout=STOP_SECONDS)
         await self._runner.setup()
         self._stack.push_async_callback(self._runner.cleanup)
@@ -512,7 +508,10 @@ class APIServer:
     async def _serve(self) -> None:
         self.streams = Streams(self.registry, self.stamps)
         self._start_audit()
-        app = App(await self._parts())
+        parts = await self._parts()
+        if self.options.worker is not None:
+            parts = await self._serve_workers(parts)
+        app = App(parts)
         self._stack.callback(app.close)
         # once more, so that requests end while there is a store; what is cleaned up stays so
         self._stack.push_async_callback(self._runner.cleanup)
@@ -522,6 +521,35 @@ class APIServer:
         self._streaming = self._stack.enter_context(contextlib.ExitStack())
         self._http.request_handler = app
         self._starting.hand_over(app)
+
+    async def _serve_workers(self, parts: Parts) -> Parts:
+        """Answer what other workers pass on; what passes on what only the one that leads can
+        answer."""
+        own = App(
+            replace(
+                parts,
+                access=workers.Believed(),
+                origins=NO_ORIGINS,
+                guard=Guard(loopback_only=False),
+                # what a request is counted and told as, and meets, it did where it came from
+                metrics=Metrics(),
+                faults=None,
+                listeners=[],
+                logs_requests=False,
+                on_request=None,
+            )
+        )
+        self._stack.callback(own.close)
+        runner = await workers.listening(self.options.worker, _web_server(own, NO_ORIGINS))
+        self._stack.push_async_callback(runner.cleanup)
+        leader = workers.Leader(
+            self.options.worker,
+            lambda: self.leadership.leading_process if self.leadership else 0,
+            self.options.module_groups,
+            pods=bool(self.options.workloads),
+        )
+        self._stack.push_async_callback(leader.close)
+        return replace(parts, elsewhere=leader.concerns)
 
     @property
     def origins(self) -> Origins:
@@ -692,6 +720,18 @@ def _postgresql(url: str) -> Log:
     except ImportError as error:
         raise ValueError("PostgreSQL takes a driver: pip install 'inkube[postgresql]'") from error
     return make(url)
+
+
+def _web_server(handler: Callable[..., Any], origins: Origins) -> web.Server:
+    return web.Server(
+        handler,
+        request_factory=_request_factory(origins),
+        access_log=None,
+        auto_decompress=False,  # as the reference: no body is unpacked, so none is a bomb
+        logger=logs.Protocol(logging.getLogger("inkube.protocol")),
+        max_line_size=MAX_HEADER,
+        max_field_size=MAX_HEADER,
+    )
 
 
 def _request_factory(origins: Origins) -> Callable[..., Request]:

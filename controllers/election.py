@@ -227,6 +227,7 @@ class Elector:
     def _hear(self, change: Change) -> None:
         """One's own renewals are no news, nor are others' as long as somebody leads."""
         holder = Term.of(change.object).holder if change.new is not None else ""
+        self.holder = holder or self.holder
         is_ours = holder == self.identity
         if not holder or (self._term is not None and not is_ours):
             self.look()

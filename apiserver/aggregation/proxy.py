@@ -18,7 +18,7 @@ from aiohttp.http import StreamWriter
 from multidict import CIMultiDict
 
 from inkube.apiserver import auth, http, streaming
-from inkube.apiserver.aggregation.upstreams import UnreachableError, Upstream
+from inkube.apiserver.aggregation.upstreams import UnreachableError
 from inkube.apiserver.http import incoming
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
@@ -50,6 +50,18 @@ class _Source(Protocol):
 
 class _Target(Protocol):
     async def write(self, data: bytes, /) -> None: ...
+
+
+class Upstream(Protocol):
+    """Who is asked."""
+
+    def base(self) -> str:
+        """Scheme, host and port. Raises UnreachableError."""
+        ...
+
+    def request(self, method: str, base: str, target: str, **options: Any) -> Any:
+        """Ask; an `async with` over the answer."""
+        ...
 
 
 async def pass_on(

@@ -34,6 +34,26 @@ class UnreachableError(Exception):
     """Nobody is there, in Go's words."""
 
 
+class Neighbour:
+    """A process of the same server, which listens on a Unix socket."""
+
+    def __init__(self, path: str) -> None:
+        self._session = _session_over(aiohttp.UnixConnector(path, limit=0))
+
+    def base(self) -> str:
+        """See Upstream."""
+        return IN_PROCESS
+
+    def request(self, method: str, base: str, target: str, **options: Any) -> Any:
+        """See Upstream."""
+        url = URL(base + target, encoded=True)
+        return self._session.request(method, url, allow_redirects=False, **options)
+
+    async def close(self) -> None:
+        """Cut every connection."""
+        await self._session.close()
+
+
 class Upstream:
     """Where one Registration leads. With `path` that is a Unix socket of this process."""
 
@@ -88,16 +108,7 @@ class Upstream:
             connector = aiohttp.UnixConnector(self._path, limit=0)
         else:
             connector = aiohttp.TCPConnector(limit=0)  # each client of ours may have a watch
-        return aiohttp.ClientSession(
-            connector=connector,
-            auto_decompress=False,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            max_field_size=_MAX_HEADER,
-            max_line_size=_MAX_HEADER,
-            read_bufsize=BUFFER,
-            skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT),
-        )
+        return _session_over(connector)
 
     @cached_property
     def _context(self) -> ssl.SSLContext:
@@ -141,3 +152,16 @@ class Upstream:
 
 def _host(address: str) -> str:
     return f"[{address}]" if ":" in address else address
+
+
+def _session_over(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(
+        connector=connector,
+        auto_decompress=False,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        max_field_size=_MAX_HEADER,
+        max_line_size=_MAX_HEADER,
+        read_bufsize=BUFFER,
+        skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT),
+    )

@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
-from multidict import CIMultiDict
+from multidict import CIMultiDict, CIMultiDictProxy
 
 from inkube.apiserver.auth import certificates
 from inkube.apiserver.auth.keyfiles import Keys
@@ -91,3 +91,17 @@ def headers(user: User) -> CIMultiDict[str]:
         for value in values:
             found.add(_EXTRA + quote(key, safe=_PLAIN), value)
     return found
+
+
+def read(found: CIMultiDictProxy[str]) -> User:
+    """Who asks, of headers as `headers` makes them; for requests of whom one believes that."""
+    extra: dict[str, list[str]] = {}
+    for name, value in found.items():
+        if name.lower().startswith(_EXTRA.lower()):
+            extra.setdefault(unquote(name[len(_EXTRA) :]), []).append(value)
+    return User(
+        found.get(_USER, ""),
+        found.get(_UID, ""),
+        tuple(found.getall(_GROUP, ())),
+        tuple((key, tuple(values)) for key, values in extra.items()),
+    )

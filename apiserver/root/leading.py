@@ -121,7 +121,7 @@ class Leadership:
     `on_one_machine` says whether every server on its log runs on this one."""
 
     def __init__(self, manager: Manager, duration: int, *, on_one_machine: bool) -> None:
-        own = Process.own()
+        own = self._own = Process.own()
 
         def is_gone(holder: str) -> bool:
             found = Process.of(holder)
@@ -137,6 +137,14 @@ class Leadership:
             timing=Timing.of(duration),
             is_gone=is_gone,
         )
+
+    @property
+    def leading_process(self) -> int:
+        """The process that leads, where that is another one on this machine; else 0."""
+        found = None if self.is_leading else Process.of(self.elector.holder)
+        if found is None or not found.boot or found[:2] != self._own[:2]:
+            return 0
+        return 0 if found.pid == self._own.pid else found.pid
 
     @contextlib.asynccontextmanager
     async def taken(self) -> AsyncIterator[None]:

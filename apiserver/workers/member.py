@@ -41,6 +41,15 @@ class Worker:
     certificate: Certificate | None
     admin_token: str
 
+    def place(self, pid: int) -> Path:
+        """The socket on which the worker of that process is passed requests."""
+        return place(self.folder, pid)
+
+
+def place(folder: Path, pid: int) -> Path:
+    """See `Worker.place`."""
+    return folder / f"{pid}.http"
+
 
 class Intake:
     """Connections handed over by the parent; made and used inside of an event loop."""

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from inkube.apiserver.auth.tls import Certificate
-from inkube.apiserver.workers.member import ANNOUNCE, READY, TAKE, Worker
+from inkube.apiserver.workers.member import ANNOUNCE, READY, TAKE, Worker, place
 
 logger = logging.getLogger(__name__)
 
@@ -307,6 +307,7 @@ class Parent:
             pid, status = os.waitpid(each.pid, os.WNOHANG)
             if pid:
                 each.pid = 0
+                place(self._folder, pid).unlink(missing_ok=True)
                 self._leave(each)
                 self._tell(each, last=True)
                 self._ended(each, os.waitstatus_to_exitcode(status))

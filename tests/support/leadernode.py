@@ -27,7 +27,7 @@ class Node:
 
     def __init__(self, server: APIServer) -> None:
         self._server = server
-        self._holder = server.leadership.elector.identity
+        self._holder = holder_of(server)
         self._freezes = False
         self._create = server.store.create
         server.store.create = self._created  # type: ignore[method-assign] # the place to stop at
@@ -77,6 +77,12 @@ class Node:
         return made
 
 
+def holder_of(server: APIServer) -> str:
+    """As the Lease names it where it leads."""
+    assert server.leadership is not None, "others may write to the log"
+    return server.leadership.elector.identity
+
+
 def tell(**what: Any) -> None:
     """One line."""
     print(json.dumps(what), flush=True)
@@ -91,7 +97,7 @@ async def main(place: str, duration: int) -> None:
     reader = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     async with APIServer(lease_duration=duration, modules="none", **where) as server:
-        tell(event="serves", holder=server.leadership.elector.identity)
+        tell(event="serves", holder=holder_of(server))
         node = Node(server)
         async for line in reader:
             node.command(line.decode().strip())

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import ssl
 import sys
@@ -251,3 +252,40 @@ async def test_workers_on_postgresql_share_a_database(serve: Serve, http: Any, c
             assert made.status == 201
         async with http.get(f"{served.url}{MAPS}/m{number}") as answer:
             assert answer.status == 200
+
+
+async def test_what_lives_in_the_worker_that_leads_answers_at_every_worker(
+    serve: Serve, http: Any, tmp_path: Path
+):
+    """A file that is copied into a container is there whoever is asked for it."""
+    client = shutil.which("kubectl")
+    if client is None:
+        pytest.skip("kubectl is not installed")
+    served = await serve("--workloads", "--nodes", "1", "-v")
+    await all_answer(http, served, 2)
+
+    async def kubectl(*words: str, given: str = "") -> str:
+        process = await asyncio.create_subprocess_exec(
+            client, "--kubeconfig", tmp_path / "kubeconfig", *words, stdin=-1, stdout=-1,
+            cwd=tmp_path,
+        )  # fmt: skip
+        async with asyncio.timeout(PATIENCE):
+            out, _ = await process.communicate(given.encode())
+        assert process.returncode == 0
+        return out.decode()
+
+    container = {"name": "c", "image": "i"}
+    pod = {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [container]}}
+    script = {"kind": "Script", "metadata": {"name": "s"}, "spec": {"files": {"/etc/own": "own"}}}
+    await kubectl(
+        "apply", "-f", "-",
+        given=json.dumps({"apiVersion": "workloads.inkube.dev/v1", **script})
+        + json.dumps({"apiVersion": "v1", **pod}),
+    )  # fmt: skip
+    await kubectl("wait", "--for=condition=Ready", "pod/p", "--timeout=60s")
+    (tmp_path / "mine").write_text("given\n")
+    await kubectl("cp", "mine", "p:/tmp/mine")
+    asked = [await kubectl("exec", "p", "--", "cat", "/tmp/mine") for _ in range(4)]
+    assert asked == ["given\n"] * 4
+    names = Counter(line.split()[0] for line in served.log if "/pods/p/exec" in line)
+    assert set(names) == {"worker-1", "worker-2"}, "each was asked"

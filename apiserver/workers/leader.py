@@ -1,0 +1,94 @@
+"""What only the worker that leads can answer, passed on to it.
+
+Where controllers run there are also the worlds that they make up in memory: containers of simulated
+nodes with their files, what they use, tokens of scripted hosts, repositories of packages. So a
+request that such a world may have to answer goes to the process that leads, on its Unix socket,
+with who asks in headers. Nobody but the workers may enter the folder of these sockets, so what
+comes there is believed; it was authorized where it came from.
+"""
+
+import logging
+import os
+from collections.abc import Awaitable, Callable, Collection
+from functools import partial
+
+from aiohttp import web
+
+from inkube.apiserver import aggregation, auth
+from inkube.apiserver.http.requests import RequestInfo
+from inkube.apiserver.registry.calls import User
+from inkube.apiserver.workers.member import Worker
+
+logger = logging.getLogger(__name__)
+
+STREAMS = frozenset({"attach", "exec", "log", "portforward"})
+METRICS = "metrics.k8s.io"
+STOP_SECONDS = 1.5
+
+Passed = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamResponse]]
+
+
+class Believed:
+    """See `auth.access.Access`: who asks is who the headers say."""
+
+    def identify(self, request: web.BaseRequest) -> User:
+        """See Access."""
+        return auth.frontproxy.read(request.headers)
+
+    def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
+        """See Access: they were authorized by the worker that passed them on."""
+        return auth.frontproxy.read(request.headers)
+
+
+class Leader:
+    """Passes on to the worker that leads. `pid` is its process, 0 where this one leads or no worker
+    does; `groups` are those it answers for, and `pods` says whether pods' streams are its, too."""
+
+    def __init__(
+        self, worker: Worker, pid: Callable[[], int], groups: Collection[str], *, pods: bool
+    ) -> None:
+        self._worker = worker
+        self._pid = pid
+        self._groups = frozenset(groups) | ({METRICS} if pods else frozenset())
+        self._pods = pods
+        self._neighbours: dict[int, aggregation.Neighbour] = {}
+
+    def concerns(self, info: RequestInfo) -> Passed | None:
+        """Who passes a request on, if that is to be done."""
+        if info.group in self._groups or (
+            self._pods and info.resource == "pods" and info.subresource in STREAMS
+        ):
+            pid = self._pid()
+            if pid and self._worker.place(pid).exists():
+                return partial(self._pass_on, pid)
+        return None
+
+    async def close(self) -> None:
+        """Cut what is passed on."""
+        neighbours, self._neighbours = self._neighbours, {}
+        for each in neighbours.values():
+            await each.close()
+
+    async def _pass_on(
+        self, pid: int, request: web.BaseRequest, info: RequestInfo, user: User
+    ) -> web.StreamResponse:
+        if pid not in self._neighbours:
+            await self.close()  # of one who led before
+            self._neighbours[pid] = aggregation.Neighbour(str(self._worker.place(pid)))
+        answer: web.StreamResponse = await aggregation.pass_on(
+            self._neighbours[pid],
+            request,
+            info,
+            user,
+            trouble=lambda: logger.warning("the worker that leads does not answer"),
+        )
+        return answer
+
+
+async def listening(worker: Worker, server: web.Server) -> web.ServerRunner:
+    """Serve what other workers pass on to this one, until the runner is cleaned up. Raises
+    OSError."""
+    runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
+    await runner.setup()
+    await web.UnixSite(runner, str(worker.place(os.getpid()))).start()
+    return runner
