@@ -706,7 +706,8 @@ class APIServer:
         return root.kubeconfig.render(access)
 
     async def settled(self, within: float = 10.0) -> None:
-        """Wait until every controller has seen the newest revision and has nothing to do."""
+        """Wait until every controller that runs here has seen the newest revision and has nothing
+        to do."""
         async with asyncio.timeout(within):
             await self.manager.settled()
 

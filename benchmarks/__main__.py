@@ -22,6 +22,7 @@ MODULES = (
     "writes",
     "costs",
     "replicas",
+    "workers",
     "definitions",
     "schemas",
     "cel",

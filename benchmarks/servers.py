@@ -30,6 +30,11 @@ class Server:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
 
     @property
+    def pid(self) -> int:
+        """The process."""
+        return self._process.pid
+
+    @property
     def mib(self) -> float:
         """Resident memory."""
         status = Path(f"/proc/{self._process.pid}/status").read_text()

@@ -114,7 +114,10 @@ class Elector:
         try:
             while True:
                 self._news.clear()
-                await self._turn(lead, rest)
+                try:
+                    await self._turn(lead, rest)
+                except Exception:  # the election goes on whatever a controller's start raises
+                    logger.exception("a change of the leader failed")
                 taken()
                 await self._pause()
         finally:

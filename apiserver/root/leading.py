@@ -16,6 +16,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator
 from contextvars import copy_context
+from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ from inkube.storage.entry import Entry
 
 PLACE = Place("kube-system", "inkube-controllers")
 KEY = keys.key("leases", PLACE.namespace, PLACE.name)
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _GONE_STATES = "ZX"
 """Of a process that has ended, and whose parent has not asked for how."""
 
@@ -69,7 +71,7 @@ class Process(NamedTuple):
         if not sys.platform.startswith("linux"):
             return cls("", "", pid, "")
         with contextlib.suppress(OSError):
-            boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip().replace("-", "")
+            boot = blake2b(Path(_BOOT_ID).read_bytes(), digest_size=6).hexdigest()
             space = "".join(filter(str.isdigit, os.readlink("/proc/self/ns/pid")))
             _, began = _state(pid)
             return cls(boot, space, pid, began)

@@ -101,9 +101,11 @@ def _started(command: list[str]) -> Iterator[str]:
             process.wait(10)
 
 
-def replay(url: str) -> Held:
-    """Every conversation."""
-    return _held(_run("replay.py", "--url", url, "--token", TOKEN, str(HERE / "cases")))
+def replay(url: str, *cases: str) -> Held:
+    """Every conversation, or those that patterns of names choose."""
+    found = sorted(path for each in cases for path in (HERE / "cases").glob(f"{each}.yaml"))
+    chosen = map(str, found or [HERE / "cases"])
+    return _held(_run("replay.py", "--url", url, "--token", TOKEN, *chosen))
 
 
 def workloads(url: str) -> Held:
