@@ -186,7 +186,9 @@ class Elector:
         attempt = asyncio.ensure_future(self.attempt())
         waiting: set[asyncio.Future[Any]] = {attempt}
         if self._term is not None:
+            # who overslept may well find the lease to be its own still: one look is worth that
             left = self._renewed + self._timing.deadline - self._clock.monotonic()
+            left = max(left, self._timing.retry)
             waiting.add(asyncio.ensure_future(self._clock.sleep(left)))
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
