@@ -35,6 +35,14 @@ class Apart:
         return int(self.url.rpartition(":")[2])
 
     @property
+    def work(self):
+        """Seconds of CPU it has had, which no other program's work adds to; Linux only."""
+        if sys.platform != "linux":
+            return 0.0
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    @property
     def memory(self):
         """Resident MiB; Linux only."""
         status = Path(f"/proc/{self.pid}/status").read_text()
