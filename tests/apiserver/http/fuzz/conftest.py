@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import served
 
 import inkube
 
@@ -36,11 +37,8 @@ class Apart:
 
     @property
     def work(self):
-        """Seconds of CPU it has had, which no other program's work adds to; Linux only."""
-        if sys.platform != "linux":
-            return 0.0
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Seconds of processor time, which no other program's work adds to; Linux only."""
+        return served.cpu(self.pid) if sys.platform == "linux" else 0.0
 
     @property
     def memory(self):
