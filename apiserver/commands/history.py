@@ -74,7 +74,8 @@ class Change(NamedTuple):
 
 
 class Filter(NamedTuple):
-    """Which objects are told; empty members say nothing."""
+    """Which objects are told; empty members say nothing. The Lease that a server renews every few
+    seconds is told where leases are asked for."""
 
     resource: str = ""
     name: str = ""
@@ -84,6 +85,8 @@ class Filter(NamedTuple):
         """Whether an object is one of them."""
         meta = obj.get("metadata") or {}
         words = {*key.removeprefix(keys.ROOT).split("/")[:2], str(obj.get("kind", "")).lower()}
+        if not self.resource and key == keys.LEADER:
+            return False
         return (
             (not self.resource or self.resource.lower() in words)
             and (not self.name or meta.get("name") == self.name)

@@ -5,6 +5,8 @@
 """
 
 ROOT = "/registry/"
+LEADER = "/registry/leases/kube-system/inkube-controllers"
+"""The Lease of the server that runs controllers."""
 
 
 def prefix(plural: str, group: str = "") -> str:

@@ -27,8 +27,8 @@ from inkube.schemas import status
 from inkube.storage import fences
 from inkube.storage.entry import Entry
 
-PLACE = Place("kube-system", "inkube-controllers")
-KEY = keys.key("leases", PLACE.namespace, PLACE.name)
+KEY = keys.LEADER
+PLACE = Place(*KEY.split("/")[-2:])
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _GONE_STATES = "ZX"
 """Of a process that has ended, and whose parent has not asked for how."""

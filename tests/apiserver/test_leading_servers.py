@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import json
+import os
+import random
 import signal
 import sys
 import time
@@ -16,13 +18,14 @@ import pytest
 from inkube import APIServer
 from inkube.apiserver.registry.codec import JSONCodec
 from inkube.apiserver.root import leading
-from inkube.storage.log import FIRST_REVISION
+from inkube.storage.log import FIRST_REVISION, Log
 from inkube.storage.sql.postgresql import postgresql_log
 from inkube.storage.sql.sqlite import sqlite_log
 from inkube.storage.store import Store
 
 LEASE = ("coordination.k8s.io/v1/leases", leading.PLACE.name, leading.PLACE.namespace)
 DURATION = 2
+ROUNDS = 100 if os.environ.get("INKUBE_EXAMS") == "long" else 2
 PATIENCE = 30.0
 
 
@@ -89,11 +92,14 @@ async def start(place: str) -> AsyncIterator[Start]:
         await node.end(signal.SIGKILL)
 
 
+def log_of(place: str) -> Log:
+    return postgresql_log(place) if "://" in place else sqlite_log(place)
+
+
 async def writers(place: str) -> list[str]:
     """Who wrote, in order. Fails where somebody did who was not the holder of the Lease then."""
-    log = postgresql_log(place) if "://" in place else sqlite_log(place)
     found: list[str] = []
-    async with Store(log, JSONCodec()) as store:
+    async with Store(log_of(place), JSONCodec()) as store:
         after, holder = FIRST_REVISION, ""
         while changes := await store.history("/registry/", after, 500):
             for change, _ in changes:
@@ -156,6 +162,42 @@ async def test_a_leader_that_stops_is_followed_at_once_by_one_of_those_who_wait(
     for node in nodes[1:]:
         await node.stop()
     assert len(await writers(place)) <= 3
+
+
+async def test_whatever_happens_to_leaders_only_the_holder_of_the_lease_writes(
+    place: str, start: Start
+):
+    """Kills and sleeps at any moment; INKUBE_EXAMS=long makes many rounds of it."""
+    chance = random.Random(7)
+    nodes = {node.holder: node for node in await asyncio.gather(*(start() for _ in range(3)))}
+    async with Store(log_of(place), JSONCodec()) as store:
+        holder = await led(store)
+        for _ in range(ROUNDS):
+            victim = nodes[holder]
+            if chance.random() < 0.5:
+                del nodes[holder]
+                await victim.end(signal.SIGKILL)
+                holder = await led(store, by_no_more=holder)
+                node = await start()
+                nodes[node.holder] = node
+            else:
+                victim.process.send_signal(signal.SIGSTOP)
+                holder = await led(store, by_no_more=holder)
+                victim.process.send_signal(signal.SIGCONT)
+    await asyncio.gather(*(node.stop() for node in nodes.values()))
+    assert len(await writers(place)) > 1
+
+
+async def led(store: Store, by_no_more: str = "") -> str:
+    """Who leads, once that is somebody else."""
+    async with asyncio.timeout(PATIENCE):
+        with store.subscribe(leading.KEY) as changes:
+            entry = store.get(leading.KEY)
+            while entry is None or entry.value["spec"]["holderIdentity"] in ("", by_no_more):
+                change = await anext(aiter(changes))
+                entry = change.entry
+            holder: str = entry.value["spec"]["holderIdentity"]
+            return holder
 
 
 async def test_a_server_alone_leads_before_it_is_ready_whatever_became_of_the_one_before(
