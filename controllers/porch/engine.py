@@ -86,3 +86,4 @@ class Engine:
     def forget(self, namespace: str, name: str) -> None:
         """A Repository has gone."""
         self.readiness.forget(namespace, name)
+        self.origin.forget(namespace, name)
