@@ -21,7 +21,8 @@ from inkube.controllers.provisioning.ssrf import Guard
 from inkube.controllers.provisioning.stock import Stock
 from inkube.controllers.provisioning.tokens import Tokens
 from inkube.controllers.provisioning.types import Connection, Repository
-from inkube.controllers.provisioning.world import GitHost, GitHubApp, World
+from inkube.controllers.provisioning.world import World
+from inkube.controllers.provisioning.world_types import GitHost, GitHubApp
 from inkube.controllers.secure import SecretStore, SecureValues
 from inkube.schemas.clock import Clock
 from inkube.schemas.meta import GVR
