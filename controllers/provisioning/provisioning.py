@@ -7,7 +7,6 @@ The composition root registers the modules and puts the services into the enviro
 """
 
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any, Self
 
 from inkube.controllers import provisioning
@@ -78,12 +77,7 @@ class Provisioning:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         if self._git is not None:
             self._git.close()
         if self._rest is not None:
