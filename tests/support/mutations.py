@@ -3,6 +3,7 @@
 import copy
 import json
 import re
+import struct
 from typing import Any
 
 import yaml
@@ -116,7 +117,7 @@ def packed(rng, body):
     """The body as protobuf, some of its bytes others; what has no message is told as nonsense."""
     try:
         data = bytearray(envelopes.sealed(body))
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, struct.error):
         data = bytearray(envelopes.PREFIX + rng.randbytes(20))
     for _ in range(rng.randrange(4)):
         data[rng.randrange(len(data))] = rng.randrange(256)
