@@ -115,10 +115,16 @@ async def all_answer(http: aiohttp.ClientSession, served: Served, count: int) ->
             pass
 
 
-def alive(pid: int) -> bool:
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    return False
+async def gone(handle: int) -> None:
+    """Return when the process of a handle (pidfd_open(2)) has ended."""
+    ended = asyncio.Event()
+    asyncio.get_running_loop().add_reader(handle, ended.set)
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await ended.wait()
+    finally:
+        asyncio.get_running_loop().remove_reader(handle)
+        os.close(handle)
 
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
@@ -188,12 +194,10 @@ async def test_a_worker_that_hangs_is_passed_by_and_left_out(serve: Serve, http:
 async def test_workers_end_with_a_parent_that_is_killed(serve: Serve, http: Any):
     served = await serve()
     await all_answer(http, served, 2)
-    workers = served.workers()
+    handles = [os.pidfd_open(pid) for pid in served.workers()]
+    assert len(handles) == 2
     served.process.kill()
-    await served.ended()
-    async with asyncio.timeout(PATIENCE):
-        while any(map(alive, workers)):
-            await asyncio.sleep(0)
+    await asyncio.gather(*map(gone, handles))
 
 
 async def test_workers_show_one_certificate_and_take_one_token(
