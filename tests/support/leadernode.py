@@ -29,6 +29,7 @@ class Node:
         self._server = server
         self._holder = holder_of(server)
         self._freezes = False
+        self._has_written = False
         self._create = server.store.create
         server.store.create = self._created  # type: ignore[method-assign] # the place to stop at
         feed = self._feed
@@ -40,6 +41,7 @@ class Node:
             self._freezes = True
 
     def _feed(self, add: Any) -> Any:
+        self._has_written = False
         tell(event="leads", holder=self._holder)
         add(Key("default", "writer"))
         return lambda: tell(event="rests", holder=self._holder)
@@ -52,7 +54,9 @@ class Node:
             "data": {"writer": self._holder},
         }
         await self._server.manager.client.create(body)
-        tell(event="wrote")
+        if not self._has_written:
+            self._has_written = True
+            tell(event="wrote")
         return Result(requeue_after=PAUSE)
 
     async def _created(self, key: str, value: Any) -> Any:
