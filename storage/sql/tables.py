@@ -125,7 +125,7 @@ FORGET_ENDED: sa.Executable = sa.delete(log).where(
 )
 
 
-def insertion(rows: int) -> sa.Executable:
+def insertion(rows: int) -> sa.Insert:
     """One statement for so many rows, whose cells are bound by position."""
     return sa.insert(log).values([dict.fromkeys(Record._fields, 0)] * rows)
 
