@@ -28,8 +28,8 @@ async def main():
 asyncio.run(main())
 """
 OUTSIDE = (
-    "cryptography", "dulwich", "importlib.metadata", "jsonpatch", "jwt", "prometheus_client",
-    "pydantic", "re2", "sqlalchemy", "yaml", "zoneinfo",
+    "cryptography", "dulwich", "importlib.metadata", "isal", "jsonpatch", "jwt",
+    "prometheus_client", "pydantic", "re2", "sqlalchemy", "yaml", "zoneinfo",
 )  # fmt: skip
 LATER = (
     "inkube.controllers.workloads",
