@@ -209,7 +209,7 @@ async def _fill(path: Path, size: int) -> int:
             key = keys.key("configmaps", "default", _name(n))
             data = _variant(pattern, n, size, revision)
             stored += len(key) + len(data)
-            records.append(Record(revision, key, 0, revision, False, data))
+            records.append(Record(revision, key, 0, revision, False, data, 0))
         async with log.begin() as transaction:
             await transaction.append(records)
     await log.close()
