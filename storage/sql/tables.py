@@ -80,6 +80,13 @@ MISSED: Statement = (
     .limit(_number("limit"))
 )
 
+ROWS: Statement = (
+    sa.select(log.c.revision, log.c.key, log.c.created, log.c.deleted, log.c.data, _compacted)
+    .where(log.c.revision > _number("after"))
+    .order_by(log.c.revision)
+    .limit(_number("limit"))
+)
+
 _before = log.alias("before")
 CHANGES: Statement = (
     sa.select(*log.c, *_before.c)
