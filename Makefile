@@ -24,7 +24,7 @@ types: $(STAMP)
 	$(BIN)/mypy tests
 
 exams: $(STAMP)  ## the exams in full: kills, disks, bombs, growth, fuzz, a soak of half an hour
-	INKUBE_EXAMS=long $(BIN)/python -m pytest -s --timeout 7200 tests/exams $(ARGS)
+	INKUBE_EXAMS=long $(BIN)/python -m pytest -s --timeout 7200 tests/exams tests/apiserver/test_leading_servers.py $(ARGS)
 	INKUBE_FUZZ=20000 $(BIN)/python -m pytest -s --timeout 7200 tests/apiserver/http/fuzz $(ARGS)
 	INKUBE_EXAMS=long $(BIN)/python -m pytest -s --timeout 7200 tests/conformance/test_seeds.py $(ARGS)
 	INKUBE_FAULTS=1000 INKUBE_FAULT_SEEDS=3 $(BIN)/python -m pytest -s --timeout 7200 tests/apiserver/clients/test_clients_survive_faults.py $(ARGS)

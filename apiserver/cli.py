@@ -167,7 +167,8 @@ def serve(**arguments: Any) -> None:
     try:
         if count > 1:
             sys.exit(_serve_with(count, options, target, style))
-        root.eventloop.run(_serve(options, target))
+        with root.collector.seldom():
+            root.eventloop.run(_serve(options, target))
     except (StorageError, OSError, ValueError) as error:
         raise commands.problems.of_start(error, options) from error
     except KeyboardInterrupt:  # Windows has no handlers of signals: Ctrl+C ends the loop
@@ -182,7 +183,8 @@ def _serve_with(count: int, options: Options, target: Path, style: str) -> int:
     def serve(worker: workers.Worker) -> int:
         own = replace(options, worker=worker)
         try:
-            root.eventloop.run(_serve(own, target))
+            with root.collector.seldom():
+                root.eventloop.run(_serve(own, target))
         except (StorageError, OSError, ValueError) as error:
             problem = commands.problems.of_start(error, options)
             problem.show()

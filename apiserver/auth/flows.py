@@ -37,7 +37,7 @@ class _Order:
     """The schemas by precedence, valid while `entries` are what is stored."""
 
     revision: int
-    entries: list[Entry]
+    entries: tuple[Sequence[Entry], Sequence[Entry]]
     schemas: list[tuple[Object, Flow]]
     known: dict[tuple[Any, ...], Flow | None] = field(default_factory=dict)
 
@@ -47,7 +47,7 @@ class Flows:
 
     def __init__(self, store: BaseStore) -> None:
         self._store = store
-        self._order = _Order(-1, [], [])
+        self._order = _Order(-1, ((), ()), [])
 
     def of(self, info: RequestInfo, user: User) -> Flow | None:
         """The flow of a request; None as long as nobody has asked for flow schemas."""
@@ -70,8 +70,8 @@ class Flows:
         if known.revision == revision:
             return known
         schemas, levels = self._store.list(_SCHEMAS), self._store.list(_LEVELS)
-        entries = [*schemas, *levels]
-        if known.entries == entries:  # entries are equal only to themselves
+        entries = schemas, levels
+        if known.entries == entries:
             known.revision = revision
         else:
             self._order = _Order(revision, entries, _in_order(schemas, levels))

@@ -42,17 +42,18 @@ class Fence:
     def __init__(self, elector: Elector, term: Term) -> None:
         self._elector = elector
         self._term = term
-        self._known: Entry | None = None
+        self._known = 0
+        """The newest revision of the Lease that was looked at, and told of the term."""
 
     def check(self, entry: Entry | None) -> None:
         """Raises StatusError 409 for a write of a term that is over."""
-        if entry is not None and entry is self._known:
+        if entry is not None and entry.revision == self._known:
             return
         if entry is None or Term.of(entry.value) != self._term:
             self._elector.look()
             why = f"{self._term.holder} does not lead any more"
             raise status.conflict("coordination.k8s.io", "leases", PLACE.name, why)
-        self._known = entry
+        self._known = entry.revision
 
 
 class Process(NamedTuple):
