@@ -16,6 +16,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+import yaml
 
 PATIENCE = 60.0
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -208,7 +209,8 @@ async def test_workers_show_one_certificate_and_take_one_token(
     served = await serve("--tls", "--token-auth-file", str(tokens))
     trust = ssl.create_default_context(cafile=str(tmp_path / "kubeconfig.ca.crt"))
     written = (tmp_path / "kubeconfig").read_text()
-    (admin,) = re.findall(r"token: (\S+)", written)
+    (user,) = yaml.safe_load(written)["users"]
+    admin = user["user"]["token"]
     for token in ("secret", admin) * 3:
         headers = {"Authorization": f"Bearer {token}"}
         async with http.get(f"{served.url}/api", ssl=trust, headers=headers) as answer:
