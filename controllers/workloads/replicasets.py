@@ -243,6 +243,7 @@ def _add(cluster: Cluster, sort: Sort, name: str) -> None:
                 Watch(PODS, controller.of_pod),
                 Watch(QUOTAS, controller.of_quota),
             ),
+            sums_up=True,
         )
     )
 

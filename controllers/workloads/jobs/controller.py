@@ -399,5 +399,6 @@ def add(cluster: Cluster) -> None:
             NAME,
             writes.patient(controller.reconcile),
             (Watch(JOBS, controller.of_job), Watch(PODS, controller.of_pod)),
+            sums_up=True,
         )
     )
