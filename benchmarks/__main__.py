@@ -27,6 +27,7 @@ MODULES = (
     "cel",
     "checks",
     "rechecks",
+    "workloads",
     "packages",
     "fixture",
     "faults",
