@@ -40,7 +40,9 @@ def put(call: Call, obj: Object) -> Update:
     unconditional = not obj["metadata"].get("resourceVersion")
     behaviour = call.resource.behaviour
     create = behaviour.create_on_update and (behaviour.lenient_status or not call.subresource)
-    return Update(transform, retry=unconditional, create=create, shares=True)
+    return Update(
+        transform, retry=unconditional, create=create, foresees=unconditional, shares=True
+    )
 
 
 def put_status(obj: Object) -> Update:
@@ -52,7 +54,8 @@ def put_status(obj: Object) -> Update:
         kept = {name: value for name, value in old.items() if name != "status"}
         return {**kept, **orjson.loads(fresh)}
 
-    return Update(transform, retry=not obj["metadata"].get("resourceVersion"), shares=True)
+    unconditional = not obj["metadata"].get("resourceVersion")
+    return Update(transform, retry=unconditional, foresees=unconditional, shares=True)
 
 
 def patch(call: Call, kind: str, document: Patch) -> Update:
@@ -74,7 +77,9 @@ def patch(call: Call, kind: str, document: Patch) -> Update:
         intake.check_name(call, new)
         return new
 
-    return Update(transform, retry=not _names_version(kind, body))
+    unconditional = not _names_version(kind, body)
+    foresees = unconditional and not (kind == "json" and _reads_version(body))
+    return Update(transform, retry=unconditional, foresees=foresees)
 
 
 def patched(call: Call, kind: str, old: Object, body: Any) -> tuple[Object, list[str]]:
@@ -99,6 +104,15 @@ def _names_version(kind: str, body: Any) -> bool:
         )
     meta = body.get("metadata") if isinstance(body, dict) else None
     return isinstance(meta, dict) and bool(meta.get("resourceVersion"))
+
+
+def _reads_version(steps: Any) -> bool:
+    """Whether a JSON patch tests or copies what the resourceVersion is part of."""
+    places = ("", "/metadata", "/metadata/resourceVersion")
+    return not isinstance(steps, list) or any(
+        not isinstance(step, dict) or step.get("path") in places or step.get("from") in places
+        for step in steps
+    )
 
 
 def apply(call: Call, body: Object, stamps: Stamps) -> Update:
@@ -134,7 +148,13 @@ def apply(call: Call, body: Object, stamps: Stamps) -> Update:
         return made
 
     names_version = bool(body["metadata"].get("resourceVersion"))
-    return Update(transform, retry=not names_version, create=not call.subresource, tracks=False)
+    return Update(
+        transform,
+        retry=not names_version,
+        create=not call.subresource,
+        tracks=False,
+        foresees=not names_version,
+    )
 
 
 def from_patch(call: Call, kind: str, document: Patch, stamps: Stamps) -> Update:
