@@ -79,6 +79,8 @@ class Writer:
         self._room = asyncio.Semaphore(options.pending)
         self._lock = asyncio.Lock()
         self._wanted = asyncio.Event()
+        self._expected = 1
+        """How many have to be in the queue before the writer is woken."""
         self._turns = Turns()
         self._closed = False
         self.progress: Progress | None = None
@@ -122,7 +124,8 @@ class Writer:
             self._room.release()
             raise
         self._queue.append(underway)
-        self._wanted.set()
+        if len(self._queue) >= self._expected:
+            self._wanted.set()
         return underway
 
     async def catch_up(self, wanted: int = 0) -> None:
@@ -183,11 +186,14 @@ class Writer:
         await asyncio.sleep(0)
         if self._log.immediate:
             return
+        if len(self._queue) >= expected or self._closed:
+            return
+        self._expected = expected
+        self._wanted.clear()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LINGER):
-                while len(self._queue) < expected and not self._closed:
-                    self._wanted.clear()
-                    await self._wanted.wait()
+                await self._wanted.wait()
+        self._expected = 1
 
     async def _answer(self, group: Sequence[Underway]) -> None:
         # Whoever was cancelled while waiting no longer wants the write.
