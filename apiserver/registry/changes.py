@@ -61,7 +61,9 @@ def put_status(obj: Object) -> Update:
 def patch(call: Call, kind: str, document: Patch) -> Update:
     """A `json`, `merge` or `strategic` patch."""
     body = document.value
-    shown = gotext.plain(body) if kind == "strategic" else document.text
+
+    def shown() -> str:
+        return gotext.plain(body) if kind == "strategic" else document.text
 
     def transform(old: Object | None) -> Object:
         assert old is not None, "patches never create"

@@ -6,7 +6,10 @@ pass the same way. Follows apiserver/pkg/endpoints/handlers/{create,update,patch
 apiextensions-apiserver's schemaCoercingDecoder.
 """
 
+from collections.abc import Callable
 from typing import Any
+
+import orjson
 
 from inkube.apiserver.registry.calls import Call
 from inkube.schemas import bodies as decoding
@@ -40,23 +43,33 @@ def admit(call: Call, obj: Object, duplicates: list[str]) -> Object:
 
 
 def admit_patched(
-    call: Call, obj: Object, of_patch: list[str], shown: str, *, strategic: bool = False
+    call: Call,
+    obj: Object,
+    of_patch: list[str],
+    shown: Callable[[], str],
+    *,
+    strategic: bool = False,
 ) -> Object:
     """The same for what a patch made; what is wrong then is wrong with the patch: 422.
 
-    `of_patch` are the strict errors of the patch itself, `shown` is the patch, which a refusal
-    shows where nothing else is wrong. Follows jsonPatcher and smpPatcher of handlers/patch.go.
+    `of_patch` are the strict errors of the patch itself, `shown` makes the text of the patch,
+    which a refusal shows where nothing else is wrong. Follows jsonPatcher and smpPatcher of
+    handlers/patch.go.
     """
-    whole = shown if strategic else gotext.compact_json(obj)
+    before = b"" if strategic else orjson.dumps(obj)  # decoding changes the object
+
+    def whole() -> str:
+        return shown() if strategic else gotext.compact_json(orjson.loads(before))
+
     ignored = call.options.validation == "Ignore"
     try:
         obj, found = _decode(call, obj, [])
     except DecodeError as error:
         text = unstructured.trouble(obj, call.served.gvk) if strategic else ""
-        raise patch_refusal(whole, text or error.text) from error
+        raise patch_refusal(whole(), text or error.text) from error
     strict = [] if ignored else [*of_patch, *found]
     if strict and call.options.validation == "Strict":
-        raise patch_refusal(whole if found else shown, decoding.strict_text(strict))
+        raise patch_refusal(whole() if found else shown(), decoding.strict_text(strict))
     for text in strict:
         call.warn(text)
     return obj

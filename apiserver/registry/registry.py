@@ -17,6 +17,7 @@ from inkube.apiserver.registry import conversions, deletion, ownerreferences, ow
 from inkube.apiserver.registry.admission import Attributes, Chain, Operation
 from inkube.apiserver.registry.calls import Call, DeleteOptions
 from inkube.apiserver.registry.queues import Ahead, Queues, Turn
+from inkube.apiserver.registry.resources import Resource
 from inkube.apiserver.registry.selections import Selections
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.registry.transactions import Pending, to_the_end
@@ -253,14 +254,10 @@ class Registry:
         return await conversions.shown(call.resource, call.served, entries)
 
     async def _stored(self, call: Call, obj: Object) -> Object:
-        resource, data = call.resource, orjson.dumps(obj)
-        if gojson.may_hold_floats(data):
-            gojson.settle_numbers(obj)
-        stored = await conversions.to_storage(resource, obj)
-        size = len(data) if stored is obj else len(orjson.dumps(stored))
-        if size > MAX_OBJECT and size - _owned(stored) > MAX_OBJECT:
-            raise status.unknown("etcdserver: request is too large")
-        return stored
+        """As it is kept, in the storage version. Raises StatusError 500 where it is too large."""
+        steps = _to_be_stored(call.resource, obj)
+        waits = call.resource.converter is not None
+        return await self.worker.finish(call.effort, steps, waits=waits)
 
     async def update(self, call: Call, change: Update) -> Outcome:
         """Replace what is stored by what `change` makes of it."""
@@ -587,6 +584,17 @@ def same_state(new: Object, stored: Object) -> bool:
     return same(
         {**new, "metadata": {**new_meta, "resourceVersion": old_meta["resourceVersion"]}}, stored
     )
+
+
+async def _to_be_stored(resource: Resource, obj: Object) -> Object:
+    data = orjson.dumps(obj)
+    if gojson.may_hold_floats(data):
+        gojson.settle_numbers(obj)
+    stored = await conversions.to_storage(resource, obj)
+    size = len(data) if stored is obj else len(orjson.dumps(stored))
+    if size > MAX_OBJECT and size - _owned(stored) > MAX_OBJECT:
+        raise status.unknown("etcdserver: request is too large")
+    return stored
 
 
 def _owned(obj: Object) -> int:

@@ -17,6 +17,12 @@ LONG = os.environ.get("INKUBE_EXAMS") == "long"
 """Whether exams are taken in full: `make exams`."""
 
 
+def cpu(pid: int) -> float:
+    """Seconds of processor time a process has used; Linux only."""
+    text = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(text[11]) + int(text[12])) / TICKS
+
+
 class Answer(NamedTuple):
     """One response, read to its end."""
 
@@ -92,8 +98,7 @@ class Served:
     @property
     def cpu(self) -> float:
         """Seconds of processor time it has used."""
-        text = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(text[11]) + int(text[12])) / TICKS
+        return cpu(self.process.pid)
 
     def connect(self, timeout: float = 60) -> http.client.HTTPConnection:
         """A connection that is kept."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import served
 
 import inkube
 
@@ -33,6 +34,11 @@ class Apart:
     @property
     def port(self):
         return int(self.url.rpartition(":")[2])
+
+    @property
+    def work(self):
+        """Seconds of processor time, which no other program's work adds to; Linux only."""
+        return served.cpu(self.pid) if sys.platform == "linux" else 0.0
 
     @property
     def memory(self):
