@@ -21,7 +21,7 @@ class Underway:
     Who asked and goes away before its group is committed takes it back.
     """
 
-    __slots__ = ("answer", "batch", "revision")
+    __slots__ = ("__weakref__", "answer", "batch", "revision")
 
     def __init__(self, batch: Batch) -> None:
         self.batch = batch
@@ -36,6 +36,11 @@ class Underway:
     def settled(self) -> bool:
         """Whether it is decided what became of it."""
         return self.answer.done()
+
+    def forget(self) -> None:
+        """Let go of what was to be written, and with it of the writes that it came after: who
+        writes without a pause would keep all there ever were."""
+        self.batch = ()
 
     async def outcome(self) -> Entries | None:
         """The entries it made, for somebody else who waits for them; None where it was refused,

@@ -170,6 +170,7 @@ class Writer:
                     for _ in group:
                         self._room.release()
                 expected = len(group) + len(self._queue)
+                del group  # while nobody writes
 
     def _take(self) -> list[Underway]:
         """The next group: at most so many writes, and always one batch."""
@@ -209,6 +210,8 @@ class Writer:
                 raise
         finally:
             self._settle(wanted, outcomes)
+            for underway in group:
+                underway.forget()
 
     @staticmethod
     def _settle(group: Sequence[Underway], outcomes: Sequence[Entries | Exception]) -> None:

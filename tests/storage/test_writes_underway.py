@@ -1,7 +1,9 @@
 """Writes that go on from one underway: stored in its place and after it, or not at all."""
 
 import asyncio
+import gc
 import random
+import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -39,6 +41,18 @@ async def test_two_writes_of_one_key_share_a_commit(store: Store):
     assert [entry.revision for entry in made] == [first.revision + n for n in (1, 2, 3)]
     assert [entry.value["v"] for entry in made] == [2, 3, 4]
     assert store.get(KEYS[0]) is made[-1]
+
+
+async def test_a_write_keeps_none_of_those_it_came_after(store: Store):
+    first = await store.create(KEYS[0], value(1))
+    before = await store.submit(writes.Update(KEYS[0], value(2), first.revision))
+    after = await store.submit(writes.Update(KEYS[0], value(3), 0, before))
+    await after
+    kept = weakref.ref(before)
+    del before
+    gc.collect()
+    assert kept() is None
+    assert after.settled
 
 
 async def test_what_follows_a_refused_write_is_refused(store: Store):
