@@ -1,6 +1,7 @@
 """`kube.fail(…)`: a Fault for as long as a block runs, in a test's words."""
 
 from collections.abc import Collection
+from dataclasses import KW_ONLY, dataclass
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -31,19 +32,122 @@ class Server(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """How requests fail, in a test's words: the spec of a Fault, whose fields say what is meant.
+
+    What fails nowise else is answered 500.
+    """
+
+    # which requests
+    verbs: Texts = ()
+    resources: Texts = ()
+    """`pods`, `pods/status`, `deployments.apps` or `apps/v1/deployments`."""
+    _: KW_ONLY
+    namespace: Texts = ()
+    name: Texts = ()
+    user: Texts = ()
+    user_agent: Texts = ()
+    labels: str = ""
+    paths: Texts = ()
+    """Of requests for no resource: `/version`, `/openapi/*`."""
+    controllers: bool = False
+
+    # which of those
+    skip: int = 0
+    every: int = 1
+    times: int | None = None
+    probability: float = 1.0
+    seed: int = 0
+
+    # what happens to them
+    code: int | None = None
+    reason: str = ""
+    message: str = ""
+    retry_after: int = 0
+    cut: bool = False
+    applied: bool = False
+    """Answered so, or cut, when the request was carried out."""
+    delay: float = 0.0
+    jitter: float = 0.0
+    stale: int = 0
+    bytes_per_second: int = 0
+
+    # what happens to watches
+    events: int | None = None
+    end: str = "Cut"
+    bookmarks: bool = True
+
+    def spec(self) -> Object:
+        """The spec of a Fault."""
+        common = {"match": self._match(), "when": self._when(), "controllers": self.controllers}
+        return common | self._effects()
+
+    def _match(self) -> Object:
+        groups, plurals = _places(_listed(self.resources))
+        return {
+            "verbs": _listed(self.verbs),
+            "apiGroups": groups,
+            "resources": plurals,
+            "namespaces": _listed(self.namespace),
+            "names": _listed(self.name),
+            "users": _listed(self.user),
+            "userAgents": _listed(self.user_agent),
+            "labelSelector": self.labels,
+            "nonResourceURLs": _listed(self.paths),
+        }
+
+    def _when(self) -> Object:
+        which: Object = {"skip": self.skip, "every": self.every}
+        if self.times is not None:
+            which["times"] = self.times
+        return which | {"probability": self.probability, "seed": self.seed}
+
+    def _effects(self) -> Object:
+        found: Object = {}
+        if self.delay or self.jitter:
+            found["delay"] = {"seconds": self.delay, "jitterSeconds": self.jitter}
+        if self.cut:
+            found["cut"] = self._moment
+        if self.events is not None or not self.bookmarks:
+            found["watch"] = {"end": self.end, "withoutBookmarks": not self.bookmarks}
+            if self.events is not None:
+                found["watch"]["events"] = self.events
+        if self.stale:
+            found["stale"] = {"changes": self.stale}
+        if self.bytes_per_second:
+            found["slow"] = {"bytesPerSecond": self.bytes_per_second}
+        if self.code is not None or (self.applied and not self.cut) or not found:
+            found["answer"] = self._answer()
+        return found
+
+    def _answer(self) -> Object:
+        return {
+            "code": self.code or 500,
+            "reason": self.reason,
+            "message": self.message,
+            "retryAfterSeconds": self.retry_after,
+            "moment": self._moment,
+        }
+
+    @property
+    def _moment(self) -> str:
+        return "AfterWrite" if self.applied else "BeforeWrite"
+
+
 class Failing:
     """A context manager, awaited or not: what it says fails inside of the block.
 
     `matched` and `injected` count; the Fault itself is `name` of world.inkube.dev/v1.
     """
 
-    def __init__(self, server: Server, spec: Object) -> None:
+    def __init__(self, server: Server, failure: Failure) -> None:
         self._server = server
         self._body: Object = {
             "apiVersion": "world.inkube.dev/v1",
             "kind": "Fault",
             "metadata": {"generateName": "fault-"},
-            "spec": spec,
+            "spec": failure.spec(),
         }
         self.name = ""
         self._counted = 0, 0
@@ -104,80 +208,6 @@ def _check(refused: StatusError) -> None:
     """The test may have deleted the fault itself. Raises StatusError."""
     if refused.reason != Reason.NOT_FOUND:
         raise refused
-
-
-def spec(
-    verbs: Texts = (),
-    resources: Texts = (),
-    *,
-    namespace: Texts = (),
-    name: Texts = (),
-    user: Texts = (),
-    user_agent: Texts = (),
-    labels: str = "",
-    paths: Texts = (),
-    times: int | None = None,
-    every: int = 1,
-    skip: int = 0,
-    probability: float = 1.0,
-    seed: int = 0,
-    code: int | None = None,
-    reason: str = "",
-    message: str = "",
-    retry_after: int = 0,
-    cut: bool = False,
-    applied: bool = False,
-    delay: float = 0.0,
-    jitter: float = 0.0,
-    events: int | None = None,
-    end: str = "Cut",
-    bookmarks: bool = True,
-    stale: int = 0,
-    bytes_per_second: int = 0,
-    controllers: bool = False,
-) -> Object:
-    """The spec of a Fault. What fails nowise else is answered 500."""
-    groups, plurals = _places(_listed(resources))
-    match: Object = {
-        "verbs": _listed(verbs),
-        "apiGroups": groups,
-        "resources": plurals,
-        "namespaces": _listed(namespace),
-        "names": _listed(name),
-        "users": _listed(user),
-        "userAgents": _listed(user_agent),
-        "labelSelector": labels,
-        "nonResourceURLs": _listed(paths),
-    }
-    when = {"skip": skip, "every": every, "probability": probability, "seed": seed}
-    if times is not None:
-        when["times"] = times
-    found: Object = {"match": match, "when": when, "controllers": controllers}
-    moment = "AfterWrite" if applied else "BeforeWrite"
-    if delay or jitter:
-        found["delay"] = {"seconds": delay, "jitterSeconds": jitter}
-    if cut:
-        found["cut"] = moment
-    if events is not None or not bookmarks:
-        found["watch"] = {"end": end, "withoutBookmarks": not bookmarks}
-        if events is not None:
-            found["watch"]["events"] = events
-    if stale:
-        found["stale"] = {"changes": stale}
-    if bytes_per_second:
-        found["slow"] = {"bytesPerSecond": bytes_per_second}
-    if code is not None or (applied and not cut) or len(found) == len(_ALWAYS):
-        found["answer"] = {
-            "code": code or 500,
-            "reason": reason,
-            "message": message,
-            "retryAfterSeconds": retry_after,
-            "moment": moment,
-        }
-    return found
-
-
-_ALWAYS = ("match", "when", "controllers")
 
 
 def _listed(texts: Texts) -> list[str]:

@@ -20,9 +20,8 @@ from inkube.apiserver.root import manifests
 from inkube.apiserver.root.manifests import Source
 from inkube.apiserver.root.snapshots import Snapshot
 from inkube.apiserver.server import APIServer, Options
-from inkube.apiserver.testing import failing
 from inkube.apiserver.testing.clients import AsyncClient, BlockingClient, Face
-from inkube.apiserver.testing.failing import Failing
+from inkube.apiserver.testing.failing import Failing, Failure
 from inkube.apiserver.testing.log import TestLog
 from inkube.apiserver.testing.thread import LoopThread
 from inkube.controllers.clock import FakeClock
@@ -84,8 +83,8 @@ class Kube:
         self._thread.run(self.calm(within, quiet))
 
     def fail(self, *verbs_and_resources: Any, **options: Any) -> Failing:
-        """`with kube.fail("update", "configmaps", times=2, code=409): …`; see `failing.spec`."""
-        return Failing(self, failing.spec(*verbs_and_resources, **options))
+        """`with kube.fail("update", "configmaps", times=2, code=409): …`; see `failing.Failure`."""
+        return Failing(self, Failure(*verbs_and_resources, **options))
 
     def counted(self, fault: str) -> tuple[int, int]:
         """How many requests a Fault matched, and how many it made fail."""

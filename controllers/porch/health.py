@@ -9,7 +9,7 @@ from typing import Any
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Result, Watch
-from inkube.controllers.porch import revisions, stock
+from inkube.controllers.porch import readiness, revisions, stock
 from inkube.controllers.porch.engine import Engine
 from inkube.controllers.porch.types import GROUP, PackageRevision, Repository
 from inkube.controllers.records import Record
@@ -40,7 +40,7 @@ def controller(engine: Engine, env: Environment) -> Controller:
         }
 
     async def reconcile(key: Key) -> Result | None:
-        async with engine.of_repository(key.namespace, key.name):
+        async with engine.origin.alone(key.namespace, key.name):
             await _reconcile(key, env)
         return None
 
@@ -70,9 +70,7 @@ def _errors(obj: Object, repository: Object, names: set[str]) -> list[Object]:
     found = []
     told = _ready(repository)
     if told is not None and told[0] == "False":
-        name = repository["metadata"]["name"]
-        why = f"repository {name} is not ready: {told[1]}"
-        found.append(fielderrors.invalid("spec.repository", name, why))
+        found.append(readiness.unready(repository["metadata"]["name"], told[1]))
     found += [
         fielderrors.not_found(field, name, f"package revision {name} not found")
         for field, name in revisions.upstream_names(obj)
@@ -82,7 +80,5 @@ def _errors(obj: Object, repository: Object, names: set[str]) -> list[Object]:
 
 
 def _ready(repository: Object) -> tuple[Any, Any] | None:
-    for each in (repository.get("status") or {}).get("conditions") or ():
-        if each["type"] == "Ready" and each["reason"] != "Reconciling":
-            return each["status"], each["message"]
-    return None
+    found = readiness.condition(repository)
+    return None if found is None else (found["status"], found["message"])

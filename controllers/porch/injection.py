@@ -22,7 +22,7 @@ async def injected(
     if not injectors:
         return files
     read = documents.read(files)
-    changes: list[Any] = []
+    changes: list[kptfile.Edit] = []
     for document in read:
         kind = documents.annotations(document.value).get(POINT)
         if kind not in ("required", "optional"):
@@ -39,7 +39,7 @@ async def injected(
     return kptfile.edit(made, *changes) if changes else made
 
 
-def _gate(condition: str) -> Any:
+def _gate(condition: str) -> kptfile.Edit:
     def change(tree: Any) -> None:
         info = documents.descend(tree, "info")
         gates = info.get("readinessGates") or []

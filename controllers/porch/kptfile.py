@@ -1,6 +1,6 @@
 """The Kptfile of a package: what it says, and edits that keep its comments. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from inkube.controllers.porch import documents
@@ -10,6 +10,8 @@ from inkube.schemas.objects import Object
 NAME = "Kptfile"
 RENDERED = "Rendered"
 CONFLICTS = "UpgradeConflicts"
+Edit = Callable[[Any], None]
+"""A change of a Kptfile's editable tree, in place."""
 
 
 class Place(NamedTuple):
@@ -109,7 +111,7 @@ class Kptfile:
         return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
-def edit(files: Files, *changes: Any) -> Files:
+def edit(files: Files, *changes: Edit) -> Files:
     """The files with functions of the editable tree applied to the root Kptfile."""
 
     def change(tree: Any) -> None:
@@ -119,7 +121,7 @@ def edit(files: Files, *changes: Any) -> Files:
     return {**files, NAME: documents.edited(files[NAME], change)}
 
 
-def renamed(name: str) -> Any:
+def renamed(name: str) -> Edit:
     """Sets metadata.name."""
 
     def change(tree: Any) -> None:
@@ -128,7 +130,7 @@ def renamed(name: str) -> Any:
     return change
 
 
-def from_upstream(place: Place) -> Any:
+def from_upstream(place: Place) -> Edit:
     """Says where the package comes from."""
 
     def change(tree: Any) -> None:
@@ -138,7 +140,7 @@ def from_upstream(place: Place) -> Any:
     return change
 
 
-def merged_metadata(metadata: Object) -> Any:
+def merged_metadata(metadata: Object) -> Edit:
     """Adds labels and annotations, given keys first."""
 
     def change(tree: Any) -> None:
@@ -149,7 +151,7 @@ def merged_metadata(metadata: Object) -> Any:
     return change
 
 
-def replaced_metadata(metadata: Object) -> Any:
+def replaced_metadata(metadata: Object) -> Edit:
     """Replaces labels and annotations, each where it is given."""
 
     def change(tree: Any) -> None:
@@ -163,7 +165,7 @@ def replaced_metadata(metadata: Object) -> Any:
     return change
 
 
-def replaced_gates(gates: Sequence[Object]) -> Any:
+def replaced_gates(gates: Sequence[Object]) -> Edit:
     """Replaces the readiness gates."""
 
     def change(tree: Any) -> None:
@@ -176,7 +178,7 @@ def replaced_gates(gates: Sequence[Object]) -> Any:
     return change
 
 
-def replaced_conditions(conditions: Sequence[Object]) -> Any:
+def replaced_conditions(conditions: Sequence[Object]) -> Edit:
     """Replaces the conditions, but for what rendering says."""
 
     def change(tree: Any) -> None:
@@ -189,7 +191,7 @@ def replaced_conditions(conditions: Sequence[Object]) -> Any:
     return change
 
 
-def with_condition(kind: str, is_true: bool, reason: str, message: str = "") -> Any:
+def with_condition(kind: str, is_true: bool, reason: str, message: str = "") -> Edit:
     """Sets one condition, where it is another one."""
     made: Object = {"type": kind, "status": "True" if is_true else "False", "reason": reason}
     if message:
@@ -209,7 +211,7 @@ def with_condition(kind: str, is_true: bool, reason: str, message: str = "") -> 
     return change
 
 
-def without_condition(kind: str) -> Any:
+def without_condition(kind: str) -> Edit:
     """Drops one condition."""
 
     def change(tree: Any) -> None:

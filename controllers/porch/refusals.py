@@ -9,6 +9,7 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.status import StatusError
 
 RESOURCE, KIND = "packagerevisions", "PackageRevision"
+RESOURCES, RESOURCES_KIND = "packagerevisionresources", "PackageRevisionResources"
 NEW = "(new creation)"
 
 

@@ -11,7 +11,6 @@ from inkube.controllers.checks import (
     Invalid,
     NotFound,
     NotSupported,
-    OutsideError,
     Problem,
     Required,
     Rule,
@@ -25,13 +24,12 @@ from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Key
 from inkube.controllers.kinds import KindModule
 from inkube.controllers.manager import Controller, Result, Watch
-from inkube.controllers.porch import layout, stock, sync
+from inkube.controllers.porch import layout, stock, sync, troubles
 from inkube.controllers.porch.depots import SecretMissing, SecretUnfit
-from inkube.controllers.porch.engine import Engine, cause
+from inkube.controllers.porch.engine import Engine
 from inkube.controllers.porch.options import Options
 from inkube.controllers.porch.types import CONFIG, Repository
 from inkube.controllers.provisioning import urls
-from inkube.controllers.provisioning.contents import TooMuch
 from inkube.controllers.provisioning.hosts import NotAuthorized, RepositoryNotFound
 from inkube.controllers.transactions import Part, Write
 from inkube.controllers.workloads import cron
@@ -44,11 +42,6 @@ from inkube.schemas.status import StatusError
 
 FINALIZER = "config.porch.kpt.dev/repository"
 MIGRATION = "porch.kpt.dev/v1alpha2-migration"
-TROUBLES = (
-    NotAuthorized, RepositoryNotFound, OutsideError, SecretMissing, SecretUnfit,
-    sync.BranchNotFound, TooMuch,
-)  # fmt: skip
-"""What keeps a repository from being read."""
 _NO_OCI = "oci repositories cannot be read by this server"
 _CONTENT = "The 'content' field is deprecated, its only valid value is 'Package'"
 _NAME = "metadata.name must conform to the RFC1123 DNS label standard"
@@ -233,7 +226,7 @@ async def readable(repository: Repository, run: Any) -> AsyncIterator[Problem]:
         refs = await engine.depots.run(depot.url, lambda: depot.store.refs([main]))
         if main not in refs and not repository.spec.git.create_branch:
             raise sync.BranchNotFound
-    except TROUBLES as error:
+    except troubles.READING as error:
         yield problem_of(error, run.raw)
 
 
@@ -242,12 +235,12 @@ def problem_of(error: Exception, repository: Object) -> Problem:
     secret = (repository["spec"]["git"].get("secretRef") or {}).get("name") or ""
     field = "spec.git.repo"
     if isinstance(error, SecretMissing):
-        return NotFound(cause(error), field="spec.git.secretRef.name")
+        return NotFound(troubles.cause(error), field="spec.git.secretRef.name")
     if secret and isinstance(error, NotAuthorized | SecretUnfit):
         field = "spec.git.secretRef.name"
     if isinstance(error, sync.BranchNotFound):
         field = "spec.git.branch"
-    return Invalid(cause(error), field=field)
+    return Invalid(troubles.cause(error), field=field)
 
 
 class _Reconciler:
@@ -278,20 +271,20 @@ class _Reconciler:
         """One Repository."""
         obj = await stock.repository(self._env.client, key.name, key.namespace)
         if obj is None:
-            self._engine.synced.pop((key.namespace, key.name), None)
+            self._engine.forget(key.namespace, key.name)
             return None
         if obj["metadata"].get("deletionTimestamp"):
             await self._unregister(key, obj)
             return None
         if obj["spec"].get("git") is None:
             await self._tell(obj, [Invalid(_NO_OCI).at("spec.type", "oci")], {})
-            self._done(key)
+            self._engine.readiness.synced(key.namespace, key.name)
             return None
         if not (obj.get("status") or {}).get("conditions"):
             obj = await self._begin(obj)
         wait = self._wait(obj)
         if wait > 0:
-            self._done(key)
+            self._engine.readiness.synced(key.namespace, key.name)
             return Result(wait)
         return await self._sync(key, obj)
 
@@ -299,7 +292,7 @@ class _Reconciler:
         finalizers = obj["metadata"].get("finalizers") or []
         if FINALIZER not in finalizers:
             return
-        async with self._engine.of_repository(key.namespace, key.name):
+        async with self._engine.origin.alone(key.namespace, key.name):
             await sync.forget(self._env, key.namespace, key.name)
         left = [each for each in finalizers if each != FINALIZER]
         patch = {"metadata": {"finalizers": left or None, "uid": obj["metadata"]["uid"]}}
@@ -308,14 +301,7 @@ class _Reconciler:
         except StatusError as error:
             if error.code != 404:
                 raise
-        self._engine.synced.pop((key.namespace, key.name), None)
-
-    def _done(self, key: Key) -> None:
-        """Who waits for the first sync goes on."""
-        events = self._engine.synced
-        event = events.get((key.namespace, key.name))
-        if event is not None:
-            event.set()
+        self._engine.forget(key.namespace, key.name)
 
     async def _begin(self, obj: Object) -> Object:
         finding = Finding("Ready", False, "Reconciling", "Repository reconciliation in progress")
@@ -346,11 +332,11 @@ class _Reconciler:
         errors: list[FieldError] = []
         unreadable: list[tuple[str, str]] = []
         delay = self._options.sync_interval or self._env.recheck.healthy
-        async with self._engine.of_repository(key.namespace, key.name):
+        async with self._engine.origin.alone(key.namespace, key.name):
             try:
                 depot = await self._engine.depots.open(obj)
                 found = await sync.sync(self._env, self._engine.depots, obj, depot)
-            except TROUBLES as error:
+            except troubles.READING as error:
                 errors = [problem_of(error, obj).at("spec.git.repo")]
                 delay = min(_patience(error), self._env.recheck.unhealthy)
             else:
@@ -363,7 +349,7 @@ class _Reconciler:
         for where, why in unreadable:
             await self._env.events.warning(obj, "PackageUnreadable", f"{where}: {why}")
         await self._tell(obj, errors, members)
-        self._done(key)
+        self._engine.readiness.synced(key.namespace, key.name)
         return Result(delay)
 
     @staticmethod
@@ -409,7 +395,7 @@ class _Reconciler:
 
 def _patience(error: Exception) -> float:
     """Seconds until a repository that cannot be read is tried again (section 11)."""
-    text = cause(error)
+    text = troubles.cause(error)
     if isinstance(error, NotAuthorized | SecretMissing | SecretUnfit):
         return 600
     if re.search(r"certificate|rate limit", text):

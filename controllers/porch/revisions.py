@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from inkube.controllers.porch import layout
 from inkube.controllers.porch.depots import Depot
 from inkube.controllers.porch.discovery import Found
+from inkube.controllers.porch.documents import Files
 from inkube.controllers.porch.kptfile import Kptfile
 from inkube.controllers.porch.layout import FINAL, PLACEHOLDER
 from inkube.controllers.porch.types import GROUP, LATEST, VERSION
@@ -84,11 +85,24 @@ def place(obj: Object, depot: Depot, ref: str, commit: str) -> None:
     obj.setdefault("status", {})["selfLock"] = {"type": "git", "git": git}
 
 
+def describe(obj: Object, depot: Depot, files: Files, ref: str, commit: str) -> None:
+    """Say what these files say, and where they are."""
+    mirror(obj, Kptfile.of(files))
+    place(obj, depot, ref, commit)
+    settle(obj)
+
+
 def settle(obj: Object) -> None:
     """What every answer says of its checks."""
     status = obj.setdefault("status", {})
     status.setdefault("fieldErrors", [])
     status["observedGeneration"] = obj["metadata"].get("generation", 1)
+
+
+def task_of(obj: Object) -> Object | None:
+    """The task it was made by; None where git did not say."""
+    tasks = obj["spec"].get("tasks")
+    return tasks[0] if tasks else None
 
 
 def commit_of(obj: Object) -> str:

@@ -15,6 +15,7 @@ tokens, hooks            what the server asks providers for by itself: tokens, w
 webhook, authorize       what providers and users send in: events, codes of OAuth
 hosts                    what checks ask of any host, and what its refusals mean
 world, git               who answers: kinds anyone can edit, git servers
+world_types, world_sessions    those kinds, and what they answer
 github, gitlab, bitbucket, providers    and the APIs of providers, asked through `rest`
 remotes                  which of them is asked; `ssrf` guards the way out
 """

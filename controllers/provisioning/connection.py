@@ -18,7 +18,7 @@ from inkube.controllers.provisioning.readings import repositories
 from inkube.controllers.provisioning.repository import is_edit, reason_of
 from inkube.controllers.provisioning.tokens import Tokens
 from inkube.controllers.provisioning.types import Connection, Repository
-from inkube.controllers.provisioning.world import GitHost, GitHubApp
+from inkube.controllers.provisioning.world_types import GitHost, GitHubApp
 from inkube.controllers.secure import SecureValues
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.status import StatusError

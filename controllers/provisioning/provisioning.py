@@ -7,7 +7,6 @@ The composition root registers the modules and puts the services into the enviro
 """
 
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any, Self
 
 from inkube.controllers import provisioning
@@ -21,7 +20,8 @@ from inkube.controllers.provisioning.ssrf import Guard
 from inkube.controllers.provisioning.stock import Stock
 from inkube.controllers.provisioning.tokens import Tokens
 from inkube.controllers.provisioning.types import Connection, Repository
-from inkube.controllers.provisioning.world import GitHost, GitHubApp, World
+from inkube.controllers.provisioning.world import World
+from inkube.controllers.provisioning.world_types import GitHost, GitHubApp
 from inkube.controllers.secure import SecretStore, SecureValues
 from inkube.schemas.clock import Clock
 from inkube.schemas.meta import GVR
@@ -77,12 +77,7 @@ class Provisioning:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         if self._git is not None:
             self._git.close()
         if self._rest is not None:

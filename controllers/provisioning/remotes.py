@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from inkube.controllers import provisioning
 from inkube.controllers.checks import Unreachable
-from inkube.controllers.provisioning import urls
+from inkube.controllers.provisioning import urls, world_sessions
 from inkube.controllers.provisioning.contents import Contents
 from inkube.controllers.provisioning.hosts import (
     App,
@@ -17,7 +17,8 @@ from inkube.controllers.provisioning.hosts import (
     Session,
     Target,
 )
-from inkube.controllers.provisioning.world import World, WorldSession
+from inkube.controllers.provisioning.world import World
+from inkube.controllers.provisioning.world_sessions import WorldSession
 
 
 class Remotes:
@@ -93,7 +94,7 @@ class Remotes:
 
     async def scripted(self, target: Target) -> WorldSession | None:
         """The scripted host of a target. Raises Unreachable when nobody else may be asked."""
-        found = await self._world.repository(target)
+        found = await world_sessions.repository(self._world, target)
         if found is None and self._is_offline:
             host = urls.host_of(target.url)
             raise Unreachable(host, f"host {host} is not reachable", is_final=True)
@@ -101,7 +102,7 @@ class Remotes:
 
     async def app(self, app: App) -> AppSession:
         """A conversation about one app. Raises AppNotFound when only the world could know it."""
-        scripted = await self._world.app(app)
+        scripted = await world_sessions.app(self._world, app)
         if scripted is not None:
             return scripted
         if self._is_offline:

@@ -25,7 +25,8 @@ from inkube.controllers.provisioning.sync import UNHEALTHY
 from inkube.controllers.provisioning.tokens import Tokens
 from inkube.controllers.provisioning.types import Connection, Repository
 from inkube.controllers.provisioning.webhook import webhook
-from inkube.controllers.provisioning.world import GitHost, GitHubApp, WorldSession
+from inkube.controllers.provisioning.world_sessions import WorldSession
+from inkube.controllers.provisioning.world_types import GitHost, GitHubApp
 from inkube.controllers.secure import SecureValues
 from inkube.schemas.fielderrors import FieldError, Type
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from inkube.schemas.caches import Memo
 from inkube.schemas.cel.rules.validation import run_on_default
-from inkube.schemas.crds.structural import EMBEDDED
+from inkube.schemas.crds.schemastructure import EMBEDDED
 from inkube.schemas.fielderrors import FieldError, Type, invalid, told
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.objects import Object

@@ -3,7 +3,7 @@
 Follows pkg/registry/customresourcedefinition/strategy.go (WarningsOnCreate, WarningsOnUpdate).
 """
 
-from inkube.schemas.crds.structural import SIMPLE
+from inkube.schemas.crds.schemastructure import SIMPLE
 from inkube.schemas.golang import gotext
 from inkube.schemas.objects import Object
 from inkube.schemas.structural.nodes import Node

@@ -7,7 +7,7 @@ The walk visits every node, those under allOf, anyOf, oneOf and not as well. Fol
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from inkube.schemas.crds import listtypes, rules, structural
+from inkube.schemas.crds import listtypes, rules, schemastructure
 from inkube.schemas.fielderrors import FieldError, forbidden, invalid, not_supported
 from inkube.schemas.objects import Object
 
@@ -85,15 +85,17 @@ def _keywords(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
             yield forbidden(f"{path}.{key}", f"{key} is not supported")
     if isinstance(node.get("items"), list) and node["items"]:
         yield forbidden(f"{path}.items", "items must be a schema object and not an array")
-    if place.inside_metadata and node.get(structural.EMBEDDED):
-        yield forbidden(f"{path}.{structural.EMBEDDED}", "must not be used inside of resource meta")
+    if place.inside_metadata and node.get(schemastructure.EMBEDDED):
+        yield forbidden(
+            f"{path}.{schemastructure.EMBEDDED}", "must not be used inside of resource meta"
+        )
     if node.get("uniqueItems"):
         yield forbidden(
             f"{path}.uniqueItems",
             "uniqueItems cannot be set to true since the runtime complexity becomes quadratic",
         )
-    if node.get(structural.PRESERVE) is False:
-        yield invalid(f"{path}.{structural.PRESERVE}", False, "must be true or undefined")
+    if node.get(schemastructure.PRESERVE) is False:
+        yield invalid(f"{path}.{schemastructure.PRESERVE}", False, "must be true or undefined")
 
 
 def _additional(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
@@ -107,13 +109,13 @@ def _additional(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
 
 
 def _properties(node: Object, path: str, place: _Place, *, is_root: bool) -> Iterator[FieldError]:
-    has_metadata = is_root or node.get(structural.EMBEDDED)
+    has_metadata = is_root or node.get(schemastructure.EMBEDDED)
     for name, child in node["properties"].items():
         below = place
         if has_metadata and name in _META_FIELDS:
             reason = f"in top-level {name}" if is_root else place.no_defaults
             below = _Place(reason, inside_metadata=True)
-        if not structural.is_simple(child) or rules.KEY in child:
+        if not schemastructure.is_simple(child) or rules.KEY in child:
             yield from _node(child, f"{path}.properties[{name}]", below)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from inkube.schemas.caches import Memo
 from inkube.schemas.cel.rules.validation import validate_rules
-from inkube.schemas.crds import defaultvalues, openapi, printing, structural
+from inkube.schemas.crds import defaultvalues, openapi, printing, schemastructure
 from inkube.schemas.fielderrors import FieldError, forbidden, invalid
 from inkube.schemas.objects import Object
 
@@ -48,9 +48,9 @@ def _errors(
     unconvertible: list[FieldError] = []
     broken: list[FieldError] = []
     try:
-        broken = structural.validate(schema, path)
+        broken = schemastructure.validate(schema, path)
         broken = broken or defaultvalues.validate(schema, path)
-    except structural.Unconvertible as why:
+    except schemastructure.Unconvertible as why:
         unconvertible = [invalid(path, "", str(why))]
     keywords = openapi.validate(schema, path)
     found += broken + keywords

@@ -13,7 +13,7 @@ from inkube.schemas.cel.declarations.functions import EvalError
 from inkube.schemas.cel.declarations.types import Type
 from inkube.schemas.cel.language.ast import Call, Const, ListNode, MapNode, Node, children, walk
 from inkube.schemas.cel.language.source import Issue
-from inkube.schemas.cel.library import conversions, string_format
+from inkube.schemas.cel.library import conversions, formatting
 from inkube.schemas.golang import regexp
 
 _FORMAT: Final = "format"
@@ -115,16 +115,16 @@ def _format(node: Call, template: str, arguments: ListNode) -> Iterator[Issue]:
         if fault is None:
             return None
         places.append(fault)
-        return string_format.refusal(verb, fault.type.name)
+        return formatting.refusal(verb, fault.type.name)
 
-    text = string_format.check(template, len(arguments.elements), accept)
+    text = formatting.check(template, len(arguments.elements), accept)
     if text is not None:
         yield Issue((places or [node])[0].pos, text)
 
 
 def _refused(node: Node, verb: str) -> Node | None:
     """The argument, or the part of a literal list or map in it, the clause does not take."""
-    if not string_format.accepts(verb, node.type):
+    if not formatting.accepts(verb, node.type):
         return node
     if verb == "s" and isinstance(node, ListNode | MapNode):
         return next((fault for part in children(node) if (fault := _refused(part, verb))), None)

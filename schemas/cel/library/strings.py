@@ -1,6 +1,6 @@
 """The strings extension, version 2: charAt, indexOf, join, replace, split, substring, trim.
 
-Positions count characters. `format` is in `string_format`. Upstream: cel-go ext/strings.go; costs:
+Positions count characters. `format` is in `formatting`. Upstream: cel-go ext/strings.go; costs:
 apiserver pkg/cel/library/cost.go.
 """
 
@@ -17,7 +17,7 @@ from inkube.schemas.cel.declarations.estimates import (
 )
 from inkube.schemas.cel.declarations.functions import EvalError, Overload
 from inkube.schemas.cel.declarations.types import INT, LIST_DYN, LIST_STRING, STRING, Type
-from inkube.schemas.cel.library import costs, string_format
+from inkube.schemas.cel.library import costs, formatting
 
 _SPACES: Final = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -253,7 +253,7 @@ OVERLOADS: Final[tuple[Overload, ...]] = (
         "string_format",
         (STRING, LIST_DYN),
         STRING,
-        string_format.format,
+        formatting.format,
         receiver=True,
         cost=costs.per_size(),
         estimate=costs.sized(),

@@ -1,7 +1,7 @@
 """Is a schema structural?
 
 Types stand on every node, and outside of allOf, anyOf, oneOf and not. Follows
-pkg/apiserver/schema/{convert,validation}.go. Schemas are decoded JSON (see `kinds`).
+pkg/apiserver/schema/{convert,validation}.go. Schemas are decoded JSON.
 """
 
 from collections.abc import Iterator
