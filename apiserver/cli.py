@@ -152,7 +152,8 @@ def serve(**arguments: Any) -> None:
     for danger in root.dangers.found(options):
         logger.warning("%s", danger)
     try:
-        root.eventloop.run(_serve(options, target))
+        with root.collector.seldom():
+            root.eventloop.run(_serve(options, target))
     except (StorageError, OSError, ValueError) as error:
         raise commands.problems.of_start(error, options) from error
     except KeyboardInterrupt:  # Windows has no handlers of signals: Ctrl+C ends the loop

@@ -32,6 +32,9 @@ class _Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass
+
+    def begin(self) -> None:
+        """Send the first request."""
         self._send()
 
     def _send(self) -> None:
@@ -63,17 +66,20 @@ class _Connection(asyncio.Protocol):
 
 
 class Load(NamedTuple):
-    """How a load is made: `wanted` is how a status has to begin, `tls` trusts a server."""
+    """How a load is made: `wanted` is how a status has to begin, `tls` trusts a server; `begin` is
+    called when all connections are there and nothing has been sent."""
 
     connections: int = CONNECTIONS
     wanted: bytes = b"2"
     tls: ssl.SSLContext | None = None
+    begin: Callable[[], None] = lambda: None
 
 
 MANY = Load()
 
 
-async def run(port: int, requests: Iterator[bytes], how: Load = MANY) -> int:
+async def run(port: int, requests: Iterator[bytes], how: Load = MANY) -> tuple[int, float]:
+    """How many were answered, in how many seconds."""
     loop = asyncio.get_running_loop()
     made = []
     for _ in range(how.connections):
@@ -81,22 +87,27 @@ async def run(port: int, requests: Iterator[bytes], how: Load = MANY) -> int:
         connection = _Connection(requests, done, how.wanted)
         await loop.create_connection(lambda c=connection: c, "127.0.0.1", port, ssl=how.tls)
         made.append((connection, done))
+    how.begin()
+    began = time.perf_counter()
+    for connection, _ in made:
+        connection.begin()
     await asyncio.gather(*(done for _, done in made))
+    taken = time.perf_counter() - began
     failures = sum(connection.failures for connection, _ in made)
     if failures:
         raise RuntimeError(f"{failures} requests failed")
-    return sum(connection.answers for connection, _ in made)
+    return sum(connection.answers for connection, _ in made), taken
 
 
 def send(port: int, requests: Iterator[bytes], how: Load = MANY) -> float:
     """Send all of them; the answers per second. Raises RuntimeError when one is not as wanted."""
-    started = time.perf_counter()
-    answers = uvloop.run(run(port, requests, how))
-    return answers / (time.perf_counter() - started)
+    answers, taken = uvloop.run(run(port, requests, how))
+    return answers / taken
 
 
 def for_seconds(seconds: float, make: Callable[[], bytes]) -> Iterator[bytes]:
-    """Requests until the time is up."""
+    """Requests until the time is up, which runs from the first one."""
+    yield make()
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:
         yield make()

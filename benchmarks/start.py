@@ -1,107 +1,187 @@
 """How long until a server answers, and what it takes of memory.
 
-A cold start is a fresh interpreter that imports inkube, starts a server in its own loop and asks
-it for /readyz; the interpreter's own start is not counted, modules are compiled as after any
-installation. It is set beside the same with nothing but a bare aiohttp server, which is the floor.
-The best of some rounds counts: other work on the machine disturbed it least.
+Fresh processes, started in turns: one that imports `aiohttp.web` and ends, which is the floor, one
+that imports `APIServer`, and `inkube serve` in memory, on a new file and on a file with objects,
+until it has answered /readyz. The processor time of the whole process counts, the interpreter's own
+start included, the median of all turns; modules are compiled before, as by any installation.
 """
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks import figures, servers
 from benchmarks.figures import Figure
 from benchmarks.servers import Request
 
-ROUNDS = 5
-_ASK = """
+ROUNDS = 10
+OBJECTS = 1_000
+FLOOR, IMPORT = "import aiohttp.web", "from inkube import APIServer"
+MEMORY, NEW, OLD = "in memory", "on a new file", f"on a file with {OBJECTS:,} objects"
+SETTLES = 0.3  # seconds after which the memory of a server that does nothing is read
+_CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+_FURTHER = """
+import asyncio, gc, json, statistics, time
+import inkube
+
 async def ready(port):
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(b"GET /readyz HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n")
     assert b" 200 " in await reader.readline()
     writer.close()
-"""
-_INKUBE = (
-    """
-import json, time
-wall, processor = time.perf_counter(), time.process_time()
-import asyncio
-import inkube
-"""
-    + _ASK
-    + """
+    await writer.wait_closed()
+
+async def started():
+    before = time.process_time(), time.perf_counter()
+    async with inkube.APIServer() as server:
+        after = time.process_time(), time.perf_counter()
+        await ready(server.port)
+    return [(end - begin) * 1000 for begin, end in zip(before, after)]
+
 async def main():
     async with inkube.APIServer() as server:
         await ready(server.port)
-        cold = time.perf_counter() - wall, time.process_time() - processor
-        before = time.perf_counter()
-        async with inkube.APIServer() as other:
-            await ready(other.port)
-            print(json.dumps([*cold, time.perf_counter() - before]))
+        gc.collect()
+        found = zip(*[await started() for _ in range(20)])
+        print(json.dumps([statistics.median(each) for each in found]))
+
 asyncio.run(main())
 """
-)
-_BARE = (
-    """
-import json, time
-wall, processor = time.perf_counter(), time.process_time()
-import asyncio
-from aiohttp import web
-"""
-    + _ASK
-    + """
-async def handle(request):
-    return web.Response(text="ok")
-async def main():
-    runner = web.ServerRunner(web.Server(handle))
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    await ready(runner.addresses[0][1])
-    print(json.dumps([time.perf_counter() - wall, time.process_time() - processor]))
-    await runner.cleanup()
-asyncio.run(main())
-"""
-)
+_PLUGIN, _EMPTY = "inkube.apiserver.pytest_plugin", "empty_plugin"
+_TEST = "def test_nothing():\n    assert True\n"
+
+
+class Cost(NamedTuple):
+    """Of one process: seconds worked and waited, and MiB where they were read."""
+
+    cpu: float
+    wall: float
+    mib: float = 0.0
 
 
 def measure() -> Iterable[Figure]:
-    """Cold start, a further server, memory of `inkube serve`."""
-    ours, floors = [], []
-    with tempfile.TemporaryDirectory() as bytecode:
-        _milliseconds(_INKUBE, bytecode)  # compiles
-        for _ in range(ROUNDS):
-            ours.append(_milliseconds(_INKUBE, bytecode))
-            floors.append(_milliseconds(_BARE, bytecode))
-    wall, processor, further = map(min, zip(*ours, strict=True))
-    bare, bare_processor = map(min, zip(*floors, strict=True))
-    yield Figure(
-        "import inkube to /readyz, cold",
-        wall,
-        "ms",
-        at_most=300,
-        note=f"CPU {processor:.0f} ms; bare aiohttp: {bare:.0f} ms, CPU {bare_processor:.0f} ms",
+    """See the module."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        yield from _starts(folder)
+        yield _further()
+        yield _plugin(folder)
+
+
+def _starts(folder: Path) -> Iterator[Figure]:
+    filled = folder / "filled.db"
+    _fill(filled)
+    numbers = iter(range(ROUNDS + 1))
+    found = _in_turns(
+        {
+            FLOOR: lambda: _done("-c", FLOOR),
+            IMPORT: lambda: _done("-c", IMPORT),
+            MEMORY: lambda: _served("--in-memory"),
+            NEW: lambda: _served("--data", f"{folder}/new-{next(numbers)}.db"),
+            OLD: lambda: _served("--data", str(filled)),
+        }
     )
-    yield Figure("a further server in the process", further, "ms", at_most=20)
-    with servers.inkube() as server, closing(server.connect()) as connection:
-        servers.ask(connection, Request("GET", "/api/v1/namespaces"))
-        time.sleep(0.3)
-        yield Figure("memory of `inkube serve` after start", server.mib, "MiB", at_most=80)
+    floor = found[FLOOR]
+    targets = {IMPORT: 1.9, MEMORY: 2.0, NEW: 2.6, OLD: 2.4}
+    for name, target in targets.items():
+        cost = found[name]
+        what = name if name == IMPORT else f"`inkube serve` to /readyz, {name}"
+        yield Figure(
+            what,
+            cost.cpu / floor.cpu,
+            "x import aiohttp.web",
+            at_most=target,
+            note=f"CPU {cost.cpu * 1000:.0f} ms beside {floor.cpu * 1000:.0f} ms; "
+            f"{cost.wall / floor.wall:.2f} x by the clock",
+        )
+    for name, most in ((MEMORY, 45), (NEW, 55)):
+        yield Figure(f"memory of `inkube serve`, {name}", found[name].mib, "MiB", at_most=most)
 
 
-def _milliseconds(program: str, bytecode: str) -> list[float]:
-    """What a program prints. Bytecode goes where nobody else's settings keep it from being used."""
-    environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode, "PYTHONDONTWRITEBYTECODE": ""}
-    command = [sys.executable, "-c", program]
+def _in_turns(ways: dict[str, Callable[[], Cost]], rounds: int = ROUNDS) -> dict[str, Cost]:
+    """The median of each; once before, so that everything is compiled and in the page cache."""
+    for way in ways.values():
+        way()
+    found: dict[str, list[Cost]] = {name: [] for name in ways}
+    for _ in range(rounds):
+        for name, way in ways.items():
+            found[name].append(way())
+    return {
+        name: Cost(*map(statistics.median, zip(*costs, strict=True)))
+        for name, costs in found.items()
+    }
+
+
+def _done(*arguments: str, **variables: str) -> Cost:
+    """A process of Python from its start to its end. Raises RuntimeError when it fails."""
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, *arguments],
+        env={**servers.environment(), **variables},
+        stdout=subprocess.DEVNULL,
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(arguments)} ended with {process.returncode}")
+    return Cost(usage.ru_utime + usage.ru_stime, time.perf_counter() - began)
+
+
+def _served(*options: str) -> Cost:
+    """`inkube serve` from its start to the answer of /readyz, and its memory afterwards."""
+    began = time.perf_counter()
+    with servers.inkube(*options) as server, closing(server.connect()) as connection:
+        servers.ask(connection, Request("GET", "/readyz"))
+        wall, cpu = time.perf_counter() - began, server.cpu_seconds
+        time.sleep(SETTLES)
+        return Cost(cpu, wall, server.mib)
+
+
+def _fill(path: Path) -> None:
+    with servers.inkube("--data", str(path)) as server, closing(server.connect()) as connection:
+        for number in range(OBJECTS):
+            meta = {"name": f"c-{number:05}", "labels": {"app": "bench"}}
+            body = {"metadata": meta, "data": {"text": "x" * 500}}
+            servers.ask(connection, Request("POST", _CONFIGMAPS, body))
+
+
+def _further() -> Figure:
+    """A server in a process that has started one before."""
     done = subprocess.run(
-        command, capture_output=True, text=True, check=True, timeout=30, env=environment
-    )
-    return [seconds * 1000 for seconds in json.loads(done.stdout)]
+        [sys.executable, "-c", _FURTHER],
+        capture_output=True, text=True, check=True, timeout=60, env=servers.environment(),
+    )  # fmt: skip
+    cpu, wall = json.loads(done.stdout)
+    note = f"{wall:.1f} ms by the clock"
+    return Figure("a further server in the process, CPU", cpu, "ms", at_most=3, note=note)
+
+
+def _plugin(folder: Path) -> Figure:
+    """What a run of pytest that never asks for a server pays for the plugin, beside an empty one:
+    to look for any plugin by its name costs as much as to load ours."""
+    home = folder / "plugin"
+    home.mkdir()
+    (home / f"{_EMPTY}.py").touch()
+    tests = home / "test_nothing.py"
+    tests.write_text(_TEST)
+
+    def run(plugin: str) -> Cost:
+        quiet = ("-q", "-p", "no:cacheprovider", "-p", plugin)
+        there = ("--rootdir", str(home), str(tests))
+        return _done("-m", "pytest", *quiet, *there, PYTHONPATH=str(home))
+
+    found = _in_turns({_EMPTY: lambda: run(_EMPTY), _PLUGIN: lambda: run(_PLUGIN)}, 2 * ROUNDS)
+    more = (found[_PLUGIN].cpu - found[_EMPTY].cpu) * 1000
+    note = f"CPU {found[_EMPTY].cpu * 1000:.0f} ms with an empty one"
+    return Figure("pytest with the plugin, unused", more, "ms slower", at_most=5, note=note)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,13 @@
 """Ages as kubectl prints them (apimachinery/pkg/util/duration.HumanDuration)."""
 
-from datetime import datetime
+import re
+from datetime import UTC, datetime
+from typing import Final, Self
+from uuid import uuid4
 
+_MARK: Final = uuid4().hex
+"""Begins what stands for an age in a text: no text of a client holds it."""
+_MARKS: Final = re.compile(f"{_MARK}([0-9]+);".encode())
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _YEAR = 365 * _DAY
 
@@ -10,12 +16,41 @@ def age(since: str | None, now: datetime) -> str:
     """How long ago an RFC 3339 time was; `<unknown>` without one, `<invalid>` for nonsense."""
     if not since:
         return "<unknown>"
+    if isinstance(now, Unfilled):
+        return now.mark(since)
     try:
         moment = datetime.fromisoformat(since)
         seconds = (now - moment).total_seconds()
     except (ValueError, TypeError):
         return "<invalid>"
     return human(seconds)
+
+
+class Unfilled(datetime):
+    """A `now` that is yet to come: `age` gives a mark instead, and what it marks is the age of is
+    remembered. Who prints an age as part of a text may print so; nobody may count with it."""
+
+    _began: list[str]
+
+    def __new__(cls) -> Self:
+        """Long before anything began, so that who counts with it is found out."""
+        made = super().__new__(cls, 1, 1, 1, tzinfo=UTC)
+        made._began = []
+        return made
+
+    def mark(self, since: str) -> str:
+        """What stands for the age of what began then."""
+        self._began.append(since)
+        return f"{_MARK}{len(self._began) - 1};"
+
+    def cut(self, text: bytes) -> tuple[list[bytes], list[str]]:
+        """A text that was made with this, without its marks: what stands around them, and the
+        times that ages are counted from, one less. Forgets what was marked."""
+        began, self._began = self._began, []
+        if not began:
+            return [text], []
+        parts = _MARKS.split(text)
+        return parts[::2], [began[int(number)] for number in parts[1::2]]
 
 
 def human(seconds: float) -> str:

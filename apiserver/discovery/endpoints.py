@@ -2,13 +2,12 @@
 
 import platform
 from collections.abc import Awaitable, Callable, Mapping
-from importlib import metadata
 from typing import Any
 
 from aiohttp import web
 from multidict import CIMultiDict
 
-from inkube.apiserver import http
+from inkube.apiserver import discovery, http
 from inkube.apiserver.discovery import health, issuer
 from inkube.apiserver.http import negotiation, responses
 from inkube.apiserver.http.delivery import Answer
@@ -64,7 +63,7 @@ def version_document() -> Object:
         "goVersion": "none",
         "compiler": platform.python_implementation(),
         "platform": f"{platform.system().lower()}/{platform.machine()}",
-        "inkube": {"name": "inkube", "version": metadata.version("inkube")},
+        "inkube": {"name": "inkube", "version": discovery.metadata.version("inkube")},
     }
 
 

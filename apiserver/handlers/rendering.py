@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from inkube.apiserver import handlers
-from inkube.apiserver.handlers import tables
+from inkube.apiserver.handlers import rows, tables
 from inkube.apiserver.handlers.stored import data_of, list_body, pieces
 from inkube.apiserver.http import responses
 from inkube.apiserver.http.delivery import Answer
@@ -43,6 +43,9 @@ class Renderer:
         if form.protobuf and not form.kind:
             body = handlers.packed.page(call, page)
             return responses.data(body, warnings=call.warnings, media=form.media)
+        if form.compact_table and call.subresource != "scale":
+            table = rows.body(call, page, form, self._stamps.now())
+            return responses.data(table, warnings=call.warnings)
         values = [call.view(entry) for entry in page.entries]
         if form.kind:
             value = tables.transform(

@@ -47,10 +47,11 @@ def pieces(call: Call, page: Page) -> Iterator[bytes]:
     }
     start = orjson.dumps(head)[:-1] + b',"items":['
     items = _items(call, page.entries)
-    return _joined(start, items)
+    return joined(start, items)
 
 
-def _joined(start: bytes, items: Iterable[bytes]) -> Iterator[bytes]:
+def joined(start: bytes, items: Iterable[bytes]) -> Iterator[bytes]:
+    """A document in pieces of about PIECE bytes: its start, its items, and the end of both."""
     waiting, size = [start], len(start)
     before = b""
     for item in items:

@@ -1,4 +1,5 @@
 from inkube.apiserver.http import audit as audit
 from inkube.apiserver.http import exposition as exposition
 from inkube.apiserver.http import outgoing as outgoing
+from inkube.apiserver.http import packing as packing
 from inkube.apiserver.http import yamls as yamls

@@ -12,7 +12,6 @@ import asyncio
 import socket
 import struct
 import time
-import zlib
 from collections.abc import Iterator
 from email.utils import formatdate
 
@@ -20,6 +19,7 @@ from aiohttp import HttpVersion10, HttpVersion11, hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 from multidict import CIMultiDict
 
+from inkube.apiserver import http
 from inkube.schemas import caches
 
 # Bytes of a body that the writer may copy, to send it in one piece with the head. A longer one goes
@@ -114,7 +114,7 @@ class Answer(web.StreamResponse):
     def _pieces(self) -> Iterator[Piece]:
         """The body as it is sent."""
         pieces = _cut(self.body) if isinstance(self.body, bytes) else self.body
-        return _gzip(pieces) if self.packed else pieces
+        return http.packing.packed(pieces) if self.packed else pieces
 
 
 def cut_off(transport: asyncio.Transport | None) -> None:
@@ -132,15 +132,6 @@ def _cut(body: bytes) -> Iterator[Piece]:
     view = memoryview(body)
     for start in range(0, len(body), PIECE):
         yield view[start : start + PIECE]
-
-
-def _gzip(pieces: Iterator[Piece]) -> Iterator[Piece]:
-    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
-    for piece in pieces:
-        packed = packer.compress(piece)
-        if packed:
-            yield packed
-    yield packer.flush()
 
 
 @caches.of_values(1)

@@ -42,6 +42,11 @@ class Form(NamedTuple):
         return self.media == JSON and not self.kind and not self.pretty
 
     @property
+    def compact_table(self) -> bool:
+        """Whether rows serve as the bytes they were made."""
+        return self.media == JSON and self.kind == "Table" and not self.pretty
+
+    @property
     def protobuf(self) -> bool:
         """Whether objects are told as messages."""
         return self.media == PROTOBUF

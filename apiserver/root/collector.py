@@ -9,9 +9,10 @@ its own; a server inside of somebody's process leaves their collector alone.
 """
 
 import asyncio
+import contextlib
 import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Self
 
 YOUNG = (25_000, 25, 100)  # young objects are looked at after so many allocations
@@ -67,6 +68,18 @@ class Collector:
     def _tick(self) -> None:
         self.look()
         self._wait()
+
+
+@contextlib.contextmanager
+def seldom() -> Iterator[None]:
+    """As long as a server starts and serves: what a start imports and makes stays, and to look for
+    garbage in it again and again took a tenth of the start's processor time."""
+    old = gc.get_threshold()
+    gc.set_threshold(*YOUNG)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*old)
 
 
 def calm() -> "Collector | None":

@@ -1,13 +1,15 @@
-"""A kubeconfig for a running server, as text."""
+"""A kubeconfig for a running server, as text.
+
+It has one shape, so it is written line by line: a library of YAML would be loaded at every start.
+"""
 
 import base64
 import contextlib
+import json
 import os
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import yaml
+from typing import NamedTuple
 
 NAME = "inkube"
 _ANYBODY = "anybody"
@@ -26,26 +28,41 @@ class Access(NamedTuple):
 
 def render(access: Access) -> str:
     """YAML that kubectl and every client library read."""
-    cluster: dict[str, Any] = {"server": access.url}
+    cluster = [f"server: {_text(access.url)}"]
     if access.authority:
-        cluster["certificate-authority-data"] = base64.b64encode(access.authority).decode()
+        authority = base64.b64encode(access.authority).decode()
+        cluster.append(f"certificate-authority-data: {authority}")
     if access.url.startswith("http:"):
         # @kubernetes/client-node speaks plain HTTP to those alone who say this
-        cluster["insecure-skip-tls-verify"] = True
+        cluster.append("insecure-skip-tls-verify: true")
     token = access.token
     if not token and access.url.startswith("https:"):
         token = _ANYBODY
-    user = {"token": token} if token else {}
-    context = {"cluster": NAME, "user": NAME, "namespace": access.namespace}
-    document = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": NAME, "cluster": cluster}],
-        "users": [{"name": NAME, "user": user}],
-        "contexts": [{"name": NAME, "context": context}],
-        "current-context": NAME,
-    }
-    return yaml.safe_dump(document, sort_keys=False)
+    user = f"\n    token: {_text(token)}" if token else " {}"
+    members = "\n    ".join(cluster)
+    return f"""\
+apiVersion: v1
+kind: Config
+clusters:
+- name: {NAME}
+  cluster:
+    {members}
+users:
+- name: {NAME}
+  user:{user}
+contexts:
+- name: {NAME}
+  context:
+    cluster: {NAME}
+    user: {NAME}
+    namespace: {_text(access.namespace)}
+current-context: {NAME}
+"""
+
+
+def _text(value: str) -> str:
+    """A string of JSON is one of YAML."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def write(path: Path, text: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from inkube.storage.errors import LogError
 from inkube.storage.log import Record
-from inkube.storage.sql.tables import Row, Statement
+from inkube.storage.sql.statements import Row, Statement
 
 
 class Connection(Protocol):

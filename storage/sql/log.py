@@ -1,4 +1,4 @@
-"""The log over tables and a database. What databases do differently is in `database`.
+"""The log over statements and a database. What databases do differently is in `database`.
 
 One lane writes and follows, another reads the past, so that a long look back delays no commit.
 """
@@ -12,10 +12,10 @@ from typing import Any
 
 from inkube.storage.errors import Compacted, NewerSchema
 from inkube.storage.log import FIRST_REVISION, Horizon, Missed, Range, Record, Transaction, bounds
-from inkube.storage.sql import tables
+from inkube.storage.sql import statements
 from inkube.storage.sql.database import Connection, Database
 from inkube.storage.sql.lanes import Lane
-from inkube.storage.sql.tables import Row, Statement
+from inkube.storage.sql.statements import Row, Statement
 
 # Revisions compacted in one transaction: at first, at least, at most. Steps become larger and
 # smaller so that none keeps writers waiting for longer than STEP_SECONDS by much.
@@ -101,7 +101,7 @@ class SqlLog:
 
     async def horizon(self) -> Horizon:
         """See Log."""
-        ((compacted, newest),) = await self._front.work(_asking(tables.HORIZON))
+        ((compacted, newest),) = await self._front.work(_asking(Statement.HORIZON))
         return Horizon(compacted, max(compacted, newest or 0))
 
     async def missed(self, revision: int, limit: int) -> Missed:
@@ -114,29 +114,31 @@ class SqlLog:
         """See Log."""
         low, high = bounds(prefix)
         parameters = {"after": after, "low": low, "high": high, "limit": limit}
-        width = len(tables.log.c)
+        width = len(Record._fields)
         return [
             (_record(row[:width]), _record(row[width:]) if row[width] is not None else None)
-            for row in await self._fetch_exactly(tables.CHANGES, parameters, after)
+            for row in await self._fetch_exactly(Statement.CHANGES, parameters, after)
         ]
 
     async def at(self, keys: Range, revision: int) -> Sequence[Record]:
         """See Log."""
         low, high = keys.interval
-        limit = keys.limit or tables.ALL
+        limit = keys.limit or statements.ALL
         parameters = {"low": low, "high": high, "at": revision, "limit": limit}
-        return [_record(row) for row in await self._fetch_exactly(tables.AT, parameters, revision)]
+        return [
+            _record(row) for row in await self._fetch_exactly(Statement.AT, parameters, revision)
+        ]
 
     async def grown(self, keys: Range, after: int, until: int) -> int:
         """See Log."""
         low, high = keys.interval
         parameters = {"low": low, "high": high, "after": after, "until": until}
-        ((count,),) = await self._fetch_exactly(tables.GROWN, parameters, after)
+        ((count,),) = await self._fetch_exactly(Statement.GROWN, parameters, after)
         return int(count)
 
     async def before(self, time: int) -> int:
         """See Log. Looks at every row: nobody asks often."""
-        rows: Sequence[Row] = await self._past.work(_asking(tables.FIRST_AFTER, {"time": time}))
+        rows: Sequence[Row] = await self._past.work(_asking(Statement.FIRST_AFTER, {"time": time}))
         ((first,),) = rows
         return (await self.horizon()).newest if first is None else int(first) - 1
 
@@ -183,12 +185,12 @@ class SqlLog:
         if not await connection.begin_compaction():
             return False
         async with self._ending(connection):
-            ((compacted,),) = await connection.fetch(tables.MARK, {"name": "compacted"})
+            ((compacted,),) = await connection.fetch(Statement.MARK, {"name": "compacted"})
             if compacted < until:
                 span = {"after": after, "until": until}
-                await connection.execute(tables.SET_MARK, {"which": "compacted", "to": until})
-                await connection.execute(tables.FORGET_OUTLIVED, span)
-                await connection.execute(tables.FORGET_ENDED, span)
+                await connection.execute(Statement.SET_MARK, {"which": "compacted", "to": until})
+                await connection.execute(Statement.FORGET_OUTLIVED, span)
+                await connection.execute(Statement.FORGET_ENDED, span)
         return True
 
     async def _fetch_exactly(
@@ -197,22 +199,24 @@ class SqlLog:
         """What a query finds, if everything since `revision` is still there. Raises Compacted."""
         rows: Sequence[Row] = await self._past.work(_asking(query, parameters))
         # Asked last: compaction only moves on, so what is not compacted now was not before.
-        ((compacted,),) = await self._past.work(_asking(tables.MARK, {"name": "compacted"}))
+        ((compacted,),) = await self._past.work(_asking(Statement.MARK, {"name": "compacted"}))
         if revision < compacted:
             raise Compacted(revision, compacted)
         return rows
 
     async def _set_up(self, connection: Connection) -> None:
-        for name, value in (("schema", tables.SCHEMA), ("compacted", FIRST_REVISION)):
-            await connection.execute(tables.ADD_MARK, {"which": name, "to": value})
-        ((schema,),) = await connection.fetch(tables.MARK, {"name": "schema"})
-        if schema > tables.SCHEMA:
+        for name, value in (("schema", statements.SCHEMA), ("compacted", FIRST_REVISION)):
+            await connection.execute(Statement.ADD_MARK, {"which": name, "to": value})
+        ((schema,),) = await connection.fetch(Statement.MARK, {"name": "schema"})
+        if schema > statements.SCHEMA:
             raise NewerSchema(
-                f"{self._database.name} has schema {schema}; this inkube knows {tables.SCHEMA}"
+                f"{self._database.name} has schema {schema}; this inkube knows {statements.SCHEMA}"
             )
-        if schema < tables.SCHEMA:
+        if schema < statements.SCHEMA:
             await connection.upgrade(schema)
-            await connection.execute(tables.SET_MARK, {"which": "schema", "to": tables.SCHEMA})
+            await connection.execute(
+                Statement.SET_MARK, {"which": "schema", "to": statements.SCHEMA}
+            )
 
 
 class _SqlTransaction:
@@ -240,11 +244,11 @@ def _asking(query: Statement, parameters: Mapping[str, Any] | None = None) -> An
 
 
 async def _missed(connection: Connection, *, revision: int, limit: int) -> Missed:
-    rows = await connection.fetch(tables.MISSED, {"after": revision, "limit": limit})
+    rows = await connection.fetch(Statement.MISSED, {"after": revision, "limit": limit})
     if rows:
         return Missed([_record(row[1:]) for row in rows], rows[0][0])
     # Asked last: what is not compacted now was not when there was nothing to be found.
-    ((compacted,),) = await connection.fetch(tables.MARK, {"name": "compacted"})
+    ((compacted,),) = await connection.fetch(Statement.MARK, {"name": "compacted"})
     return Missed((), compacted)
 
 

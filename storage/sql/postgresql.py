@@ -27,7 +27,7 @@ from inkube.storage.sql import tables
 from inkube.storage.sql.database import Connection
 from inkube.storage.sql.lanes import Lane
 from inkube.storage.sql.log import SqlLog
-from inkube.storage.sql.tables import Row, Statement
+from inkube.storage.sql.statements import Row, Statement
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ ASLEEP = "2s"
 # "inku": servers that start at once make the tables one after the other.
 SET_UP_LOCK = 0x696E6B75
 
-_STATEMENTS = tables.Statements(asyncpg_dialect(), SCHEMA)  # type: ignore[no-untyped-call] # so it is
+_STATEMENTS = tables.compiled(asyncpg_dialect(), SCHEMA)  # type: ignore[no-untyped-call] # so it is
 _BEGIN = f"BEGIN; SET LOCAL idle_in_transaction_session_timeout = '{ASLEEP}'"
 _LOCK = "SELECT value FROM inkube.meta WHERE name = 'newest' FOR UPDATE"
 _LOCK_COMPACTION = "SELECT value FROM inkube.meta WHERE name = 'compacted' FOR UPDATE SKIP LOCKED"
@@ -182,7 +182,7 @@ class PostgresqlDatabase:
 
 
 async def _newest(connection: Connection) -> int:
-    ((newest,),) = await connection.fetch(tables.MARK, {"name": "newest"})
+    ((newest,),) = await connection.fetch(Statement.MARK, {"name": "newest"})
     return int(newest)
 
 
@@ -200,14 +200,14 @@ class PostgresqlConnection:
 
     async def fetch(self, query: Statement, parameters: Mapping[str, Any]) -> Sequence[Row]:
         """See Connection."""
-        compiled = _STATEMENTS.compiled(query)
+        compiled = _STATEMENTS.compiled[query]
         arguments = [_text(each) for each in compiled.arguments(parameters)]
         rows: Sequence[Row] = await self._driver.fetch(compiled.text, *arguments)
         return rows
 
     async def execute(self, statement: Statement, parameters: Mapping[str, Any]) -> None:
         """See Connection."""
-        compiled = _STATEMENTS.compiled(statement)
+        compiled = _STATEMENTS.compiled[statement]
         await self._driver.execute(compiled.text, *compiled.arguments(parameters))
 
     async def listen(self, hear: Any) -> None:
@@ -218,9 +218,9 @@ class PostgresqlConnection:
         """See Connection."""
         await self._driver.execute(f"BEGIN; SELECT pg_advisory_xact_lock({SET_UP_LOCK})")
         await self._driver.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
-        for definition in _STATEMENTS.definitions():
+        for definition in _STATEMENTS.definitions:
             await self._driver.execute(definition)
-        await self.execute(tables.ADD_MARK, {"which": "newest", "to": FIRST_REVISION})
+        await self.execute(Statement.ADD_MARK, {"which": "newest", "to": FIRST_REVISION})
 
     async def upgrade(self, schema: int) -> None:
         """See Connection."""
@@ -249,7 +249,7 @@ class PostgresqlConnection:
 
     async def append(self, records: Sequence[Record]) -> None:
         """See Connection."""
-        ((newest,),) = await self.fetch(tables.MARK, {"name": "newest"})
+        ((newest,),) = await self.fetch(Statement.MARK, {"name": "newest"})
         if not await self.append_next(newest, records):
             raise Unavailable("the newest revision changed under its lock")
 

@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import aiosqlite
-from sqlalchemy.dialects.sqlite.aiosqlite import SQLiteDialect_aiosqlite
 
 from inkube.storage import files
 from inkube.storage.errors import Locked, LogError, NotOurs, Unavailable
 from inkube.storage.log import Record
-from inkube.storage.sql import tables
+from inkube.storage.sql import statements
 from inkube.storage.sql.log import SqlLog
-from inkube.storage.sql.tables import Row, Statement
+from inkube.storage.sql.statements import Row, Statement
 
 # "inku" in the file's header, so that the database of something else is never written to.
 APPLICATION_ID = 0x696E6B75
@@ -58,13 +57,9 @@ def sqlite_log(path: Path | str, options: SqliteOptions | None = None) -> SqlLog
     return SqlLog(SqliteDatabase(Path(path), options or SqliteOptions()))
 
 
-_STATEMENTS = tables.Statements(SQLiteDialect_aiosqlite())
-_NEWEST = _STATEMENTS.compiled(tables.NEWEST).text
-
-
-@lru_cache(maxsize=ROWS)
-def _insertion(rows: int) -> str:
-    return _STATEMENTS.compile(tables.insertion(rows)).text
+_STATEMENTS = statements.sqlite()
+_NEWEST = _STATEMENTS.compiled[Statement.NEWEST].text
+_insertion = lru_cache(maxsize=ROWS)(_STATEMENTS.insertion)
 
 
 @lru_cache(maxsize=ROWS)
@@ -221,19 +216,19 @@ class SqliteConnection:
 
     async def fetch(self, query: Statement, parameters: Mapping[str, Any]) -> Sequence[Row]:
         """See Connection."""
-        compiled = _STATEMENTS.compiled(query)
+        compiled = _STATEMENTS.compiled[query]
         found = await self._driver.execute_fetchall(compiled.text, compiled.arguments(parameters))
         return list(found)
 
     async def execute(self, statement: Statement, parameters: Mapping[str, Any]) -> None:
         """See Connection."""
-        compiled = _STATEMENTS.compiled(statement)
+        compiled = _STATEMENTS.compiled[statement]
         await self._driver.execute(compiled.text, compiled.arguments(parameters))
 
     async def begin_set_up(self) -> None:
         """See Connection."""
         await self.begin()
-        for definition in _STATEMENTS.definitions():
+        for definition in _STATEMENTS.definitions:
             await self._driver.execute(definition)
 
     async def upgrade(self, schema: int) -> None:

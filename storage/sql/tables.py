@@ -5,11 +5,12 @@
     meta  name (primary key) · value; rows schema, compacted, and newest where a row is the lock
 
 The primary key is the last guard: two processes that both believed to hold the write lock could
-not both append a revision. Parameters are bound by name; `Statements` compiles for one database.
+not both append a revision. Parameters are bound by name; `compiled` makes the words of a database
+of all this. SQLite's lie in a file: see the module `statements`. After a change here, run
+`tools/generate_statements.py`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import Dialect
@@ -17,15 +18,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from inkube.storage.log import Record
-
-SCHEMA = 2
-"""1 had no time."""
-
-# A number no limit reaches, for a question that has none.
-ALL = 2**62
-
-Statement = sa.Executable
-Row = Sequence[Any]
+from inkube.storage.sql.statements import Compiled, Statement, Statements
 
 metadata = sa.MetaData()
 log = sa.Table(
@@ -57,23 +50,25 @@ def _number(name: str) -> sa.BindParameter[int]:
 _low, _high = sa.bindparam("low", type_=sa.Text()), sa.bindparam("high", type_=sa.Text())
 _compacted = sa.select(meta.c.value).where(meta.c.name == "compacted").scalar_subquery()
 
-MARK: Statement = sa.select(meta.c.value).where(meta.c.name == sa.bindparam("name"))
-SET_MARK: Statement = (
+MARK: sa.Executable = sa.select(meta.c.value).where(meta.c.name == sa.bindparam("name"))
+SET_MARK: sa.Executable = (
     sa.update(meta).where(meta.c.name == sa.bindparam("which")).values(value=_number("to"))
 )
-ADD_MARK: Statement = sa.insert(meta).from_select(
+ADD_MARK: sa.Executable = sa.insert(meta).from_select(
     ["name", "value"],
     sa.select(sa.bindparam("which", type_=sa.Text()), _number("to")).where(
         ~sa.exists().where(meta.c.name == sa.bindparam("which", type_=sa.Text()))
     ),
 )
 
-HORIZON: Statement = sa.select(_compacted, sa.func.max(log.c.revision))
-NEWEST: Statement = sa.select(sa.func.max(log.c.revision))
-FIRST_AFTER: Statement = sa.select(sa.func.min(log.c.revision)).where(log.c.time > _number("time"))
+HORIZON: sa.Executable = sa.select(_compacted, sa.func.max(log.c.revision))
+NEWEST: sa.Executable = sa.select(sa.func.max(log.c.revision))
+FIRST_AFTER: sa.Executable = sa.select(sa.func.min(log.c.revision)).where(
+    log.c.time > _number("time")
+)
 
 # Each row also says how far was compacted, at the same moment.
-MISSED: Statement = (
+MISSED: sa.Executable = (
     sa.select(_compacted, log)
     .where(log.c.revision > _number("after"))
     .order_by(log.c.revision)
@@ -81,7 +76,7 @@ MISSED: Statement = (
 )
 
 _before = log.alias("before")
-CHANGES: Statement = (
+CHANGES: sa.Executable = (
     sa.select(*log.c, *_before.c)
     .select_from(log.outerjoin(_before, _before.c.revision == log.c.previous))
     .where(log.c.revision > _number("after"), log.c.key >= _low, log.c.key < _high)
@@ -91,7 +86,7 @@ CHANGES: Statement = (
 
 # In the order of keys, so that the index gives them and the limit ends it.
 _later = log.alias("later")
-AT: Statement = (
+AT: sa.Executable = (
     sa.select(log)
     .where(
         log.c.key >= _low,
@@ -110,7 +105,7 @@ AT: Statement = (
 
 # Keys are looked at in the sum only: the revisions since are few, the keys may be many.
 _within = (log.c.key >= _low) & (log.c.key < _high)
-GROWN: Statement = sa.select(
+GROWN: sa.Executable = sa.select(
     sa.func.coalesce(
         sa.func.sum(
             sa.case((_within & ~log.c.deleted, 1), else_=0)
@@ -122,70 +117,57 @@ GROWN: Statement = sa.select(
 
 _step = log.alias("step")
 _in_step = (_step.c.revision > _number("after")) & (_step.c.revision <= _number("until"))
-FORGET_OUTLIVED: Statement = sa.delete(log).where(
+FORGET_OUTLIVED: sa.Executable = sa.delete(log).where(
     log.c.revision.in_(sa.select(_step.c.previous).where(_in_step, _step.c.previous > 0))
 )
-FORGET_ENDED: Statement = sa.delete(log).where(
+FORGET_ENDED: sa.Executable = sa.delete(log).where(
     log.c.deleted, log.c.revision > _number("after"), log.c.revision <= _number("until")
 )
 
 
-def insertion(rows: int) -> Statement:
+def insertion(rows: int) -> sa.Insert:
     """One statement for so many rows, whose cells are bound by position."""
     return sa.insert(log).values([dict.fromkeys(Record._fields, 0)] * rows)
 
 
-class Compiled(NamedTuple):
-    """A statement in a database's own words, and the names of its parameters in order."""
+_ALL = {
+    Statement.MARK: MARK,
+    Statement.SET_MARK: SET_MARK,
+    Statement.ADD_MARK: ADD_MARK,
+    Statement.HORIZON: HORIZON,
+    Statement.NEWEST: NEWEST,
+    Statement.FIRST_AFTER: FIRST_AFTER,
+    Statement.MISSED: MISSED,
+    Statement.CHANGES: CHANGES,
+    Statement.AT: AT,
+    Statement.GROWN: GROWN,
+    Statement.FORGET_OUTLIVED: FORGET_OUTLIVED,
+    Statement.FORGET_ENDED: FORGET_ENDED,
+}
 
-    text: str
-    names: Sequence[str]
-    constants: Mapping[str, Any]
 
-    def arguments(self, parameters: Mapping[str, Any]) -> list[Any]:
-        """The parameters by position."""
-        constants = self.constants
-        return [parameters[name] if name in parameters else constants[name] for name in self.names]
+def compiled(dialect: Dialect, schema: str = "") -> Statements:
+    """All of it in the words of a database, whose tables lie in a schema of that name."""
 
-
-class Statements:
-    """Statements of one database, each compiled once: there are only those of this module."""
-
-    def __init__(self, dialect: Dialect, schema: str | None = None) -> None:
-        self._dialect = dialect
-        self._schema = schema
-        self._compiled: dict[Statement, Compiled] = {}
-
-    def compiled(self, statement: Statement) -> Compiled:
-        """A statement of this module in the words of the database."""
-        found = self._compiled.get(statement)
-        if found is None:
-            found = self._compiled[statement] = self.compile(statement)
-        return found
-
-    def compile(self, statement: Statement) -> Compiled:
-        """As `compiled`, not remembered."""
-        compiled = self._render(statement)
-        assert isinstance(compiled, SQLCompiler), "a query compiles to SQL"
-        return Compiled(str(compiled), tuple(compiled.positiontup or ()), compiled.params)
-
-    def definitions(self) -> Iterator[str]:
-        """What makes tables and indexes where they are missing."""
-        for table in metadata.sorted_tables:
-            yield str(self._render(CreateTable(table, if_not_exists=True)))
-            for index in table.indexes:
-                yield str(self._render(CreateIndex(index, if_not_exists=True)))
-
-    def upgrades(self, schema: int) -> Iterator[str]:
-        """What makes tables of an older schema into those of this one."""
-        name = f"{self._schema}.log" if self._schema else "log"
-        if schema < 2:
-            yield f"ALTER TABLE {name} ADD COLUMN time BIGINT DEFAULT 0 NOT NULL"
-
-    def _render(self, statement: Any) -> Any:
-        if not self._schema:
-            return statement.compile(dialect=self._dialect)
-        places = {None: self._schema}
+    def render(statement: Any) -> Any:
+        if not schema:
+            return statement.compile(dialect=dialect)
         return statement.compile(
-            dialect=self._dialect, schema_translate_map=places, render_schema_translate=True
+            dialect=dialect, schema_translate_map={None: schema}, render_schema_translate=True
         )
+
+    def words(statement: sa.Executable) -> Compiled:
+        found = render(statement)
+        assert isinstance(found, SQLCompiler), "a query compiles to SQL"
+        return Compiled(str(found), tuple(found.positiontup or ()), found.params)
+
+    definitions = []
+    for table in metadata.sorted_tables:
+        definitions.append(str(render(CreateTable(table, if_not_exists=True))))
+        definitions += [str(render(CreateIndex(i, if_not_exists=True))) for i in table.indexes]
+    return Statements(
+        {name: words(statement) for name, statement in _ALL.items()},
+        definitions,
+        words(insertion(1)).text,
+        schema,
+    )

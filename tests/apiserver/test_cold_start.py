@@ -28,8 +28,8 @@ async def main():
 asyncio.run(main())
 """
 OUTSIDE = (
-    "cryptography", "dulwich", "jsonpatch", "jwt", "prometheus_client", "pydantic", "re2",
-    "sqlalchemy", "yaml", "zoneinfo",
+    "cryptography", "dulwich", "importlib.metadata", "isal", "jsonpatch", "jwt",
+    "prometheus_client", "pydantic", "re2", "sqlalchemy", "yaml", "zoneinfo",
 )  # fmt: skip
 LATER = (
     "inkube.controllers.workloads",
@@ -79,6 +79,24 @@ def started():
 
 def test_a_server_is_ready_before_it_loads_what_it_needs_later(started):
     assert not [name for name in (*OUTSIDE, *LATER) if name in started["modules"]]
+
+
+def test_neither_does_the_command_on_a_file(tmp_path):
+    command = [sys.executable, "-X", "importtime", "-m", "inkube", "serve", "--port", "0"]
+    with (tmp_path / "imports").open("w+") as imports:
+        process = subprocess.Popen(
+            [*command, "--data", "it.db"],
+            cwd=tmp_path, stdout=subprocess.PIPE, stderr=imports, text=True,
+        )  # fmt: skip
+        try:
+            assert any("http://" in line for line in process.stdout)
+        finally:
+            process.terminate()
+            process.communicate(timeout=30)
+        imports.seek(0)
+        loaded = {line.rpartition("|")[2].strip() for line in imports}
+    assert "aiosqlite" in loaded
+    assert not [name for name in OUTSIDE if name in loaded]
 
 
 def test_kinds_declared_in_python_are_loaded_when_they_are_asked_for(started):

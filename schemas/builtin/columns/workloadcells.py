@@ -112,8 +112,9 @@ def _duration(status: Object, now: datetime) -> str:
     start, end = status.get("startTime"), status.get("completionTime")
     if not start:
         return ""
-    finish = rfc3339.parse(end) if end else now
-    return durations.human((finish - rfc3339.parse(start)).total_seconds())
+    if not end:
+        return since(start, now)
+    return durations.human((rfc3339.parse(end) - rfc3339.parse(start)).total_seconds())
 
 
 def cron_job(obj: Object, now: datetime) -> list[Any]:

@@ -8,6 +8,7 @@ import trustme
 import yaml
 
 from inkube.apiserver.http.guards import is_loopback
+from inkube.apiserver.root import kubeconfig
 from inkube.apiserver.server import APIServer
 
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
@@ -92,6 +93,17 @@ async def test_named_origins_may_ask_and_read() -> None:
         other = {"Origin": "http://other.example"}
         async with session.get(f"{server.url}/api", headers=other) as answer:
             assert "Access-Control-Allow-Origin" not in answer.headers
+
+
+@pytest.mark.parametrize("text", ["plain", "true", "1e3", 'a "b" \\ #c: {d}', "é😀", "- x", ""])
+def test_a_kubeconfig_is_yaml_whatever_is_in_it(text) -> None:
+    access = kubeconfig.Access("https://[::1]:6443", text, b"authority", text)
+    document = yaml.safe_load(kubeconfig.render(access))
+    assert document["clusters"][0]["cluster"] == {
+        "server": "https://[::1]:6443", "certificate-authority-data": "YXV0aG9yaXR5",
+    }  # fmt: skip
+    assert document["users"][0]["user"] == {"token": text or "anybody"}
+    assert document["contexts"][0]["context"]["namespace"] == text
 
 
 async def test_a_self_signed_server_is_trusted_by_its_kubeconfig(tmp_path) -> None:

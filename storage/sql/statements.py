@@ -1,0 +1,85 @@
+"""Every question about the log and every change of it by name, and the words a database has for it.
+
+What each is stands in `tables`, in SQLAlchemy. To load that is a third of a server's start and a
+fifth of its memory, and each start would make the same few words of it. So those of SQLite are made
+once, by `tools/generate_statements.py`, and lie in `sqlite.json`; `postgresql` has them made.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+SCHEMA = 2
+"""1 had no time."""
+
+# A number no limit reaches, for a question that has none.
+ALL = 2**62
+
+Row = Sequence[Any]
+
+
+class Statement(Enum):
+    """What `tables` has under the same name."""
+
+    MARK = "MARK"
+    SET_MARK = "SET_MARK"
+    ADD_MARK = "ADD_MARK"
+    HORIZON = "HORIZON"
+    NEWEST = "NEWEST"
+    FIRST_AFTER = "FIRST_AFTER"
+    MISSED = "MISSED"
+    CHANGES = "CHANGES"
+    AT = "AT"
+    GROWN = "GROWN"
+    FORGET_OUTLIVED = "FORGET_OUTLIVED"
+    FORGET_ENDED = "FORGET_ENDED"
+
+
+class Compiled(NamedTuple):
+    """A statement in a database's own words, and the names of its parameters in order."""
+
+    text: str
+    names: Sequence[str]
+    constants: Mapping[str, Any]
+
+    def arguments(self, parameters: Mapping[str, Any]) -> list[Any]:
+        """The parameters by position."""
+        constants = self.constants
+        return [parameters[name] if name in parameters else constants[name] for name in self.names]
+
+
+class Statements(NamedTuple):
+    """The words of one database. Parameters are bound by name, cells of new rows by position."""
+
+    compiled: Mapping[Statement, Compiled]
+    definitions: Sequence[str]
+    """What makes tables and indexes where they are missing."""
+    appending: str
+    """What adds one row to the log."""
+    place: str = ""
+    """The name space the tables lie in, where a database has such."""
+
+    def insertion(self, rows: int) -> str:
+        """One statement that adds so many rows to the log."""
+        row = self.appending.partition(" VALUES ")[2]
+        return self.appending + f", {row}" * (rows - 1)
+
+    def upgrades(self, schema: int) -> Iterator[str]:
+        """What makes tables of an older schema into those of this one."""
+        name = f"{self.place}.log" if self.place else "log"
+        if schema < 2:
+            yield f"ALTER TABLE {name} ADD COLUMN time BIGINT DEFAULT 0 NOT NULL"
+
+
+@cache
+def sqlite() -> Statements:
+    """The words of SQLite."""
+    found = json.loads(Path(__file__).with_name("sqlite.json").read_text())
+    compiled = {
+        Statement(name): Compiled(text, tuple(names), constants)
+        for name, (text, names, constants) in found["compiled"].items()
+    }
+    return Statements(compiled, found["definitions"], found["appending"])

@@ -1,0 +1,42 @@
+"""SQLite's words lie in a file: they are what SQLAlchemy makes of the tables."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sqlalchemy.dialects.sqlite.aiosqlite import SQLiteDialect_aiosqlite
+
+from inkube.storage.sql import statements, tables
+
+PROGRAM = """
+import asyncio, sys
+from inkube.storage.sql.sqlite import sqlite_log
+
+async def main():
+    log = sqlite_log(sys.argv[1])
+    await log.open()
+    await log.horizon()
+    await log.close()
+
+asyncio.run(main())
+print("sqlalchemy" in sys.modules)
+"""
+
+
+def test_the_words_of_sqlite_are_those_that_the_tables_say() -> None:
+    assert statements.sqlite() == tables.compiled(SQLiteDialect_aiosqlite())
+
+
+@pytest.mark.parametrize("rows", [1, 2, 128])
+def test_so_are_those_that_add_many_rows(rows: int) -> None:
+    wanted = tables.insertion(rows).compile(dialect=SQLiteDialect_aiosqlite())
+    assert statements.sqlite().insertion(rows) == str(wanted)
+
+
+def test_a_log_in_a_file_is_opened_without_sqlalchemy(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(tmp_path / "it.db")],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert done.stdout == "False\n"

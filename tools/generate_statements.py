@@ -1,0 +1,29 @@
+"""Makes `storage/sql/sqlite.json`, SQLite's words for what `storage/sql/tables.py` says.
+
+Run by hand when tables or questions change; never imported by the server:
+
+    python tools/generate_statements.py
+"""
+
+import json
+from pathlib import Path
+
+from sqlalchemy.dialects.sqlite.aiosqlite import SQLiteDialect_aiosqlite
+
+from inkube.storage.sql import tables
+
+TARGET = Path(__file__).parents[1] / "storage" / "sql" / "sqlite.json"
+
+
+def main() -> None:
+    made = tables.compiled(SQLiteDialect_aiosqlite())
+    content = {
+        "compiled": {each.value: words for each, words in made.compiled.items()},
+        "definitions": made.definitions,
+        "appending": made.appending,
+    }
+    TARGET.write_text(json.dumps(content, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
