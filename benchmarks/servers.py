@@ -35,8 +35,20 @@ class Server:
     @property
     def mib(self) -> float:
         """Resident memory."""
+        return self._memory("VmRSS")
+
+    @property
+    def peak_mib(self) -> float:
+        """The most that it was since `forget_peak`."""
+        return self._memory("VmHWM")
+
+    def forget_peak(self) -> None:
+        """Measure the peak from now on."""
+        Path(f"/proc/{self._process.pid}/clear_refs").write_text("5")
+
+    def _memory(self, name: str) -> float:
         status = Path(f"/proc/{self._process.pid}/status").read_text()
-        found = re.search(r"VmRSS:\s+(\d+) kB", status)
+        found = re.search(rf"{name}:\s+(\d+) kB", status)
         assert found is not None
         return int(found[1]) / 1024
 

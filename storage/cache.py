@@ -10,10 +10,11 @@ from the log by `store`.
 import asyncio
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from inkube.storage.entry import Change, Changes, Entries, Entry
+from inkube.storage.columns import Columns
+from inkube.storage.entry import Change, Changes, Coder, Entries, Entry
 from inkube.storage.errors import Closed, Compacted, Damaged, StorageError
 from inkube.storage.index import Index
 from inkube.storage.log import FIRST_REVISION, Horizon, Range, bounds, matches
@@ -31,11 +32,12 @@ class CacheOptions(NamedTuple):
 class Cache:
     """Written by the writer only; read by all."""
 
-    def __init__(self, options: CacheOptions) -> None:
+    def __init__(self, options: CacheOptions, coder: Coder) -> None:
         self.revision = FIRST_REVISION
         self.compacted = FIRST_REVISION
         self._options = options
-        self._index = Index()
+        self._make = coder.make
+        self._index = Index(Columns(coder.make))
         self._damaged: frozenset[str] = frozenset()
         self._history: deque[Change] = deque()
         self._history_bytes = 0
@@ -57,8 +59,8 @@ class Cache:
         """The keys under a prefix whose entries are left out, for they are damaged."""
         return [key for key in self._damaged if matches(prefix, key)] if self._damaged else ()
 
-    def list(self, prefix: str) -> Entries:
-        """The entries under a prefix; the list is the caller's."""
+    def list(self, prefix: str) -> Columns:
+        """The entries under a prefix, which are the caller's."""
         return self._index.list(*bounds(prefix))
 
     def count(self, prefix: str, after: str = "") -> int:
@@ -93,25 +95,28 @@ class Cache:
         found = self._index.list(low, high, limit)
         total = self._index.count(low, high) if keys.limit else 0
         if undone:
-            total += self._undo(found, undone, is_all=not limit or len(found) < limit)
-        page = found[: keys.limit] if keys.limit else found
+            total += self._grown(undone)
+            found = self._undo(found, undone, is_all=not limit or len(found) < limit)
+        page = found[: keys.limit] if undone and keys.limit else found
         return page, max(0, total - len(page)) if keys.limit else 0
 
-    def _undo(self, found: Entries, undone: dict[str, Entry | None], *, is_all: bool) -> int:
-        """Bring the entries found back to what they were; how many more lived then in all."""
-        more = sum(
+    def _grown(self, undone: Mapping[str, Entry | None]) -> int:
+        """How many more lived before what is undone."""
+        return sum(
             (before is not None) - (self._index.get(key) is not None)
             for key, before in undone.items()
         )
-        last = found[-1].key if found and not is_all else None
+
+    def _undo(self, found: Columns, undone: Mapping[str, Entry | None], *, is_all: bool) -> Columns:
+        """The entries found as they were."""
+        last = found.keys[-1] if found and not is_all else None
         kept = {entry.key: entry for entry in found if entry.key not in undone}
         kept |= {
             key: before
             for key, before in undone.items()
             if before is not None and (last is None or key <= last)
         }
-        found[:] = [kept[key] for key in sorted(kept)]
-        return more
+        return Columns(self._make, (kept[key] for key in sorted(kept)))
 
     # Who wants to know.
 
@@ -144,7 +149,7 @@ class Cache:
 
     # What the writer calls.
 
-    def load(self, entries: Entries, horizon: Horizon, damaged: Iterable[str] = ()) -> None:
+    def load(self, entries: Columns, horizon: Horizon, damaged: Iterable[str] = ()) -> None:
         """Begin anew with entries in the order of their keys; subscribers, who cannot be told what
         lies between, end with Compacted."""
         self._end_subscriptions(Compacted(self.revision, horizon.compacted))
@@ -161,7 +166,7 @@ class Cache:
         for change in reversed(self._history):
             if matches(prefix, change.entry.key):
                 return change.revision
-        return max((entry.revision for entry in self.list(prefix)), default=0)
+        return max(self.list(prefix).revisions, default=0)
 
     def before(self, prefix: str, changes: int) -> int:
         """The revision before the last so many changes under a prefix, as far as history goes."""

@@ -6,9 +6,9 @@ would take 40 bytes each to save a microsecond. Only `cache` uses this.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
 from itertools import accumulate
 
+from inkube.storage.columns import Columns
 from inkube.storage.entry import Entry
 
 # Inserting moves half a run on average: at 512 that is under a microsecond.
@@ -18,67 +18,61 @@ RUN = 512
 class Index:
     """The current entries, in order of keys."""
 
-    def __init__(self, entries: Sequence[Entry] = ()) -> None:
-        """From entries already in order, where there are any."""
+    def __init__(self, entries: Columns) -> None:
+        """From entries in order; also says what entries are made of later."""
         starts = range(0, len(entries), RUN) if entries else range(1)
-        self._entries: list[list[Entry]] = [list(entries[n : n + RUN]) for n in starts]
-        self._keys: list[list[str]] = [[e.key for e in run] for run in self._entries]
+        self._runs: list[Columns] = [entries[n : n + RUN] for n in starts]
         # The first run also takes what comes before its first key.
-        self._firsts: list[str] = ["", *(keys[0] for keys in self._keys[1:])]
+        self._firsts: list[str] = ["", *(run.keys[0] for run in self._runs[1:])]
         self._offsets: list[int] | None = None
 
     def __len__(self) -> int:
-        return self._before(len(self._keys))
+        return self._before(len(self._runs))
 
     def get(self, key: str) -> Entry | None:
         """The entry of a key."""
-        run, place = self._place(key)
-        keys = self._keys[run]
-        return self._entries[run][place] if place < len(keys) and keys[place] == key else None
+        number, place = self._place(key)
+        run = self._runs[number]
+        return run[place] if place < len(run.keys) and run.keys[place] == key else None
 
     def put(self, entry: Entry) -> None:
         """Add an entry, or replace the one with its key."""
-        key = entry.key
-        run, place = self._place(key)
-        keys, entries = self._keys[run], self._entries[run]
-        if place < len(keys) and keys[place] == key:
-            entries[place] = entry
-            keys[place] = key  # so that no older copy of the text is kept beside it
+        number, place = self._place(entry.key)
+        run = self._runs[number]
+        if place < len(run.keys) and run.keys[place] == entry.key:
+            run.replace(place, entry)
             return
-        keys.insert(place, key)
-        entries.insert(place, entry)
+        run.insert(place, entry)
         self._offsets = None
-        if len(keys) > 2 * RUN:
-            self._split(run)
+        if len(run) > 2 * RUN:
+            self._split(number)
 
     def remove(self, key: str) -> None:
         """Take out the entry of a key. Raises KeyError."""
-        run, place = self._place(key)
-        keys = self._keys[run]
-        if place >= len(keys) or keys[place] != key:
+        number, place = self._place(key)
+        run = self._runs[number]
+        if place >= len(run) or run.keys[place] != key:
             raise KeyError(key)
-        del keys[place], self._entries[run][place]
+        run.delete(place)
         self._offsets = None
-        if not keys and len(self._keys) > 1:
-            del self._keys[run], self._entries[run], self._firsts[run]
+        if not run and len(self._runs) > 1:
+            del self._runs[number], self._firsts[number]
             self._firsts[0] = ""
 
-    def list(self, low: str, high: str, limit: int = 0) -> list[Entry]:
-        """The first `limit` entries (0: all) with keys in [low, high)."""
+    def list(self, low: str, high: str, limit: int = 0) -> Columns:
+        """The first `limit` entries (0: all) with keys in [low, high), which are the caller's."""
         if low >= high:
-            return []
+            return self._runs[0][:0]
         (first, start), (last, end) = self._place(low), self._place(high)
         if first == last:
-            found = self._entries[first][start:end]
-        else:
-            found = self._entries[first][start:]
-            for run in range(first + 1, last):
-                if limit and len(found) >= limit:
-                    break
-                found += self._entries[run]
-            else:
-                found += self._entries[last][:end]
-        return found[:limit] if limit else found
+            return self._runs[first][start : min(end, start + limit) if limit else end]
+        found = self._runs[first][start : start + limit if limit else None]
+        for number in range(first + 1, last + 1):
+            left = limit - len(found) if limit else RUN * 2
+            if not left:
+                break
+            found.extend(self._runs[number][: min(left, end) if number == last else left])
+        return found
 
     def count(self, low: str, high: str) -> int:
         """How many keys are in [low, high)."""
@@ -89,17 +83,16 @@ class Index:
 
     def _place(self, key: str) -> tuple[int, int]:
         run = bisect_right(self._firsts, key) - 1
-        return run, bisect_left(self._keys[run], key)
+        return run, bisect_left(self._runs[run].keys, key)
 
     def _before(self, run: int) -> int:
         """How many entries lie in the runs before one; worked out when asked after a change."""
         if self._offsets is None:
-            self._offsets = [0, *accumulate(map(len, self._keys))]
+            self._offsets = [0, *accumulate(map(len, self._runs))]
         return self._offsets[run]
 
-    def _split(self, run: int) -> None:
-        keys, entries = self._keys[run], self._entries[run]
-        self._keys.insert(run + 1, keys[RUN:])
-        self._entries.insert(run + 1, entries[RUN:])
-        self._firsts.insert(run + 1, keys[RUN])
-        del keys[RUN:], entries[RUN:]
+    def _split(self, number: int) -> None:
+        run = self._runs[number]
+        self._runs.insert(number + 1, run[RUN:])
+        self._firsts.insert(number + 1, run.keys[RUN])
+        run.delete(slice(RUN, None))

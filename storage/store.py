@@ -23,6 +23,7 @@ from typing import NamedTuple, Self
 
 from inkube.storage import writes
 from inkube.storage.cache import Cache, CacheOptions
+from inkube.storage.columns import Columns
 from inkube.storage.compaction import CompactionOptions, Compactor
 from inkube.storage.entry import Change, Changes, ChangeType, Codec, Coder, Entries, Entry, Value
 from inkube.storage.errors import Closed, Compacted, FutureRevision
@@ -111,8 +112,8 @@ class BaseStore(ABC):
         """The newest state of a key; None when it does not live."""
         return self._cache.get(key)
 
-    def list(self, prefix: str) -> Entries:
-        """What lives under a prefix now, in order of keys; the list is the caller's."""
+    def list(self, prefix: str) -> Columns:
+        """What lives under a prefix now, in order of keys; what is returned is the caller's."""
         return self._cache.list(prefix)
 
     def shown(self, entry: Entry, value: Value) -> Entry:
@@ -229,8 +230,8 @@ class Store(BaseStore):
         now: Callable[[], float] = time.time,
     ) -> None:
         self._options = options or StoreOptions()
-        cache = Cache(self._options.cache)
         coder = Coder(codec, self._options.decoded)
+        cache = Cache(self._options.cache, coder)
         super().__init__(log, cache, coder, Writer(log, cache, coder, self._options.writer, now))
         self._clock = clock
         self._lost = ""

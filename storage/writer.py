@@ -20,12 +20,13 @@ from inkube.storage import writes
 from inkube.storage.cache import Cache
 from inkube.storage.entry import Change, Coder, Entries, Entry
 from inkube.storage.errors import Closed, ReadOnly
+from inkube.storage.loading import Loading
 from inkube.storage.log import Horizon, Log, Missed, Record
 from inkube.storage.turns import Turns
 from inkube.storage.underway import Underway
 
 # Rows read at once: of what others wrote, of everything at a start.
-FOLLOWED, LOADED = 1_000, 10_000
+FOLLOWED, LOADED = 1_000, 5_000
 # Writes committed in a row before subscribers get their turn; far below what their queues hold.
 TURN = 256
 # Seconds that a group waits for as many as wrote last time; who writes alone waits for nobody.
@@ -47,7 +48,7 @@ class WriterOptions(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far a start has come: living objects and the revision read so far, and the newest."""
+    """How far a start has come: objects held and the revision read so far, and the newest."""
 
     objects: int
     revision: int
@@ -307,43 +308,34 @@ class Writer:
         while True:
             try:
                 with _without_collector():
-                    entries, horizon = await self._read()
+                    loading, horizon = await self._read()
+                    living = loading.living()
             except _Behind:
                 continue  # compacted by another process under our hands
-            damaged = [entry.key for entry in entries if not self._coder.is_sound(entry)]
-            if damaged:
-                logger.error("damaged and left out: %s", ", ".join(damaged[:TOLD]))
-                left_out = frozenset(damaged)
-                entries = [entry for entry in entries if entry.key not in left_out]
-            self._cache.load(entries, horizon, damaged)
+            if living.damaged:
+                logger.error("damaged and left out: %s", ", ".join(living.damaged[:TOLD]))
+            self._cache.load(living.entries, horizon, living.damaged)
             self.progress = None
             return
 
-    async def _read(self) -> tuple[list[Entry], Horizon]:
-        living: dict[str, Entry] = {}
+    async def _read(self) -> tuple[Loading, Horizon]:
+        loading = Loading(self._coder)
         revision, begun, newest = 0, 0, 0
-        make = self._coder.entry
         while True:
-            found = await self._log.missed(revision, LOADED)
-            begun = begun or found.compacted
+            found = await self._log.rows(revision, LOADED)
+            compacted = found.compacted[0]
+            begun = begun or compacted
             # A deletion that was forgotten before it was read would leave its object behind.
-            if found.compacted > max(begun, revision):
+            if compacted > max(begun, revision):
                 raise _Behind
-            for record in found.records:
-                if record.deleted:
-                    living.pop(record.key, None)
-                else:
-                    living[record.key] = make(
-                        record.key, record.revision, record.created, record.data
-                    )
-            if found.records:
-                revision = found.records[-1].revision
-            if len(found.records) < LOADED:
+            loading.add(found)
+            if found.revisions:
+                revision = found.revisions[-1]
+            if len(found.revisions) < LOADED:
                 break
             newest = newest or (await self._log.horizon()).newest
-            self.progress = Progress(len(living), revision, newest)
-        entries = [living[key] for key in sorted(living)]
-        return entries, Horizon(found.compacted, max(revision, found.compacted))
+            self.progress = Progress(len(loading), revision, newest)
+        return loading, Horizon(compacted, max(revision, compacted))
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ Bindings are indexed by subject, per namespace, and indexed again when one of th
 Follows plugin/pkg/auth/authorizer/rbac/rbac.go and pkg/registry/rbac/validation/rule.go.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -57,7 +57,7 @@ class _Index:
     """The bindings of one prefix by subject, valid while `entries` are what is stored."""
 
     revision: int
-    entries: list[Entry]
+    entries: Sequence[Entry]
     grants: dict[tuple[str, str], list[Grant]] = field(default_factory=dict)
 
 
@@ -120,8 +120,8 @@ class RBAC:
         known, revision = self._indexes.get(prefix), self._store.revision
         if known is not None and known.revision == revision:
             return known
-        entries = list(self._store.list(prefix))
-        if known is not None and known.entries == entries:  # entries are equal only to themselves
+        entries = self._store.list(prefix)
+        if known is not None and known.entries == entries:
             known.revision = revision
             return known
         index = _Index(revision, entries)

@@ -5,7 +5,7 @@ file's own, with the time it was heard of. `MARK` says where what was there at f
 what happened then begins.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from inkube.apiserver.capture.chosen import Kind
@@ -52,7 +52,7 @@ class Recorder:
         value = {"kind": "Capture", "apiVersion": "inkube.dev/v1", "metadata": {"name": server}}
         await self._store.create(MARK, value)
 
-    def _entries(self, kind: Kind, namespace: str) -> list[Entry]:
+    def _entries(self, kind: Kind, namespace: str) -> Sequence[Entry]:
         return self._store.list(f"{kind.prefix}{namespace}/" if namespace else kind.prefix)
 
 

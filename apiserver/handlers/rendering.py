@@ -1,15 +1,16 @@
 """Stored entries as answers: in the version, form and shape the client asked for."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
 
 from inkube.apiserver import handlers
 from inkube.apiserver.handlers import rows, tables
-from inkube.apiserver.handlers.stored import data_of, list_body, pieces
+from inkube.apiserver.handlers.stored import data_of, is_long, joined, list_body, pieces
 from inkube.apiserver.http import responses
 from inkube.apiserver.http.delivery import Answer
-from inkube.apiserver.http.negotiation import Form
+from inkube.apiserver.http.negotiation import JSON, Form
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.listing import Page
 from inkube.apiserver.registry.stamps import Stamps
@@ -46,6 +47,8 @@ class Renderer:
         if form.compact_table and call.subresource != "scale":
             table = rows.body(call, page, form, self._stamps.now())
             return responses.data(table, warnings=call.warnings)
+        if form.kind and form.media == JSON and not form.pretty and is_long(page.entries):
+            return responses.data(self._transformed(call, page, form), warnings=call.warnings)
         values = [call.view(entry) for entry in page.entries]
         if form.kind:
             value = tables.transform(
@@ -59,3 +62,12 @@ class Renderer:
         else:
             value = orjson.loads(b"".join(pieces(call, page)))
         return responses.render(value, form, warnings=call.warnings)
+
+    def _transformed(self, call: Call, page: Page, form: Form) -> Iterator[bytes]:
+        """A long table, or list of metadata, made while it is sent."""
+        metadata, now = page.metadata(call), self._stamps.now()
+        head, member, make = tables.transformed(
+            call, form, now, metadata=metadata, include=form.include
+        )
+        items = (orjson.dumps(make(call.view(entry))) for entry in page.entries)
+        return joined(head, member, items)

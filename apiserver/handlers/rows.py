@@ -5,14 +5,14 @@ whenever it is read. To make a row takes 5 to 10 µs, to fill one in less than o
 the stored bytes themselves, as `packed` keeps messages; `tables` says what is in one.
 """
 
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 import orjson
 
 from inkube.apiserver.handlers import tables
-from inkube.apiserver.handlers.stored import joined
-from inkube.apiserver.http import responses
+from inkube.apiserver.handlers.stored import is_long, joined
 from inkube.apiserver.http.delivery import Body
 from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.registry.calls import Call
@@ -40,22 +40,19 @@ _MADE: Final[caches.Weighed[tuple[Served, str, str, bytes], _Row]] = caches.Weig
 
 
 def body(call: Call, page: Page, form: Form, now: datetime) -> Body:
-    """A list as a Table in compact JSON. Raises StatusError 400."""
-    metadata = page.metadata(call)
-    empty = tables.table(call, (), form, now, metadata=metadata, include=form.include)
-    start = orjson.dumps(empty).removesuffix(b"]}")
-    rows = _rows(call, page.entries, form, now)
-    pieces = joined(start, rows)
-    return pieces if sum(map(len, rows)) > responses.GZIP_FROM else b"".join(pieces)
+    """A list as a Table in compact JSON, a long one made while it is sent. Raises StatusError
+    400."""
+    found = tables.transformed(call, form, now, metadata=page.metadata(call), include=form.include)
+    pieces = joined(found.head, found.member, _rows(call, page.entries, form, now))
+    return pieces if is_long(page.entries) else b"".join(pieces)
 
 
-def _rows(call: Call, entries: list[Entry], form: Form, now: datetime) -> list[bytes]:
+def _rows(call: Call, entries: Sequence[Entry], form: Form, now: datetime) -> Iterator[bytes]:
     resource, served, get = call.resource, call.served, _MADE.get
     stored, since = served is resource.storage and resource.converter is None, resource.since
     version, include = form.version, form.include
     make = _Maker(call, form)
     ages: dict[str, bytes] = {}
-    rows = []
     for entry in entries:
         data = entry.data
         if (stored and entry.revision > since) or resource.shows(entry, served):
@@ -73,8 +70,7 @@ def _rows(call: Call, entries: list[Entry], form: Form, now: datetime) -> list[b
             if age is None:
                 age = ages[began] = durations.age(began, now).encode()
             line += age + piece
-        rows.append(line)
-    return rows
+        yield line
 
 
 class _Maker:

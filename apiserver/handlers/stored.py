@@ -1,6 +1,7 @@
 """Stored entries as JSON: one object or a list, in the version of the call."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import orjson
 
@@ -9,7 +10,10 @@ from inkube.apiserver.http.delivery import PIECE, Body
 from inkube.apiserver.registry import storedbytes
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.listing import Page
+from inkube.storage import columns
 from inkube.storage.entry import Entry
+
+Object = dict[str, Any]
 
 
 def data_of(call: Call, entry: Entry) -> bytes:
@@ -26,32 +30,36 @@ def list_kind(call: Call) -> str:
 
 def list_body(call: Call, page: Page) -> Body:
     """A whole list: joined from stored bytes, a long one while it is sent."""
-    return pieces(call, page) if _is_long(page.entries) else b"".join(pieces(call, page))
+    return pieces(call, page) if is_long(page.entries) else b"".join(pieces(call, page))
 
 
-def _is_long(entries: Sequence[Entry]) -> bool:
+def is_long(entries: Sequence[Entry]) -> bool:
+    """Whether a list of these is better made while it is sent."""
     size = 0
-    for entry in entries:
-        size += len(entry.data)
+    for data in columns.data(entries):
+        size += len(data)
         if size > responses.GZIP_FROM:
             return True
     return False
 
 
 def pieces(call: Call, page: Page) -> Iterator[bytes]:
-    """A list in pieces of about PIECE bytes. What has to be converted is so before the first."""
+    """A list in pieces of about PIECE bytes, each made when it is asked for."""
     head = {
         "apiVersion": call.served.api_version,
         "kind": list_kind(call),
         "metadata": page.metadata(call),
     }
-    start = orjson.dumps(head)[:-1] + b',"items":['
-    items = _items(call, page.entries)
-    return joined(start, items)
+    return joined(head, "items", _items(call, page.entries))
 
 
-def joined(start: bytes, items: Iterable[bytes]) -> Iterator[bytes]:
-    """A document in pieces of about PIECE bytes: its start, its items, and the end of both."""
+def joined(head: Object, member: str, items: Iterable[bytes]) -> Iterator[bytes]:
+    """An object whose last member is a list of these items, in pieces of about PIECE bytes."""
+    start = b'%b,"%b":[' % (orjson.dumps(head)[:-1], member.encode())
+    return _joined(start, items)
+
+
+def _joined(start: bytes, items: Iterable[bytes]) -> Iterator[bytes]:
     waiting, size = [start], len(start)
     before = b""
     for item in items:
@@ -66,14 +74,12 @@ def joined(start: bytes, items: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _items(call: Call, entries: Sequence[Entry]) -> Iterable[bytes]:
-    since, served = call.resource.since, call.served
+    served = call.served
     items: Iterable[bytes]
-    if served is not call.resource.storage:
-        items = [data_of(call, entry) for entry in entries]
-    elif all(entry.revision > since for entry in entries):
-        items = (entry.data for entry in entries)
+    if served is call.resource.storage and columns.oldest(entries) > call.resource.since:
+        items = columns.data(entries)
     else:
-        items = [e.data if e.revision > since else data_of(call, e) for e in entries]
+        items = (data_of(call, entry) for entry in entries)
     if call.resource.voice.items_have_type:
         return items
     return storedbytes.untyped(items, served.api_version, served.kind)

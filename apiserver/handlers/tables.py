@@ -5,9 +5,9 @@ apiextensions-apiserver/pkg/registry/customresource/tableconvertor.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.registry.calls import Call
@@ -55,24 +55,43 @@ def transform(
     """Objects in the form asked for. `metadata` is the ListMeta, None for a single object."""
     if form.kind == "Table":
         return table(call, objects, form, now, metadata=metadata, include=include)
-    single = metadata is None
-    if single and form.kind == "PartialObjectMetadataList":
-        raise call.resource.voice.not_a_list(call.resource.group, call.resource.kind)
-    if not single and form.kind == "PartialObjectMetadata":
+    if metadata is None:
+        if form.kind == "PartialObjectMetadataList":
+            raise call.resource.voice.not_a_list(call.resource.group, call.resource.kind)
+        return partial(objects[0], form.version)
+    found = transformed(call, form, now, metadata=metadata, include=include)
+    items = [found.make(obj) for obj in objects]
+    return {**found.head, found.member: items or None}
+
+
+class Transformed(NamedTuple):
+    """A list in the form asked for: all but its items, the last member, and what makes each."""
+
+    head: Object
+    member: str
+    make: Callable[[Object], Object]
+
+
+def transformed(
+    call: Call, form: Form, now: datetime, *, metadata: Object, include: str = ""
+) -> Transformed:
+    """A list of that ListMeta, to be made item by item. Raises StatusError 400 or 406."""
+    head: Object = {
+        "kind": form.kind,
+        "apiVersion": f"meta.k8s.io/{form.version}",
+        "metadata": {key: value for key, value in metadata.items() if value != ""},
+    }
+    if form.kind == "Table":
+        check_include(include)
+        shown = columns(call)
+        head["columnDefinitions"] = definitions(call)
+        return Transformed(head, "rows", lambda obj: row(call, shown, obj, now, form, include))
+    if form.kind == "PartialObjectMetadata":
         kind = "*unstructured.UnstructuredList"
         raise status.not_acceptable(
             f"you requested PartialObjectMetadata, but the requested object is a list ({kind})"
         )
-    items = [partial(obj, form.version) for obj in objects]
-    if single:
-        return items[0]
-    kept = {key: value for key, value in (metadata or {}).items() if value != ""}
-    return {
-        "kind": "PartialObjectMetadataList",
-        "apiVersion": f"meta.k8s.io/{form.version}",
-        "metadata": kept,
-        "items": items or None,
-    }
+    return Transformed(head, "items", lambda obj: partial(obj, form.version))
 
 
 def partial(obj: Object, version: str = "v1") -> Object:
@@ -103,17 +122,10 @@ def table(
     include: str = "",
 ) -> Object:
     """A Table with a row per object."""
-    check_include(include)
-    shown = columns(call)
     if metadata is None:
         metadata = {"resourceVersion": objects[0]["metadata"].get("resourceVersion", "")}
-    return {
-        "kind": "Table",
-        "apiVersion": f"meta.k8s.io/{form.version}",
-        "metadata": {key: value for key, value in metadata.items() if value != ""},
-        "columnDefinitions": definitions(call),
-        "rows": [row(call, shown, obj, now, form, include) for obj in objects],
-    }
+    found = transformed(call, form, now, metadata=metadata, include=include)
+    return {**found.head, found.member: [found.make(obj) for obj in objects]}
 
 
 def columns(call: Call) -> list[Column]:

@@ -20,8 +20,8 @@ T = TypeVar("T")
 
 
 async def shown(
-    resource: Resource, served: Served, entries: list[Entry], *, anew: bool = True
-) -> list[Entry]:
+    resource: Resource, served: Served, entries: Sequence[Entry], *, anew: bool = True
+) -> Sequence[Entry]:
     """The entries as `Resource.view` takes them for that version. Raises StatusError 500.
 
     With a converter they are entries of what the version shows, else those that were given.

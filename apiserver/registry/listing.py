@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from inkube.apiserver.registry import continuation
@@ -55,7 +55,7 @@ NO_OPTIONS = ListOptions()
 class Page(NamedTuple):
     """What a list found. `remaining` is None where it is not told."""
 
-    entries: list[Entry]
+    entries: Sequence[Entry]
     revision: int
     token: str = ""
     remaining: int | None = None
@@ -99,7 +99,7 @@ async def find(registry: Registry, call: Call, options: ListOptions) -> Page:
     name = single_name(call, options)
     if name:
         entry = store.get(call.resource.key(call.namespace, name))
-        entries = [] if entry is None else [entry]
+        entries: Sequence[Entry] = () if entry is None else (entry,)
     else:
         found = registry.selections.candidates(call, options.labels, options.fields)
         entries = store.list(call.resource.key(call.namespace, "")) if found is None else found
@@ -199,7 +199,9 @@ def _expired(options: ListOptions, after: str) -> status.StatusError:
     return error
 
 
-async def _selected(call: Call, entries: list[Entry], matches: Matcher | None) -> list[Entry]:
+async def _selected(
+    call: Call, entries: Sequence[Entry], matches: Matcher | None
+) -> Sequence[Entry]:
     """Those that match; others get their turn between slices."""
     if matches is None or len(entries) <= SLICE:
         return selected(call, entries, matches)
@@ -210,7 +212,7 @@ async def _selected(call: Call, entries: list[Entry], matches: Matcher | None) -
     return found
 
 
-def selected(call: Call, entries: list[Entry], matches: Matcher | None) -> list[Entry]:
+def selected(call: Call, entries: Sequence[Entry], matches: Matcher | None) -> Sequence[Entry]:
     """Those that match."""
     if matches is None:
         return entries

@@ -7,7 +7,7 @@ What has to be converted is awaited before the transform (what is stored) and be
 is to be). Follows apiserver/pkg/registry/generic/registry/store.go.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -247,7 +247,7 @@ class Registry:
         waits = call.resource.converter is not None
         await self.worker.finish(call.effort, steps, waits=waits)
 
-    async def shown(self, call: Call, entries: list[Entry]) -> list[Entry]:
+    async def shown(self, call: Call, entries: Sequence[Entry]) -> Sequence[Entry]:
         """The entries as the call's version shows them; to be viewed. Raises StatusError 500."""
         if call.resource.converter is None:
             return entries

@@ -15,7 +15,7 @@ class Renewals:
 
     def __init__(self) -> None:
         self._unchanged: dict[str, int] = {}
-        self._renewed: dict[str, tuple[Entry, Object]] = {}
+        self._renewed: dict[str, tuple[bytes, Object]] = {}
 
     def of(self, entry: Entry, renew: Callable[[], Object | None]) -> Object | None:
         """What `renew` makes of the entry: None where nothing differs, which most are."""
@@ -23,7 +23,7 @@ class Renewals:
         if self._unchanged.get(entry.key) == state:
             return None
         known = self._renewed.get(entry.key)
-        if known is not None and known[0] is entry:
+        if known is not None and known[0] is entry.data:
             return known[1]
         fresh = renew()
         if fresh is None:
@@ -34,5 +34,5 @@ class Renewals:
         self._renewed.pop(entry.key, None)
         if len(self._renewed) >= KEPT:
             del self._renewed[next(iter(self._renewed))]
-        self._renewed[entry.key] = entry, fresh
+        self._renewed[entry.key] = entry.data, fresh
         return fresh

@@ -139,14 +139,14 @@ class _Index:
         keys = sorted({key for value in values for key in self._keys.get(value, ())})
         return [entry for key in keys if (entry := self._store.get(key)) is not None]
 
-    async def _fill(self, entries: list[Entry]) -> None:
+    async def _fill(self, entries: Sequence[Entry]) -> None:
         try:
             await self._read_all(entries)
         except Exception:
             logger.exception("an index of a selector could not be made")
             self._subscription.close()
 
-    async def _read_all(self, entries: list[Entry]) -> None:
+    async def _read_all(self, entries: Sequence[Entry]) -> None:
         for start in range(0, len(entries), SLICE):
             for entry in entries[start : start + SLICE]:
                 # what has changed since was heard of

@@ -4,7 +4,7 @@ HTTP streams and the in-process client read the same `Watcher`. Follows
 apiserver/pkg/storage/cacher.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import orjson
@@ -34,7 +34,7 @@ class Watcher:
         self._prefix = call.resource.key(call.namespace, listing.single_name(call, options))
         self.start = 0
 
-    async def begin(self) -> tuple[Subscription, list[Entry]]:
+    async def begin(self) -> tuple[Subscription, Sequence[Entry]]:
         """The subscription, and what is there already where that is wanted.
 
         Both are of one moment. Raises StatusError: 410 for a version too old, 504 for initial
@@ -43,7 +43,7 @@ class Watcher:
         store, options = self._registry.store, self.options
         version = options.resource_version
         fresh = version in ("", "0")
-        found: list[Entry] = []
+        found: Sequence[Entry] = ()
         if fresh or options.initial_events:
             await listing.settle(store, version, listing.known_version)
         if options.initial_events or (fresh and options.initial_events is None):

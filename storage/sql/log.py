@@ -11,7 +11,16 @@ from functools import partial
 from typing import Any
 
 from inkube.storage.errors import Compacted, NewerSchema
-from inkube.storage.log import FIRST_REVISION, Horizon, Missed, Range, Record, Transaction, bounds
+from inkube.storage.log import (
+    FIRST_REVISION,
+    Horizon,
+    Missed,
+    Range,
+    Record,
+    Rows,
+    Transaction,
+    bounds,
+)
 from inkube.storage.sql import statements
 from inkube.storage.sql.database import Connection, Database
 from inkube.storage.sql.lanes import Lane
@@ -107,6 +116,10 @@ class SqlLog:
     async def missed(self, revision: int, limit: int) -> Missed:
         """See Log."""
         return await self._front.work(partial(_missed, revision=revision, limit=limit))
+
+    async def rows(self, revision: int, limit: int) -> Rows:
+        """See Log."""
+        return await self._front.work(partial(_rows, revision=revision, limit=limit))
 
     async def changes(
         self, prefix: str, after: int, limit: int
@@ -250,6 +263,15 @@ async def _missed(connection: Connection, *, revision: int, limit: int) -> Misse
     # Asked last: what is not compacted now was not when there was nothing to be found.
     ((compacted,),) = await connection.fetch(Statement.MARK, {"name": "compacted"})
     return Missed((), compacted)
+
+
+async def _rows(connection: Connection, *, revision: int, limit: int) -> Rows:
+    found = await connection.fetch(Statement.ROWS, {"after": revision, "limit": limit})
+    if found:
+        return Rows(*zip(*found, strict=True))
+    # Asked last: what is not compacted now was not when there was nothing to be found.
+    ((compacted,),) = await connection.fetch(Statement.MARK, {"name": "compacted"})
+    return Rows((), (), (), (), (), (compacted,))
 
 
 def _record(row: Row) -> Record:

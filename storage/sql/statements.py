@@ -31,6 +31,7 @@ class Statement(Enum):
     NEWEST = "NEWEST"
     FIRST_AFTER = "FIRST_AFTER"
     MISSED = "MISSED"
+    ROWS = "ROWS"
     CHANGES = "CHANGES"
     AT = "AT"
     GROWN = "GROWN"

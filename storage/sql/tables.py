@@ -75,6 +75,13 @@ MISSED: sa.Executable = (
     .limit(_number("limit"))
 )
 
+ROWS: sa.Executable = (
+    sa.select(log.c.revision, log.c.key, log.c.created, log.c.deleted, log.c.data, _compacted)
+    .where(log.c.revision > _number("after"))
+    .order_by(log.c.revision)
+    .limit(_number("limit"))
+)
+
 _before = log.alias("before")
 CHANGES: sa.Executable = (
     sa.select(*log.c, *_before.c)
@@ -138,6 +145,7 @@ _ALL = {
     Statement.NEWEST: NEWEST,
     Statement.FIRST_AFTER: FIRST_AFTER,
     Statement.MISSED: MISSED,
+    Statement.ROWS: ROWS,
     Statement.CHANGES: CHANGES,
     Statement.AT: AT,
     Statement.GROWN: GROWN,

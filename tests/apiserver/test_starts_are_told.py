@@ -30,11 +30,11 @@ class SlowLog:
         self._held = held
         self.turns = asyncio.Semaphore(2)
 
-    async def missed(self, revision, limit):
+    async def rows(self, revision, limit):
         if self.turns.locked():
             self._held.set()
         await self.turns.acquire()
-        return await self._log.missed(revision, limit)
+        return await self._log.rows(revision, limit)
 
     def __getattr__(self, name):
         return getattr(self._log, name)

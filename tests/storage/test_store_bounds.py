@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from inkube.storage import errors
 from inkube.storage.cache import CacheOptions
+from inkube.storage.columns import Columns
 from inkube.storage.entry import Entry
 from inkube.storage.index import RUN, Index
 from inkube.storage.log import FIRST_REVISION, MemoryLog, Range, Record, bounds, matches
@@ -66,7 +67,7 @@ async def test_nobody_is_answered_or_told_before_the_commit(log: GatedLog, codec
             assert await subscription.waiting() == []
             log.gate.set()
             entry = await writing
-            assert store.get("/r/a") is entry
+            assert store.get("/r/a") == entry
             assert [change.entry for change in await subscription.next_batch()] == [entry]
 
 
@@ -216,7 +217,7 @@ def test_an_index_is_a_sorted_dictionary(
     limit: int,
 ):
     model = {key: entry(key) for key in sorted(first)}
-    index = Index(list(model.values()))
+    index = Index(Columns(entries=model.values()))
     for adds, key in steps:
         if adds:
             model[key] = entry(key)
@@ -237,7 +238,7 @@ def test_an_index_is_a_sorted_dictionary(
 
 
 def test_an_index_of_many_runs_stays_sorted():
-    index = Index()
+    index = Index(Columns())
     keys = [f"/r/{n * 7919 % 10_007:05}" for n in range(6 * RUN)]
     for key in keys:
         index.put(entry(key))

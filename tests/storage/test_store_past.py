@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ async def past(request: pytest.FixtureRequest, backend: Any) -> Any:
     return await backend.open(cache=request.param)
 
 
-def names(entries: list[Entry]) -> list[str]:
+def names(entries: Sequence[Entry]) -> list[str]:
     return [entry.key.rpartition("/")[2] for entry in entries]
 
 

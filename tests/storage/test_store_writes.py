@@ -16,14 +16,14 @@ async def test_a_created_object_is_read_back_with_its_revision(store: Store):
     entry = await store.create(KEY, {"spec": 1})
     assert entry.revision == entry.created == store.revision == FIRST_REVISION + 1
     assert entry.value == {"spec": 1, "metadata": {"resourceVersion": str(entry.revision)}}
-    assert store.get(KEY) is entry
+    assert store.get(KEY) == entry
 
 
 async def test_create_on_existing_is_refused_with_the_object_that_lives_there(store: Store):
     first = await store.create(KEY, {"spec": 1})
     with pytest.raises(errors.AlreadyExists) as refused:
         await store.create(KEY, {"spec": 2})
-    assert refused.value.current is first
+    assert refused.value.current == first
     assert store.revision == first.revision
 
 
@@ -31,7 +31,7 @@ async def test_update_replaces_the_state_and_keeps_the_revision_of_creation(stor
     first = await store.create(KEY, {"spec": 1})
     second = await store.update(KEY, {"spec": 2}, first.revision)
     assert (second.revision, second.created) == (first.revision + 1, first.created)
-    assert store.get(KEY) is second
+    assert store.get(KEY) == second
 
 
 async def test_update_with_a_stale_revision_conflicts_and_names_the_newest(store: Store):
@@ -39,8 +39,8 @@ async def test_update_with_a_stale_revision_conflicts_and_names_the_newest(store
     second = await store.update(KEY, {"spec": 2}, first.revision)
     with pytest.raises(errors.Conflict) as refused:
         await store.update(KEY, {"spec": 3}, first.revision)
-    assert refused.value.current is second
-    assert store.get(KEY) is second
+    assert refused.value.current == second
+    assert store.get(KEY) == second
 
 
 async def test_update_and_delete_of_what_does_not_live_find_nothing(store: Store):
@@ -98,7 +98,7 @@ async def test_of_concurrent_updates_from_one_revision_one_wins(store: Store):
     refused = [outcome for outcome in outcomes if isinstance(outcome, errors.Conflict)]
     (won,) = [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
     assert len(refused) == 19
-    assert store.get(KEY) is won
+    assert store.get(KEY) == won
 
 
 async def test_counters_incremented_by_many_clients_lose_no_increment(store: Store):
@@ -146,7 +146,7 @@ async def test_a_group_waits_for_those_who_wrote_last_time_but_not_long(store: S
     async with asyncio.timeout(30):
         await asyncio.gather(*(store.create(f"{KEY}{n}", {}) for n in range(20)))
         last = await store.create(KEY, {})
-    assert store.get(KEY) is last
+    assert store.get(KEY) == last
 
 
 async def test_closing_waits_for_no_further_writes(backend, monkeypatch):
@@ -202,7 +202,7 @@ class TestDryRun:
         deleted = await store.dry_run().delete(KEY, first.revision)
         assert updated.value["spec"] == 2
         assert updated.revision == deleted.revision == first.revision
-        assert store.get(KEY) is first
+        assert store.get(KEY) == first
 
     async def test_the_preconditions_are_the_same(self, store: Store):
         dry = store.dry_run()
@@ -226,6 +226,6 @@ class TestDryRun:
     async def test_reads_are_those_of_the_store(self, store: Store):
         first = await store.create(KEY, {})
         dry = store.dry_run()
-        assert dry.get(KEY) is first
+        assert dry.get(KEY) == first
         assert dry.list("/registry/") == [first]
         assert (dry.count("/"), dry.revision) == (1, store.revision)

@@ -1,0 +1,91 @@
+"""What a start reads of a log: rows by the column, sorted at last, none of them an object.
+
+A log is in the order of revisions, the index in the order of keys. What was outlived is dropped
+whenever there is as much of it as of anything else, so that a log with a long past takes no more
+memory than twice what lives. Only `writer` uses this.
+"""
+
+from collections.abc import Sequence
+from itertools import chain, compress, islice
+from operator import lt
+from typing import NamedTuple
+
+from inkube.storage.columns import Columns
+from inkube.storage.entry import Coder
+from inkube.storage.log import Rows
+
+# Rows that may be outlived before anybody looks.
+LEAST = 100_000
+
+
+class Living(NamedTuple):
+    """What lives, in order of keys, and the keys of what is left out, for it is damaged."""
+
+    entries: Columns
+    damaged: Sequence[str]
+
+
+class Loading:
+    """The rows read so far."""
+
+    def __init__(self, coder: Coder) -> None:
+        self._rows = Columns(coder.make)
+        self._is_sound = coder.is_sound
+        self._damaged: set[int] = set()
+        """The revisions of damaged rows, outlived or not."""
+        self._deleted: set[int] = set()
+        """The revisions of deletions among them."""
+        self._next = LEAST
+
+    def __len__(self) -> int:
+        """How many rows are held, outlived ones among them."""
+        return len(self._rows)
+
+    def add(self, rows: Rows) -> None:
+        """Add what follows in the log; of a deletion without its data."""
+        held = self._rows
+        held.keys += rows.keys
+        held.revisions.extend(rows.revisions)
+        held.created.extend(rows.created)
+        if any(rows.deleted):
+            self._deleted.update(compress(rows.revisions, rows.deleted))
+            pairs = zip(rows.data, rows.deleted, strict=True)
+            held.data += [b"" if deleted else data for data, deleted in pairs]
+        else:
+            held.data += rows.data
+        # now, while the bytes are still at hand for the processor
+        sound = map(self._is_sound, rows.data, rows.revisions)
+        self._damaged.update(r for r, whole in zip(rows.revisions, sound, strict=True) if not whole)
+        if len(held) >= self._next:
+            self._settle()
+            self._next = max(LEAST, 2 * len(held))
+
+    def living(self) -> Living:
+        """What lives."""
+        self._settle()
+        rows, damaged = self._rows, self._damaged
+        if damaged.isdisjoint(rows.revisions):
+            return Living(rows, ())
+        left_out = [
+            key for key, revision in zip(rows.keys, rows.revisions, strict=True)
+            if revision in damaged
+        ]  # fmt: skip
+        rows.keep([n for n, revision in enumerate(rows.revisions) if revision not in damaged])
+        return Living(rows, left_out)
+
+    def _settle(self) -> None:
+        """Sort; of each key keep what was read last, unless that is a deletion."""
+        keys, revisions, deleted = self._rows.keys, self._rows.revisions, self._deleted
+        if not deleted and all(map(lt, keys, islice(keys, 1, None))):
+            return
+        # a sort is stable: rows of one key stay in the order of their revisions
+        places = sorted(range(len(keys)), key=keys.__getitem__)
+        following = chain(islice(places, 1, None), (None,))
+        self._rows.keep(
+            [
+                place
+                for place, after in zip(places, following, strict=True)
+                if (after is None or keys[place] != keys[after]) and revisions[place] not in deleted
+            ]
+        )
+        deleted.clear()
