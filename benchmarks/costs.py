@@ -1,14 +1,16 @@
 """What a request costs the server, in processor time, beside one of another sort.
 
-Sixteen clients, a server on a SQLite file, sorts of requests in turns; the least of the turns
-counts, which other work on the machine disturbed least. Only ratios mean anything.
+Sixteen clients, or one, a server on a SQLite file, sorts of requests in turns; the least of the
+turns counts, which other work on the machine disturbed least. Only ratios mean anything.
 """
 
 import itertools
 import json
+import sqlite3
 import ssl
 import statistics
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from typing import NamedTuple
@@ -52,6 +54,7 @@ def measure() -> Iterable[Figure]:
     with _on_a_file() as server:
         yield from _writes(server)
         yield from _races(server)
+        yield from _alone(server)
         yield from _lists(server)
     yield _secured()
 
@@ -156,6 +159,45 @@ def _races(server: Server) -> Iterable[Figure]:
     yield Figure(
         "16 patch one object", one.rate / many.rate, "x 16 objects", at_least=0.5, note=note
     )
+
+
+def _alone(server: Server) -> Iterable[Figure]:
+    """One client, one create at a time: nothing beside it waits, so every step shows."""
+    make = _numbered(Request("POST", COLLECTION, thing("new-00000000")))
+    inserts, stored, kept = [], [], []
+    with servers.inkube() as memory, _a_table() as insert:
+        installed(memory, definition())
+        for _ in range(TURNS):
+            inserts.append(_seconds_of(insert))
+            stored.append(1 / load.send(server.port, load.for_seconds(SECONDS, make), Load(1)))
+            kept.append(1 / load.send(memory.port, load.for_seconds(SECONDS, make), Load(1)))
+    on_file, in_memory, bare = (min(each) * 1e6 for each in (stored, kept, inserts))
+    note = f"{on_file:,.0f} µs; {in_memory:,.0f} µs in memory, {bare:,.0f} µs an insert"
+    ratio = on_file / (in_memory + bare)
+    yield Figure("create alone", ratio, "x memory + insert", at_most=2.5, note=note)
+
+
+@contextmanager
+def _a_table() -> Iterator[Callable[[], object]]:
+    """What inserts a row of 1 KB into a SQLite file, and waits for the disk."""
+    with tempfile.TemporaryDirectory() as folder:
+        database = sqlite3.connect(f"{folder}/it", isolation_level=None)
+        for pragma in ("journal_mode = WAL", "synchronous = FULL"):
+            database.execute(f"PRAGMA {pragma}")
+        database.execute("CREATE TABLE log (revision INTEGER PRIMARY KEY, key TEXT, data BLOB)")
+        database.execute("CREATE INDEX log_by_key ON log (key, revision)")
+        row = ("/registry/things/default/it", b"x" * 1024)
+        with closing(database):
+            yield lambda: database.execute("INSERT INTO log (key, data) VALUES (?, ?)", row)
+
+
+def _seconds_of(do: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    until, count = started + SECONDS, 0
+    while time.perf_counter() < until:
+        do()
+        count += 1
+    return (time.perf_counter() - started) / count
 
 
 def _lists(server: Server) -> Iterable[Figure]:
