@@ -28,6 +28,7 @@ MODULES = (
     "cel",
     "checks",
     "rechecks",
+    "workloads",
     "packages",
     "fixture",
     "faults",

@@ -1,14 +1,16 @@
 """What a request costs the server, in processor time, beside one of another sort.
 
-Sixteen clients, a server on a SQLite file, sorts of requests in turns; the least of the turns
-counts, which other work on the machine disturbed least. Only ratios mean anything.
+Sixteen clients, or one, a server on a SQLite file, sorts of requests in turns; the least of the
+turns counts, which other work on the machine disturbed least. Only ratios mean anything.
 """
 
 import itertools
 import json
+import sqlite3
 import ssl
 import statistics
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from typing import NamedTuple
@@ -38,11 +40,13 @@ class Cost(NamedTuple):
 
 
 class Sort(NamedTuple):
-    """One sort of request; `wanted` is how its status begins, `tls` trusts a server."""
+    """One sort of request; `wanted` is how its status begins, `tls` trusts a server, `greeting` is
+    sent on each connection before anything counts."""
 
     make: Make
     wanted: bytes = b"2"
     tls: ssl.SSLContext | None = None
+    greeting: bytes = b""
 
 
 def measure() -> Iterable[Figure]:
@@ -50,6 +54,7 @@ def measure() -> Iterable[Figure]:
     with _on_a_file() as server:
         yield from _writes(server)
         yield from _races(server)
+        yield from _alone(server)
         yield from _lists(server)
     yield _secured()
 
@@ -79,7 +84,9 @@ def _best(sorts: dict[str, tuple[Server, Sort]]) -> dict[str, Cost]:
 def _turn(server: Server, sort: Sort) -> Cost:
     """Handshakes are not counted: connections stay."""
     before: list[float] = []
-    how = Load(CLIENTS, sort.wanted, sort.tls, lambda: before.append(server.cpu_seconds))
+    how = Load(
+        CLIENTS, sort.wanted, sort.tls, lambda: before.append(server.cpu_seconds), sort.greeting
+    )
     rate = load.send(server.port, load.for_seconds(SECONDS, sort.make), how)
     return Cost((server.cpu_seconds - before[0]) / (rate * SECONDS) * 1e6, rate)
 
@@ -90,7 +97,10 @@ def _secured() -> Figure:
     get = Request("GET", "/api/v1/namespaces/default").raw
     trusting = ssl.create_default_context()
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
-    sorts = {"plain": Sort(lambda: get), "tls": Sort(lambda: get, tls=trusting)}
+    sorts = {
+        name: Sort(lambda: get, tls=tls, greeting=get)
+        for name, tls in (("plain", None), ("tls", trusting))
+    }
     ratios, notes = [], []
     for _ in range(STARTS):
         with servers.inkube() as plain, servers.inkube("--in-memory", "--tls") as secured:
@@ -149,6 +159,45 @@ def _races(server: Server) -> Iterable[Figure]:
     yield Figure(
         "16 patch one object", one.rate / many.rate, "x 16 objects", at_least=0.5, note=note
     )
+
+
+def _alone(server: Server) -> Iterable[Figure]:
+    """One client, one create at a time: nothing beside it waits, so every step shows."""
+    make = _numbered(Request("POST", COLLECTION, thing("new-00000000")))
+    inserts, stored, kept = [], [], []
+    with servers.inkube() as memory, _a_table() as insert:
+        installed(memory, definition())
+        for _ in range(TURNS):
+            inserts.append(_seconds_of(insert))
+            stored.append(1 / load.send(server.port, load.for_seconds(SECONDS, make), Load(1)))
+            kept.append(1 / load.send(memory.port, load.for_seconds(SECONDS, make), Load(1)))
+    on_file, in_memory, bare = (min(each) * 1e6 for each in (stored, kept, inserts))
+    note = f"{on_file:,.0f} µs; {in_memory:,.0f} µs in memory, {bare:,.0f} µs an insert"
+    ratio = on_file / (in_memory + bare)
+    yield Figure("create alone", ratio, "x memory + insert", at_most=2.5, note=note)
+
+
+@contextmanager
+def _a_table() -> Iterator[Callable[[], object]]:
+    """What inserts a row of 1 KB into a SQLite file, and waits for the disk."""
+    with tempfile.TemporaryDirectory() as folder:
+        database = sqlite3.connect(f"{folder}/it", isolation_level=None)
+        for pragma in ("journal_mode = WAL", "synchronous = FULL"):
+            database.execute(f"PRAGMA {pragma}")
+        database.execute("CREATE TABLE log (revision INTEGER PRIMARY KEY, key TEXT, data BLOB)")
+        database.execute("CREATE INDEX log_by_key ON log (key, revision)")
+        row = ("/registry/things/default/it", b"x" * 1024)
+        with closing(database):
+            yield lambda: database.execute("INSERT INTO log (key, data) VALUES (?, ?)", row)
+
+
+def _seconds_of(do: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    until, count = started + SECONDS, 0
+    while time.perf_counter() < until:
+        do()
+        count += 1
+    return (time.perf_counter() - started) / count
 
 
 def _lists(server: Server) -> Iterable[Figure]:

@@ -29,12 +29,20 @@ class _Connection(asyncio.Protocol):
         self._buffer = bytearray()
         self.answers = 0
         self.failures = 0
+        self._greeting: asyncio.Future[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass
 
+    async def greet(self, request: bytes) -> None:
+        """Send a request that does not count, and wait for its answer."""
+        self._greeting = asyncio.get_running_loop().create_future()
+        self._transport.write(request)
+        await self._greeting
+        self._greeting = None
+
     def begin(self) -> None:
-        """Send the first request."""
+        """Send the first request that counts."""
         self._send()
 
     def _send(self) -> None:
@@ -55,6 +63,10 @@ class _Connection(asyncio.Protocol):
                 return
         elif len(self._buffer) < end + 4 + int(length[1]):
             return
+        if self._greeting is not None:
+            self._buffer.clear()
+            self._greeting.set_result(None)
+            return
         self.answers += 1
         self.failures += not self._buffer.startswith(self._wanted, len("HTTP/1.1 "))
         self._buffer.clear()
@@ -63,16 +75,20 @@ class _Connection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         if not self._done.done():
             self._done.set_result(None)
+        if self._greeting is not None and not self._greeting.done():
+            self._greeting.set_exception(ConnectionError("the server hung up"))
 
 
 class Load(NamedTuple):
     """How a load is made: `wanted` is how a status has to begin, `tls` trusts a server; `begin` is
-    called when all connections are there and nothing has been sent."""
+    called when all connections are there and `greeting` has been answered on each, where there is
+    one: a server is through with a handshake only after its client."""
 
     connections: int = CONNECTIONS
     wanted: bytes = b"2"
     tls: ssl.SSLContext | None = None
     begin: Callable[[], None] = lambda: None
+    greeting: bytes = b""
 
 
 MANY = Load()
@@ -87,6 +103,8 @@ async def run(port: int, requests: Iterator[bytes], how: Load = MANY) -> tuple[i
         connection = _Connection(requests, done, how.wanted)
         await loop.create_connection(lambda c=connection: c, "127.0.0.1", port, ssl=how.tls)
         made.append((connection, done))
+    if how.greeting:
+        await asyncio.gather(*(connection.greet(how.greeting) for connection, _ in made))
     how.begin()
     began = time.perf_counter()
     for connection, _ in made:

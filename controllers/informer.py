@@ -10,7 +10,7 @@ Bounded by the number of objects: nothing is queued here.
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from inkube.controllers.client import Client, Event, Object, Selection
 from inkube.controllers.workqueue import Backoff
@@ -58,6 +58,17 @@ Subscriber = Callable[[Change], None]
 Indexer = Callable[[Object], Iterable[str]]
 
 
+class Summary(Protocol):
+    """What an informer keeps of its objects beside them."""
+
+    def update(self, change: Change) -> None:
+        """One object came, changed or went; no subscriber has heard of it yet."""
+        ...
+
+
+S = TypeVar("S", bound=Summary)
+
+
 class Index:
     """Keys of the cached objects by a value read from them."""
 
@@ -100,7 +111,7 @@ class Informer:
         self._clock = clock
         self._selection = selection or Selection()
         self._objects: dict[Key, Object] = {}
-        self._indexes: dict[str, Index] = {}
+        self._summaries: dict[str, Summary] = {}
         self._subscribers: list[Subscriber] = []
         self._version = ""
         self._synced = asyncio.Event()
@@ -128,12 +139,18 @@ class Informer:
 
     def index(self, name: str, values: Indexer) -> Index:
         """The index of that name; `values` is used when it is made, by the first to ask."""
-        if name not in self._indexes:
-            made = Index(values)
+        return self.summary(name, Index, lambda: Index(values))
+
+    def summary(self, name: str, kind: type[S], make: Callable[[], S]) -> S:
+        """What is kept under that name; `make` is used by the first to ask."""
+        if name not in self._summaries:
+            made = make()
             for obj in self._objects.values():
                 made.update(Change(None, obj))
-            self._indexes[name] = made
-        return self._indexes[name]
+            self._summaries[name] = made
+        found = self._summaries[name]
+        assert isinstance(found, kind), f"{name} is kept as something else"
+        return found
 
     def subscribe(self, subscriber: Subscriber) -> None:
         """Call it for every change, and now for what is cached already. It must return at once."""
@@ -147,8 +164,8 @@ class Informer:
 
     @property
     def is_used(self) -> bool:
-        """Does anybody listen to it or keep an index on it?"""
-        return bool(self._subscribers or self._indexes)
+        """Does anybody listen to it or keep an index or another summary of it?"""
+        return bool(self._subscribers or self._summaries)
 
     async def synced(self) -> None:
         """Return once the resource was listed."""
@@ -234,9 +251,10 @@ class Informer:
             # half of a pod; an update that leaves it out keeps what is stored
             new["metadata"].pop("managedFields", None)
             self._objects[key] = new
-        for index in self._indexes.values():
-            index.update(Change(old, new))
-        heard = Change(last or old, None) if new is None else Change(old, new)
+        change = Change(old, new)
+        for summary in self._summaries.values():
+            summary.update(change)
+        heard = Change(last or old, None) if new is None else change
         for subscriber in list(self._subscribers):
             subscriber(heard)
 

@@ -69,6 +69,8 @@ class Controller:
     sources: tuple[Source, ...] = ()
     everywhere: bool = False
     """Whether it runs in servers, too, that do not lead: several may do the same at once."""
+    sums_up: bool = False
+    """Whether it sums up what others do to many objects, and so lets a crowd of them go first."""
 
 
 class _Running:
@@ -141,7 +143,8 @@ class _Running:
 
     async def _work_on(self, key: Key) -> None:
         try:
-            await self._pacer.turn()
+            await self._pacer.turn(patient=self.controller.sums_up)
+            self.queue.begin(key)
             await self._reconcile(key)
         finally:
             self.queue.done(key)
@@ -270,6 +273,10 @@ class Manager:
     ) -> None:
         await self.stop()
 
+    def work_done(self) -> int:
+        """How many keys were worked on so far: equal twice means that nothing ran in between."""
+        return sum(running.queue.taken for running in self._running.values())
+
     async def settled(self) -> None:
         """Return when every informer is caught up and every queue idle, both at the same time.
 
@@ -284,16 +291,13 @@ class Manager:
 
     async def _is_settled(self) -> bool:
         """Nothing was worked on while the revisions were asked for, and all of them are reached."""
-        before = self._work_done()
+        before = self.work_done()
         if not self._is_idle():
             return False
         for informer in self.informers.all():
             if await informer.behind():
                 return False
-        return self._is_idle() and self._work_done() == before
+        return self._is_idle() and self.work_done() == before
 
     def _is_idle(self) -> bool:
         return all(running.queue.is_idle for running in self._running.values())
-
-    def _work_done(self) -> int:
-        return sum(running.queue.taken for running in self._running.values())

@@ -2,35 +2,58 @@
 
 A thousand checks may wake in the same moment; without this they would all run before the event
 loop looks at its sockets again, and every request would wait for them.
+
+Who sums up what others do is patient: in a crowd it goes to the end of the queue again, so that it
+looks once at many changes.
 """
 
 import asyncio
 from collections import deque
+from typing import NamedTuple
+
+CROWD = 16
+"""So many waiters are a crowd; where there are fewer, everybody goes on in the order they came."""
+TIMES = 4
+"""So often a patient waiter lets a crowd go first."""
+
+
+class _Waiter(NamedTuple):
+    turn: asyncio.Future[None]
+    patience: int
+    """How often it still lets a crowd go first."""
 
 
 class Pacer:
     """A queue at the event loop's door: one waiter per turn of the loop. Bounded by its callers."""
 
     def __init__(self) -> None:
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiting: deque[_Waiter] = deque()
         self._is_moving = False
 
-    async def turn(self) -> None:
+    async def turn(self, *, patient: bool = False) -> None:
         """Return at one's own turn."""
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
-        self._waiting.append(turn)
+        self._waiting.append(_Waiter(turn, TIMES if patient else 0))
         if not self._is_moving:
             self._is_moving = True
             loop.call_soon(self._release)
         await turn
 
     def _release(self) -> None:
-        while self._waiting and self._waiting[0].done():
-            self._waiting.popleft()
-        if not self._waiting:
+        waiter = self._next()
+        if waiter is None:
             self._is_moving = False
             return
-        turn = self._waiting.popleft()
-        turn.set_result(None)
-        turn.get_loop().call_soon(self._release)
+        waiter.turn.set_result(None)
+        waiter.turn.get_loop().call_soon(self._release)
+
+    def _next(self) -> _Waiter | None:
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if waiter.turn.done():
+                continue
+            if not waiter.patience or len(self._waiting) < CROWD:
+                return waiter
+            self._waiting.append(waiter._replace(patience=waiter.patience - 1))
+        return None

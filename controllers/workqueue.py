@@ -30,7 +30,8 @@ class Backoff(NamedTuple):
 
 
 class WorkQueue(Generic[K]):
-    """Keys waiting for a worker. Workers call `take`, then `done`; `run` serves delayed adds."""
+    """Keys waiting for a worker. Workers call `take`, `begin` if they waited since, then `done`;
+    `run` serves delayed adds."""
 
     def __init__(self, clock: Clock, *, backoff: Backoff | None = None) -> None:
         self._clock = clock
@@ -95,6 +96,10 @@ class WorkQueue(Generic[K]):
         self._busy.add(key)
         self.taken += 1
         return key
+
+    def begin(self, key: K) -> None:
+        """The work on a key that was taken begins now: what it was added for until now is seen."""
+        self._again.discard(key)
 
     def done(self, key: K) -> None:
         """The key is no longer worked on; it is queued again when it was added meanwhile."""

@@ -31,6 +31,7 @@ from inkube.storage.failures import Failures
 from inkube.storage.freshness import Freshness
 from inkube.storage.log import Log, MemoryLog, Range, Record, Snapshot
 from inkube.storage.subscription import Deliver, Subscription
+from inkube.storage.underway import Underway
 from inkube.storage.writer import Progress, Writer, WriterOptions
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "Store",
     "StoreOptions",
     "Subscription",
+    "Underway",
     "Value",
     "read",
 ]
@@ -297,6 +299,13 @@ class Store(BaseStore):
         """See BaseStore."""
         _check_batch(batch)
         return await self._writer.write(*batch)
+
+    async def submit(self, write: writes.Write) -> Underway:
+        """Have something written, without waiting for it: to be awaited, as `commit` of it alone.
+
+        Raises ReadOnly, Closed.
+        """
+        return await self._writer.submit(write)
 
     def subscribe(
         self, prefix: str, after: int | None = None, *, deliver: Deliver | None = None

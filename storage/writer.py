@@ -1,6 +1,6 @@
 """The one writer of this process: every write goes through here, in groups.
 
-    write() → bounded queue → [lock, catch up, check, append, commit] → publish → answer
+    submit() → bounded queue → [lock, catch up, check, append, commit] → publish → answer
 
 Nobody is answered before the commit. While one group is being committed the next one gathers, so
 the more clients write, the fewer commits each of them costs. On an immediate log the first write
@@ -23,6 +23,7 @@ from inkube.storage.errors import Closed, ReadOnly
 from inkube.storage.loading import Loading
 from inkube.storage.log import Horizon, Log, Missed, Record
 from inkube.storage.turns import Turns
+from inkube.storage.underway import Underway
 
 # Rows read at once: of what others wrote, of everything at a start.
 FOLLOWED, LOADED = 1_000, 5_000
@@ -44,19 +45,6 @@ class WriterOptions(NamedTuple):
     pending: int = 4_096
     group: int = 1_024
     read_only: bool = False
-
-
-class Batch(NamedTuple):
-    """Writes that are committed all together or not at all, one per key, and only if the fence
-    lets them."""
-
-    members: Sequence[writes.Write]
-    fence: fences.Fence | None
-
-
-class _Pending(NamedTuple):
-    batch: Batch
-    answer: asyncio.Future[Entries]
 
 
 class Progress(NamedTuple):
@@ -88,10 +76,12 @@ class Writer:
         self._cache = cache
         self._coder = coder
         self._group = min(options.group, TURN) if log.immediate else options.group
-        self._queue: deque[_Pending] = deque()
+        self._queue: deque[Underway] = deque()
         self._room = asyncio.Semaphore(options.pending)
         self._lock = asyncio.Lock()
         self._wanted = asyncio.Event()
+        self._expected = 1
+        """How many have to be in the queue before the writer is woken."""
         self._turns = Turns()
         self._closed = False
         self.progress: Progress | None = None
@@ -111,27 +101,35 @@ class Writer:
         if self._task is not None:
             await self._task
 
-    async def write(self, *members: writes.Write) -> Entries:
+    async def write(self, *batch: writes.Write) -> Entries:
         """The entries that writes made, once committed together; what one of them refuses refuses
         all. Raises PreconditionError, ReadOnly, Closed, LogError, and what the fence does that the
         caller works behind."""
-        if self._closed:
-            raise Closed
+        return await (await self.submit(*batch))
+
+    async def submit(self, *batch: writes.Write) -> Underway:
+        """Have a batch written after all that was asked for before; it answers once it is.
+
+        Raises ReadOnly, Closed; what is returned raises PreconditionError, Closed, LogError, and
+        what the fence does that the caller works behind.
+        """
+        self._check_open()
         if self._read_only:
             raise ReadOnly(self._cache.revision)
-        batch = Batch(members, fences.current())
+        underway = Underway(batch, fences.current())
         if self._may_commit_here():
-            (outcome,) = await self._commit([batch])
-            if isinstance(outcome, Exception):
-                raise outcome
-            return outcome
-        async with self._room:
-            if self._closed:
-                raise Closed
-            pending = _Pending(batch, asyncio.get_running_loop().create_future())
-            self._queue.append(pending)
+            await self._answer([underway])
+            return underway
+        await self._room.acquire()  # released with the answer
+        try:
+            self._check_open()
+        except Closed:
+            self._room.release()
+            raise
+        self._queue.append(underway)
+        if len(self._queue) >= self._expected:
             self._wanted.set()
-            return await pending.answer
+        return underway
 
     async def catch_up(self, wanted: int = 0) -> None:
         """Publish what other processes appended, up to `wanted` at least where it is given.
@@ -153,6 +151,10 @@ class Writer:
         compacted = await self._log.compact(revision)
         self._cache.compacted = max(self._cache.compacted, compacted)
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Closed
+
     def _may_commit_here(self) -> bool:
         free = self._log.immediate and not self._queue and not self._lock.locked()
         return free and self._turns.first()
@@ -165,16 +167,21 @@ class Writer:
             while self._queue:
                 await self._gather(expected)
                 group = self._take()
-                await self._answer(group)
+                try:
+                    await self._answer(group)
+                finally:
+                    for _ in group:
+                        self._room.release()
                 expected = len(group) + len(self._queue)
+                del group  # while nobody writes
 
-    def _take(self) -> list[_Pending]:
+    def _take(self) -> list[Underway]:
         """The next group: at most so many writes, and always one batch."""
         group = [self._queue.popleft()]
-        size = len(group[0].batch.members)
-        while self._queue and size + len(self._queue[0].batch.members) <= self._group:
+        size = len(group[0].batch)
+        while self._queue and size + len(self._queue[0].batch) <= self._group:
             group.append(self._queue.popleft())
-            size += len(group[-1].batch.members)
+            size += len(group[-1].batch)
         return group
 
     async def _gather(self, expected: int) -> None:
@@ -183,36 +190,43 @@ class Writer:
         await asyncio.sleep(0)
         if self._log.immediate:
             return
+        if len(self._queue) >= expected or self._closed:
+            return
+        self._expected = expected
+        self._wanted.clear()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LINGER):
-                while len(self._queue) < expected and not self._closed:
-                    self._wanted.clear()
-                    await self._wanted.wait()
+                await self._wanted.wait()
+        self._expected = 1
 
-    async def _answer(self, group: Sequence[_Pending]) -> None:
+    async def _answer(self, group: Sequence[Underway]) -> None:
         # Whoever was cancelled while waiting no longer wants the write.
-        group = [pending for pending in group if not pending.answer.done()]
+        wanted = [underway for underway in group if not underway.settled]
         try:
-            outcomes = await self._commit([pending.batch for pending in group])
+            outcomes: Sequence[Entries | Exception] = await self._commit(wanted)
         except BaseException as error:
             failure = error if isinstance(error, Exception) else Closed()
-            self._settle(group, [failure] * len(group))
+            outcomes = [failure] * len(wanted)
+            for underway in wanted:
+                underway.revision = 0
             if not isinstance(error, Exception):
                 raise
-        else:
-            self._settle(group, outcomes)
+        finally:
+            self._settle(wanted, outcomes)
+            for underway in group:
+                underway.forget()
 
     @staticmethod
-    def _settle(group: Sequence[_Pending], outcomes: Sequence[Entries | Exception]) -> None:
-        for pending, outcome in zip(group, outcomes, strict=True):
-            if pending.answer.done():
+    def _settle(group: Sequence[Underway], outcomes: Sequence[Entries | Exception]) -> None:
+        for underway, outcome in zip(group, outcomes, strict=True):
+            if underway.settled:
                 continue
             if isinstance(outcome, Exception):
-                pending.answer.set_exception(outcome)
+                underway.answer.set_exception(outcome)
             else:
-                pending.answer.set_result(outcome)
+                underway.answer.set_result(outcome)
 
-    async def _commit(self, group: Sequence[Batch]) -> Sequence[Entries | Exception]:
+    async def _commit(self, group: Sequence[Underway]) -> Sequence[Entries | Exception]:
         async with self._lock:
             while True:
                 try:
@@ -220,11 +234,11 @@ class Writer:
                 except _Behind:
                     await self._load()
 
-    async def _try_commit(self, group: Sequence[Batch]) -> Sequence[Entries | Exception]:
+    async def _try_commit(self, group: Sequence[Underway]) -> Sequence[Entries | Exception]:
         if self._log.optimistic:
             # What is refused may be so only because this process has not seen the newest.
             changes, outcomes = self._check(group)
-            wanted = sum(len(batch.members) for batch in group)
+            wanted = sum(len(underway.batch) for underway in group)
             if len(changes) == wanted and await self._append_next(changes):
                 self._cache.publish(changes)
                 return outcomes
@@ -244,19 +258,20 @@ class Writer:
         now = int(self._now() * 1_000_000)
         return [writes.record(change, now) for change in changes]
 
-    def _check(self, group: Sequence[Batch]) -> tuple[list[Change], list[Entries | Exception]]:
+    def _check(self, group: Sequence[Underway]) -> tuple[list[Change], list[Entries | Exception]]:
         """What a group comes to, each write seeing those before it."""
         changes: list[Change] = []
         outcomes: list[Entries | Exception] = []
         changed: dict[str, Entry | None] = {}
-        for batch in group:
+        for underway in group:
             made: list[Change] = []
             revision = self._cache.revision + len(changes)
+            underway.revision = 0
             try:
-                if batch.fence is not None:
-                    key = batch.fence.key
-                    batch.fence.check(changed[key] if key in changed else self._cache.get(key))
-                for write in batch.members:
+                if underway.fence is not None:
+                    key = underway.fence.key
+                    underway.fence.check(changed[key] if key in changed else self._cache.get(key))
+                for write in underway.batch:
                     key = write.key
                     current = changed[key] if key in changed else self._cache.get(key)
                     revision += 1
@@ -265,6 +280,7 @@ class Writer:
                 outcomes.append(error)
                 continue
             changes += made
+            underway.revision = revision
             outcomes.append([change.entry for change in made])
             for change in made:
                 changed[change.entry.key] = None if change.type == "DELETED" else change.entry

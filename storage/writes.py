@@ -34,16 +34,27 @@ class Create(NamedTuple):
         return Change("ADDED", coder.entry(self.key, revision, revision, data), None)
 
 
+class Earlier(Protocol):
+    """A write asked for before, which may be in the same group."""
+
+    @property
+    def revision(self) -> int:
+        """Of the state it made; 0 where it was refused, or its group failed."""
+        ...
+
+
 class Update(NamedTuple):
-    """Replace the state at revision `expected`."""
+    """Replace the state at revision `expected`, or the one that the write `after` makes."""
 
     key: str
     value: Value
     expected: int
+    after: Earlier | None = None
 
     def change(self, current: Entry | None, revision: int, coder: Coder) -> Change:
         """See Write. Raises NotFound, Conflict."""
-        current = _expect(self.key, self.expected, current)
+        expected = self.expected if self.after is None else self.after.revision
+        current = _expect(self.key, expected, current)
         data = coder.encode(self.value, revision)
         entry = coder.entry(self.key, revision, current.created, data)
         return Change("MODIFIED", entry, current)

@@ -57,6 +57,10 @@ class DeclaredKinds(Plugin):
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return (resource.group, resource.plural) in self._kinds
 
+    @property
+    def is_alone(self) -> bool:
+        return False  # mutators and guards are their authors' own
+
     def _kind(self, attributes: Attributes) -> DeclaredKind:
         resource = attributes.call.resource
         return self._kinds[resource.group, resource.plural]

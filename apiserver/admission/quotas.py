@@ -45,6 +45,10 @@ class QuotaAdmission(Plugin):
         changes = quotas.charges_updates(*place) or place == _PODS
         return operation == "CREATE" or (operation == "UPDATE" and changes)
 
+    @property
+    def is_alone(self) -> bool:
+        return False  # what it lets pass it writes down
+
     async def validate(self, attributes: Attributes) -> None:
         call = attributes.call
         if not _is_counted(attributes):

@@ -8,13 +8,14 @@ apiserver/pkg/util/flowcontrol (rule.go, apf_controller.go) and pkg/server/filte
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.calls import User
 from inkube.storage.entry import Entry
-from inkube.storage.store import BaseStore
+from inkube.storage.store import Store, Subscription
 
 Object = dict[str, Any]
 _SCHEMAS = keys.prefix("flowschemas")
@@ -34,10 +35,8 @@ class Flow(NamedTuple):
 
 @dataclass(slots=True)
 class _Order:
-    """The schemas by precedence, valid while `entries` are what is stored."""
+    """The schemas by precedence, and the flows of requests looked up in them."""
 
-    revision: int
-    entries: tuple[Sequence[Entry], Sequence[Entry]]
     schemas: list[tuple[Object, Flow]]
     known: dict[tuple[Any, ...], Flow | None] = field(default_factory=dict)
 
@@ -45,9 +44,19 @@ class _Order:
 class Flows:
     """Tells requests apart, by the flow schemas of one store."""
 
-    def __init__(self, store: BaseStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._order = _Order(-1, ((), ()), [])
+        self._order: _Order | None = None
+        """None: they have to be put in order anew."""
+        self._schemas, self._levels = self._subscribed()
+
+    def _subscribed(self) -> tuple[Subscription, Subscription]:
+        """Hear of changes of both kinds, until the store ends."""
+        subscribe = partial(self._store.subscribe, deliver=self._changed)
+        return subscribe(_SCHEMAS), subscribe(_LEVELS)
+
+    def _changed(self, changes: object) -> None:
+        self._order = None
 
     def of(self, info: RequestInfo, user: User) -> Flow | None:
         """The flow of a request; None as long as nobody has asked for flow schemas."""
@@ -66,15 +75,12 @@ class Flows:
         return order.known[asked]
 
     def _current(self) -> _Order:
-        known, revision = self._order, self._store.revision
-        if known.revision == revision:
-            return known
-        schemas, levels = self._store.list(_SCHEMAS), self._store.list(_LEVELS)
-        entries = schemas, levels
-        if known.entries == entries:
-            known.revision = revision
-        else:
-            self._order = _Order(revision, entries, _in_order(schemas, levels))
+        if self._schemas.over or self._levels.over:  # the store was read anew
+            self._order = None
+            self._schemas, self._levels = self._subscribed()
+        if self._order is None:
+            schemas, levels = self._store.list(_SCHEMAS), self._store.list(_LEVELS)
+            self._order = _Order(_in_order(schemas, levels))
         return self._order
 
 

@@ -35,6 +35,10 @@ class PolicyAdmission(Plugin):
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return resource.group != GROUP or resource.plural not in _KINDS or _binds(resource)
 
+    @property
+    def is_alone(self) -> bool:
+        return not self._judged and not self._changed  # expressions may ask for resourceVersions
+
     async def mutate(self, attributes: Attributes) -> None:
         if self._changed and not _binds(attributes.call.resource):
             await self._mutator.mutate(attributes)

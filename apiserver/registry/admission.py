@@ -104,6 +104,11 @@ class Plugin:
         """Whether it has anything to say; asked once per resource and operation."""
         return True
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether it shows writes to nobody beyond this process and writes nothing itself."""
+        return True
+
     async def mutate(self, attributes: Attributes) -> None:
         """Change `attributes.object` in place. Must not depend on later plugins."""
 
@@ -122,7 +127,7 @@ class Chain:
 
     async def mutate(self, attributes: Attributes) -> None:
         """Run every mutator that handles this write, all of them twice where one wants it."""
-        plugins = self._chosen("mutate", attributes)
+        plugins = self._chosen("mutate", attributes.call.resource, attributes.operation)
         for plugin in plugins:
             await plugin.mutate(attributes)
         rounds = attributes.rounds
@@ -133,11 +138,17 @@ class Chain:
 
     async def validate(self, attributes: Attributes) -> None:
         """Run every validator that handles this write."""
-        for plugin in self._chosen("validate", attributes):
+        for plugin in self._chosen("validate", attributes.call.resource, attributes.operation):
             await plugin.validate(attributes)
 
-    def _chosen(self, hook: Hook, attributes: Attributes) -> tuple[Plugin, ...]:
-        resource, operation = attributes.call.resource, attributes.operation
+    def is_alone(self, resource: Resource, operation: Operation) -> bool:
+        """Whether all who handle such a write are (`Plugin.is_alone`)."""
+        hooks: tuple[Hook, ...] = ("mutate", "validate")
+        return all(
+            plugin.is_alone for hook in hooks for plugin in self._chosen(hook, resource, operation)
+        )
+
+    def _chosen(self, hook: Hook, resource: Resource, operation: Operation) -> tuple[Plugin, ...]:
 
         def choose() -> tuple[Plugin, ...]:
             return tuple(

@@ -40,7 +40,9 @@ def put(call: Call, obj: Object) -> Update:
     unconditional = not obj["metadata"].get("resourceVersion")
     behaviour = call.resource.behaviour
     create = behaviour.create_on_update and (behaviour.lenient_status or not call.subresource)
-    return Update(transform, retry=unconditional, create=create, shares=True)
+    return Update(
+        transform, retry=unconditional, create=create, foresees=unconditional, shares=True
+    )
 
 
 def put_status(obj: Object) -> Update:
@@ -52,7 +54,8 @@ def put_status(obj: Object) -> Update:
         kept = {name: value for name, value in old.items() if name != "status"}
         return {**kept, **orjson.loads(fresh)}
 
-    return Update(transform, retry=not obj["metadata"].get("resourceVersion"), shares=True)
+    unconditional = not obj["metadata"].get("resourceVersion")
+    return Update(transform, retry=unconditional, foresees=unconditional, shares=True)
 
 
 def patch(call: Call, kind: str, document: Patch) -> Update:
@@ -76,7 +79,9 @@ def patch(call: Call, kind: str, document: Patch) -> Update:
         intake.check_name(call, new)
         return new
 
-    return Update(transform, retry=not _names_version(kind, body))
+    version = _of_version(kind, body)
+    foresees = not version.named and not version.read
+    return Update(transform, retry=not version.named, foresees=foresees)
 
 
 def patched(call: Call, kind: str, old: Object, body: Any) -> tuple[Object, list[str]]:
@@ -91,16 +96,39 @@ def patched(call: Call, kind: str, old: Object, body: Any) -> tuple[Object, list
     return patches.strategic(old, body, call.served.version.schema), []
 
 
-def _names_version(kind: str, body: Any) -> bool:
-    """Whether the patch itself says which version it is for; then a lost race is a conflict."""
+_VERSION = "/metadata/resourceVersion"
+_WITH_VERSION = ("", "/metadata", _VERSION)
+
+
+class _OfVersion(NamedTuple):
+    """What a patch has to do with the resourceVersion."""
+
+    named: bool
+    """It says itself which version it is for; then a lost race is a conflict."""
+    read: bool
+    """It makes something of the version that it finds."""
+
+
+def _of_version(kind: str, body: Any) -> _OfVersion:
     if kind == "json":
-        steps = body if isinstance(body, list) else []
-        return any(
-            isinstance(step, dict) and step.get("path") == "/metadata/resourceVersion"
-            for step in steps
-        )
+        return _of_steps(body) if isinstance(body, list) else _OfVersion(named=False, read=True)
     meta = body.get("metadata") if isinstance(body, dict) else None
-    return isinstance(meta, dict) and bool(meta.get("resourceVersion"))
+    named = isinstance(meta, dict) and bool(meta.get("resourceVersion"))
+    return _OfVersion(named=named, read=False)
+
+
+def _of_steps(steps: list[Any]) -> _OfVersion:
+    """Of a JSON patch, which may have 10,000 operations: nothing is called for one."""
+    named = read = False
+    for step in steps:
+        if step.__class__ is not dict:
+            continue
+        if "path" in step and step["path"] in _WITH_VERSION:
+            read = True
+            named = named or step["path"] == _VERSION
+        if "from" in step and step["from"] in _WITH_VERSION:
+            read = True
+    return _OfVersion(named, read)
 
 
 def apply(call: Call, body: Object, stamps: Stamps) -> Update:
@@ -136,7 +164,13 @@ def apply(call: Call, body: Object, stamps: Stamps) -> Update:
         return made
 
     names_version = bool(body["metadata"].get("resourceVersion"))
-    return Update(transform, retry=not names_version, create=not call.subresource, tracks=False)
+    return Update(
+        transform,
+        retry=not names_version,
+        create=not call.subresource,
+        tracks=False,
+        foresees=not names_version,
+    )
 
 
 def from_patch(call: Call, kind: str, document: Patch, stamps: Stamps) -> Update:

@@ -16,7 +16,7 @@ import orjson
 from inkube.apiserver.registry import conversions, deletion, ownerreferences, ownership
 from inkube.apiserver.registry.admission import Attributes, Chain, Operation
 from inkube.apiserver.registry.calls import Call, DeleteOptions
-from inkube.apiserver.registry.queues import Queues
+from inkube.apiserver.registry.queues import Ahead, Queues, Turn
 from inkube.apiserver.registry.resources import Resource
 from inkube.apiserver.registry.selections import Selections
 from inkube.apiserver.registry.stamps import Stamps
@@ -30,7 +30,7 @@ from inkube.schemas.ownership import managedfields
 from inkube.storage import errors as storage_errors
 from inkube.storage import writes
 from inkube.storage.entry import Entry, ShownEntry
-from inkube.storage.store import Store
+from inkube.storage.store import Store, Underway
 from inkube.storage.turns import Turns
 
 Object = dict[str, Any]
@@ -62,6 +62,9 @@ class Update(NamedTuple):
     """Whether the new object may be created when there is none (apply, PUT of some kinds)."""
     tracks: bool = True
     """Whether ownership is tracked here; apply has done so itself."""
+    foresees: bool = False
+    """Whether it may be given a state that is not stored yet, and again another where that one
+    never came: `transform` does nothing else, and makes nothing of the old resourceVersion."""
     shares: bool = False
     """Whether `transform` changes nothing of the old object: it is given the stored one, and may
     make parts of it parts of the new one, which are then known to be the same."""
@@ -260,25 +263,68 @@ class Registry:
         """Replace what is stored by what `change` makes of it."""
         await self._turns.stage()
         await self.store.current()
-        if call.options.dry_run:  # which changes nothing for others
-            return await self._attempt(call, change)
-        async with self._queues.turn(call.key):
-            return await self._attempt(call, change)
-
-    async def _attempt(self, call: Call, change: Update) -> Outcome:
-        """Read, change, write; again where others wrote meanwhile and the change allows it."""
+        told = len(call.warnings)
         for _ in range(MAX_RETRIES):
-            entry = self.store.get(call.key)
-            if entry is None:
-                return await self._update_missing(call, change)
-            try:
-                return await self._update(call, change, entry)
-            except storage_errors.NotFound:
-                continue  # deleted meanwhile
-            except storage_errors.Conflict as error:
-                if not change.retry:
-                    raise self._stale(call) from error
+            del call.warnings[told:]  # of a state that is another one now
+            if call.options.dry_run:  # which changes nothing for others
+                outcome = await self._attempt(call, change, None)
+            else:
+                async with self._queues.turn(call.key) as turn:
+                    outcome = await self._attempt(call, change, turn)
+            if outcome is not None:
+                return outcome
         raise self._stale(call)
+
+    async def _attempt(self, call: Call, change: Update, turn: Turn | None) -> Outcome | None:
+        """Read, change, write; None where others wrote meanwhile and the change allows to try
+        again. It begins with what the write before stores, where it may and that is not stored."""
+        try:
+            if turn is not None:
+                if change.foresees and turn.ahead is not None and self._foresees(call, turn.ahead):
+                    outcome = await self._update_ahead(call, change, turn, turn.ahead)
+                    if outcome is not None:
+                        return outcome
+                await turn.settled()
+            entry = self.store.get(call.key)
+            if entry is not None:
+                return await self._update(call, change, entry, turn)
+        except storage_errors.NotFound:
+            return None  # deleted meanwhile
+        except storage_errors.Conflict as error:
+            if not change.retry:
+                raise self._stale(call) from error
+            return None
+        try:
+            return await self._update_missing(call, change)
+        except status.StatusError as error:
+            if error.reason != status.Reason.ALREADY_EXISTS:
+                raise
+            return None  # created meanwhile
+
+    def _foresees(self, call: Call, ahead: Ahead) -> bool:
+        """Whether a state may be worked on that is not stored: nobody beyond this process, and no
+        other write, is shown it, and the object lives on."""
+        resource = call.resource
+        alone = resource.converter is None and resource.behaviour.transactor is None
+        lives = "deletionTimestamp" not in ahead.value["metadata"]
+        return alone and lives and self.chain.is_alone(resource, "UPDATE")
+
+    async def _update_ahead(
+        self, call: Call, change: Update, turn: Turn, ahead: Ahead
+    ) -> Outcome | None:
+        """As `_update`, of the state that is to come. Nothing is answered that a state never stored
+        led to: None where it is refused, which has to be seen again with what is stored."""
+        told = len(call.warnings)
+        entry = self.store.shown(ahead.entry, ahead.value)
+        try:
+            outcome = await self._update(call, change, entry, turn, ahead.underway)
+        except status.StatusError:
+            del call.warnings[told:]
+            return None
+        if outcome.changed:
+            return outcome
+        stored = await ahead.underway.outcome()
+        return None if stored is None else outcome._replace(entry=stored[0])
 
     def _stale(self, call: Call) -> status.StatusError:
         told = call.resource.behaviour.stale(call.name)
@@ -301,7 +347,16 @@ class Registry:
             await self._track(call, None, obj)
         return await self._create(call, obj, attributes)
 
-    async def _update(self, call: Call, change: Update, entry: Entry) -> Outcome:
+    async def _update(
+        self,
+        call: Call,
+        change: Update,
+        entry: Entry,
+        turn: Turn | None,
+        after: Underway | None = None,
+    ) -> Outcome:
+        """Change an entry: a stored one, or the one that the write `after` is to store. A dry run
+        has no turn."""
         [shown] = await self.shown(call, [entry])
         old = call.view(shown)
         call.weight = max(call.weight, len(entry.data))
@@ -317,7 +372,7 @@ class Registry:
         await self.worker.run(call.effort, self._before_update, call, obj, old)
         await self.chain.validate(attributes)
         managedfields.keep_times(old, obj)
-        return await self._store_changed(call, obj, entry)
+        return await self._store_changed(call, obj, entry, turn, after)
 
     async def _transformed(self, call: Call, change: Update, old: Object | None) -> Object:
         """The new object, made beside the loop where that may take long."""
@@ -343,10 +398,12 @@ class Registry:
             drop = partial(ownerreferences.deduplicate, call, meta, admitted=admitted)
             await self.worker.run(call.effort, drop)
 
-    async def _store_changed(self, call: Call, obj: Object, entry: Entry) -> Outcome:
-        store = self._dry if call.options.dry_run else self.store
+    async def _store_changed(
+        self, call: Call, obj: Object, entry: Entry, turn: Turn | None, after: Underway | None
+    ) -> Outcome:
+        dry_run = call.options.dry_run
         obj["metadata"].pop("resourceVersion", None)
-        if not call.options.dry_run:  # the storage drops it, and nothing before
+        if not dry_run:  # the storage drops it, and nothing before
             obj["metadata"].pop("selfLink", None)
         if call.resource.behaviour.transactor is not None:
             pending = self._pending("UPDATE", call, entry, obj)
@@ -357,16 +414,20 @@ class Registry:
             return await to_the_end(self._transact(call, pending))
         if deletion.is_finished(call, obj, entry.value):
             final = await self._stored(call, obj)
-            await store.delete(entry.key, entry.revision, final)
+            await (self._dry if dry_run else self.store).delete(entry.key, entry.revision, final)
             # the reference answers the final state under the version it was deleted at
             shown = self.store.shown(entry, final)
             return Outcome(shown, deleted=True)
         stored = await self._stored(call, obj)
         if same_state(stored, entry.value):
             return Outcome(entry, changed=False)
-        if call.options.dry_run:
+        if turn is None:
             stored["metadata"]["resourceVersion"] = str(entry.revision)
-        changed = await store.update(entry.key, stored, entry.revision)
+            return Outcome(await self._dry.update(entry.key, stored, entry.revision))
+        write = writes.Update(entry.key, stored, entry.revision, after)
+        underway = await self.store.submit(write)
+        turn.hand_on(Ahead(entry, stored, underway))
+        [changed] = await underway
         return Outcome(changed)
 
     def _check_version(self, call: Call, obj: Object, entry: Entry) -> None:
@@ -444,20 +505,27 @@ class Registry:
         """
         await self.store.current()
         for _ in range(MAX_RETRIES):
-            entry = self.get(call)
-            deletion.check_preconditions(call, entry, options)
-            [shown] = await self.shown(call, [entry])
-            old = call.view(shown)
-            if admits:
-                attributes = Attributes("DELETE", call, None, old, options.dry_run, options)
-                await self.chain.mutate(attributes)
-                await self.chain.validate(attributes)
-            plan = deletion.plan(call, self.copy(call, shown), options, self.stamps)
             try:
-                return await self._carry_out(call, plan, entry, dry_run=options.dry_run)
+                if options.dry_run:
+                    return await self._delete(call, options, admits=admits)
+                async with self._queues.turn(call.key) as turn:
+                    await turn.settled()
+                    return await self._delete(call, options, admits=admits)
             except (storage_errors.Conflict, storage_errors.NotFound):
                 continue
         raise status.conflict(call.resource.group, call.resource.plural, call.name)
+
+    async def _delete(self, call: Call, options: DeleteOptions, *, admits: bool) -> Outcome:
+        entry = self.get(call)
+        deletion.check_preconditions(call, entry, options)
+        [shown] = await self.shown(call, [entry])
+        old = call.view(shown)
+        if admits:
+            attributes = Attributes("DELETE", call, None, old, options.dry_run, options)
+            await self.chain.mutate(attributes)
+            await self.chain.validate(attributes)
+        plan = deletion.plan(call, self.copy(call, shown), options, self.stamps)
+        return await self._carry_out(call, plan, entry, dry_run=options.dry_run)
 
     async def _carry_out(
         self, call: Call, plan: deletion.Plan, entry: Entry, *, dry_run: bool

@@ -42,6 +42,10 @@ class Webhooks(Plugin):
         exempt = resource.group == "admissionregistration.k8s.io" and resource.plural in _EXEMPT
         return not exempt
 
+    @property
+    def is_alone(self) -> bool:
+        return not self._in_force()
+
     def _changed(self, changes: object) -> None:
         self._hooks = None
 

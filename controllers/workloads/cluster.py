@@ -14,6 +14,7 @@ from inkube.controllers.events import Recorder
 from inkube.controllers.informer import Index, Informer
 from inkube.controllers.manager import Manager
 from inkube.controllers.workloads.configuration import Workloads
+from inkube.controllers.workloads.rosters import Rosters
 
 PODS = "v1/pods"
 NODES = "v1/nodes"
@@ -80,6 +81,10 @@ class Cluster:
     def owned(self, resource: str) -> Index:
         """The objects of a resource by the uid of their controller; "" for those without one."""
         return self.informer(resource).index("controller", _controller_uid)
+
+    def rosters(self) -> Rosters:
+        """The pods of each controller, counted."""
+        return self.informer(PODS).summary("rosters", Rosters, Rosters)
 
     def pods_on(self) -> Index:
         """Pods by the node they are bound to."""

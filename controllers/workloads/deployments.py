@@ -473,5 +473,6 @@ def add(cluster: Cluster) -> None:
                 Watch(REPLICA_SETS, controller.of_set),
                 Watch(PODS, controller.of_pod),
             ),
+            sums_up=True,
         )
     )

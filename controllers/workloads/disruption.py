@@ -221,4 +221,4 @@ def add(cluster: Cluster) -> None:
     disruption = Disruption(cluster)
     owners = tuple(Watch(resource, disruption.of_owner) for resource in _SCALED.values())
     watches = (Watch(BUDGETS), Watch(PODS, disruption.of_pod), *owners)
-    cluster.manager.add(Controller(NAME, disruption.reconcile, watches))
+    cluster.manager.add(Controller(NAME, disruption.reconcile, watches, sums_up=True))

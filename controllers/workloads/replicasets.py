@@ -4,15 +4,22 @@ Follows pkg/controller/replicaset, which serves both kinds.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from inkube.controllers.client import Object
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Result, Watch
 from inkube.controllers.workloads import pods, templates, writes
-from inkube.controllers.workloads.claims import Claims, adopters, controller_of, named_owners
+from inkube.controllers.workloads.claims import (
+    Claims,
+    adopters,
+    controller_of,
+    matcher,
+    named_owners,
+)
 from inkube.controllers.workloads.cluster import PODS, Cluster
+from inkube.controllers.workloads.rosters import Facts, Roster
 from inkube.controllers.workqueue import Backoff
 from inkube.schemas.meta import format_time
 from inkube.schemas.status import StatusError
@@ -51,7 +58,7 @@ class ReplicaController:
         self._events = cluster.recorder(sort.name)
         self._sets = cluster.informer(sort.resource)
         self._pods = cluster.informer(PODS)
-        self._owned = cluster.owned(PODS)
+        self._rosters = cluster.rosters()
         self._siblings = cluster.owned(sort.resource)
         self._claims = Claims(self._client, PODS, sort.resource)
         self._refused: dict[Key, int] = {}
@@ -65,8 +72,22 @@ class ReplicaController:
 
     def of_pod(self, change: Change) -> Iterator[Key]:
         """The set that a pod belonged to or belongs to, or might adopt it."""
-        yield from named_owners(change, self._sort.kind)
+        for key in named_owners(change, self._sort.kind):
+            owner = self._sets.get(key)
+            if owner is None or not self._counts_alike(owner, change):
+                yield key
         yield from map(Key.of, adopters(change, self._sets, self.selector))
+
+    def _counts_alike(self, owner: Object, change: Change) -> bool:
+        """Whether a pod is the same to its owner as before: bound, say, or given another address.
+
+        One that the selector does not take is still to be released: each change is a new attempt.
+        """
+        old, new = change.old, change.new
+        if old is None or new is None or controller_of(old) != controller_of(new):
+            return False
+        facts = Facts.of(new)
+        return Facts.of(old) == facts and self._fits(owner)(facts)
 
     def of_quota(self, change: Change) -> Iterable[Key]:
         """Those that were refused a pod in the quota's namespace."""
@@ -79,52 +100,64 @@ class ReplicaController:
         if owner is None:
             self._refused.pop(key, None)
             return None
-        mine = await self._claimed(owner)
-        active = [pod for pod in mine if pods.is_active(pod)]
-        going = [pod for pod in mine if pods.is_deleting(pod)]
+        await self._claim(owner)
         failure = None
         if not pods.is_deleting(owner):
-            active, failure = await self._manage(owner, active)
+            failure = await self._manage(owner)
         if failure is not None:
             self._refused[key] = self._refused.get(key, 0) + 1
             wait = _REFUSED.delay(self._refused[key])
         else:
             wait = 0.0
             self._refused.pop(key, None)
-        terminating = sum(map(pods.is_terminating, going))
-        status, next_available = self._status(owner, active, terminating, failure)
+        status, next_available = self._status(owner, failure)
         written = await writes.write_status(self._client, owner, status)
         if written is not None and written is not owner:
             await self._sets.reach(int(written["metadata"]["resourceVersion"]))
         waits = [seconds for seconds in (wait, next_available) if seconds]
         return Result(requeue_after=min(waits)) if waits else None
 
-    async def _claimed(self, owner: Object) -> list[Object]:
-        meta = owner["metadata"]
-        found = self._owned.keys(meta["uid"]) + self._owned.keys(f"none/{meta['namespace']}")
-        candidates = [pod for pod in map(self._pods.get, found) if pod is not None]
-        return await self._claims.claim(owner, self.selector(owner), candidates)
+    def _fits(self, owner: Object) -> Callable[[Facts], bool]:
+        """Whether its selector takes such pods."""
+        selects = matcher(self.selector(owner))
+        return lambda facts: selects(dict(facts.labels))
 
-    async def _manage(
-        self, owner: Object, active: list[Object]
-    ) -> tuple[list[Object], StatusError | None]:
-        """Create what is missing or delete what is too much; the pods that are left, a failure."""
-        missing = (owner["spec"].get("replicas") or 0) - len(active)
+    def _roster(self, owner: Object) -> Roster:
+        """The pods that name it as their controller."""
+        return self._rosters.of(owner["metadata"]["uid"])
+
+    def _found(self, keys: list[Key]) -> list[Object]:
+        return [pod for pod in map(self._pods.get, keys) if pod is not None]
+
+    async def _claim(self, owner: Object) -> None:
+        """Adopt strays that fit and release what does not: these alone are looked at."""
+        fits = self._fits(owner)
+        odd = self._roster(owner).keys(lambda facts: not fits(facts))
+        odd += self._rosters.strays(owner["metadata"]["namespace"]).keys(fits)
+        if odd and await self._claims.claim(owner, self.selector(owner), self._found(odd)):
+            await self._pods.caught_up()
+
+    async def _manage(self, owner: Object) -> StatusError | None:
+        """Create what is missing or delete what is too much; how that failed."""
+        fits, roster = self._fits(owner), self._roster(owner)
+
+        def counts(facts: Facts) -> bool:
+            return facts.is_active and fits(facts)
+
+        missing = (owner["spec"].get("replicas") or 0) - roster.count(counts)
         if not missing:
-            return active, None
+            return None
         if missing > 0:
-            return await self._create(owner, active, min(missing, writes.AT_MOST))
-        surplus = self._chosen(owner, active)[: min(-missing, writes.AT_MOST)]
+            return await self._create(owner, min(missing, writes.AT_MOST))
+        active = self._found(roster.keys(counts))
+        surplus = pods.by_deletion(active, self._siblings_by_node(owner))
+        surplus = surplus[: min(-missing, writes.AT_MOST)]
         await writes.all_of(surplus, lambda pod: self._delete(owner, pod))
         await self._pods.caught_up()
-        gone = {pod["metadata"]["uid"] for pod in surplus}
-        return [pod for pod in active if pod["metadata"]["uid"] not in gone], None
+        return None
 
-    async def _create(
-        self, owner: Object, active: list[Object], count: int
-    ) -> tuple[list[Object], StatusError | None]:
+    async def _create(self, owner: Object, count: int) -> StatusError | None:
         body = templates.pod(owner["spec"]["template"], owner)
-        made: list[Object] = []
 
         async def create(_: int) -> None:
             try:
@@ -135,31 +168,25 @@ class ReplicaController:
                         owner, "FailedCreate", f"Error creating: {error.message}"
                     )
                 raise
-            made.append(pod)
             name = pod["metadata"]["name"]
             await self._events.normal(owner, "SuccessfulCreate", f"Created pod: {name}")
 
-        _, failure = await writes.in_batches(count, create)
+        made, failure = await writes.in_batches(count, create)
         if made:
             await self._pods.caught_up()
-        if failure is not None and writes.is_ending(failure):
-            failure = None
-        return active + made, failure
+        return None if failure is not None and writes.is_ending(failure) else failure
 
     async def _delete(self, owner: Object, pod: Object) -> None:
         if await writes.delete(self._client, PODS, pod):
             name = pod["metadata"]["name"]
             await self._events.normal(owner, "SuccessfulDelete", f"Deleted pod: {name}")
 
-    def _chosen(self, owner: Object, active: list[Object]) -> list[Object]:
-        """The active pods, those that go first in front."""
+    def _siblings_by_node(self, owner: Object) -> Counter[str]:
+        """Node → active pods there of this set and those of the same controller."""
         nodes: Counter[str] = Counter()
         for sibling in self._related(owner):
-            for key in self._owned.keys(sibling["metadata"]["uid"]):
-                pod = self._pods.get(key)
-                if pod is not None and pods.is_active(pod) and pod["spec"].get("nodeName"):
-                    nodes[pod["spec"]["nodeName"]] += 1
-        return pods.by_deletion(active, nodes)
+            nodes.update(self._rosters.of(sibling["metadata"]["uid"]).nodes)
+        return nodes
 
     def _related(self, owner: Object) -> list[Object]:
         """The sets of the same controller."""
@@ -169,24 +196,31 @@ class ReplicaController:
         found = map(self._sets.get, self._siblings.keys(reference["uid"]))
         return [each for each in found if each is not None]
 
-    def _status(
-        self, owner: Object, active: list[Object], terminating: int, failure: StatusError | None
-    ) -> tuple[Object, float]:
+    def _status(self, owner: Object, failure: StatusError | None) -> tuple[Object, float]:
         """The status, and when to look again for availability."""
         before: Object = owner.get("status") or {}
-        tally = pods.Tally(active, owner["spec"].get("minReadySeconds") or 0, self._clock.now())
         labels = (owner["spec"]["template"].get("metadata") or {}).get("labels") or {}
-        wanted = labels.items()
-        full = sum(wanted <= (pod["metadata"].get("labels") or {}).items() for pod in active)
-        status: Object = {"replicas": len(active)}
-        counts = (
-            ("fullyLabeledReplicas", full),
-            ("readyReplicas", tally.ready),
-            ("availableReplicas", tally.available),
-        )
-        status.update((member, count) for member, count in counts if count)
+        wanted, fits, roster = labels.items(), self._fits(owner), self._roster(owner)
+
+        def count(wanted: Callable[[Facts], bool]) -> int:
+            return roster.count(lambda facts: wanted(facts) and fits(facts))
+
+        ready = count(lambda facts: facts.is_active and facts.is_ready)
+        available, next_available = ready, 0.0
+        least = owner["spec"].get("minReadySeconds") or 0
+        if least:
+            keys = roster.keys(lambda facts: facts.is_active and facts.is_ready and fits(facts))
+            tally = pods.Tally(self._found(keys), least, self._clock.now())
+            available, next_available = tally.available, tally.next_available or 0.0
+        counts = {
+            "fullyLabeledReplicas": count(lambda facts: facts.is_active and wanted <= facts.labels),
+            "readyReplicas": ready,
+            "availableReplicas": available,
+        }
+        status: Object = {"replicas": count(lambda facts: facts.is_active)}
+        status.update((member, number) for member, number in counts.items() if number)
         if self._sort.counts_terminating:
-            status["terminatingReplicas"] = terminating
+            status["terminatingReplicas"] = count(lambda facts: facts.is_terminating)
         status["observedGeneration"] = owner["metadata"]["generation"]
         if before.get("conditions"):
             status["conditions"] = [dict(each) for each in before["conditions"]]
@@ -195,7 +229,7 @@ class ReplicaController:
         elif pods.condition(owner, _FAILURE) is None:
             now = format_time(self._clock.now())
             writes.set_condition(status, _FAILURE, "True", "FailedCreate", failure.message, now=now)
-        return status, tally.next_available or 0.0
+        return status, next_available
 
 
 def _add(cluster: Cluster, sort: Sort, name: str) -> None:
@@ -209,6 +243,7 @@ def _add(cluster: Cluster, sort: Sort, name: str) -> None:
                 Watch(PODS, controller.of_pod),
                 Watch(QUOTAS, controller.of_quota),
             ),
+            sums_up=True,
         )
     )
 

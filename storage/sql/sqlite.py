@@ -1,8 +1,9 @@
 """SQLite: the file, its pragmas, its locks, its errors.
 
 A file is in WAL mode and may be shared by several processes on one machine. The write lock is
-BEGIN IMMEDIATE. What is newest is asked on a connection of the event loop's own: the answer lies in
-memory that the processes share, so a few microseconds are less than a trip to the driver's thread.
+BEGIN IMMEDIATE, or one statement that inserts if nobody wrote meanwhile. What is newest is asked on
+a connection of the event loop's own: the answer lies in memory that the processes share, so a few
+microseconds are less than a trip to the driver's thread.
 """
 
 import asyncio
@@ -61,12 +62,23 @@ _NEWEST = _STATEMENTS.compiled[Statement.NEWEST].text
 _insertion = lru_cache(maxsize=ROWS)(_STATEMENTS.insertion)
 
 
+@lru_cache(maxsize=ROWS)
+def _insertion_after(rows: int) -> str:
+    """One statement for so many rows, for when the revision bound last is the newest."""
+    row = f"({', '.join('?' * len(Record._fields))})"
+    return (
+        f"INSERT INTO log ({', '.join(Record._fields)}) "  # noqa: S608 # names of our own
+        f"SELECT * FROM (VALUES {', '.join([row] * rows)}) "
+        "WHERE (SELECT max(revision) FROM log) = ?"
+    )
+
+
 class SqliteDatabase:
     """See `database.Database`."""
 
     errors = (sqlite3.Error,)
     poll = POLL
-    optimistic = False
+    optimistic = True
     failure = ""
 
     def __init__(self, path: Path, options: SqliteOptions) -> None:
@@ -250,8 +262,14 @@ class SqliteConnection:
             await self._driver.execute(_insertion(len(rows)), cells)
 
     async def append_next(self, after: int, records: Sequence[Record]) -> bool:
-        """See Connection: the lock is at hand, so there is no reason to go without it."""
-        return False
+        """See Connection. One statement is a transaction of its own, and one trip to the driver's
+        thread instead of five: who writes alone waits for each of them."""
+        if len(records) > ROWS:
+            return False
+        self._presence.check()
+        cells = [cell for row in records for cell in row]
+        done = await self._driver.execute(_insertion_after(len(records)), [*cells, after])
+        return done.rowcount == len(records)
 
     async def close(self) -> None:
         """See Connection."""

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from inkube.controllers.pacer import Pacer
+from inkube.controllers.pacer import CROWD, TIMES, Pacer
 
 
 async def test_one_waiter_goes_on_per_turn_of_the_loop():
@@ -33,3 +33,29 @@ async def test_a_waiter_that_gives_up_does_not_hold_up_the_others():
     async with asyncio.timeout(1):
         await pacer.turn()
         await pacer.turn()
+
+
+async def order_of(crowd, patient="patient"):
+    """In which order a patient waiter and those who come after it go on."""
+    pacer, order = Pacer(), []
+
+    async def work(name, **how):
+        await pacer.turn(**how)
+        order.append(name)
+        if name != patient and len(order) < 10 * crowd:
+            await work(name, **how)  # there is always more to do
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(work(patient, patient=True))
+        for number in range(crowd):
+            group.create_task(work(number))
+    return order
+
+
+async def test_who_is_patient_lets_a_crowd_go_first_but_not_for_ever():
+    order = await order_of(CROWD)
+    assert CROWD <= order.index("patient") <= (CROWD + 1) * TIMES
+
+
+async def test_who_is_patient_takes_its_turn_where_there_is_no_crowd():
+    assert (await order_of(CROWD - 1))[0] == "patient"

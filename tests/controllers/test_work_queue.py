@@ -29,6 +29,15 @@ async def test_a_key_added_twice_is_taken_once(queue):
     assert queue.is_idle
 
 
+async def test_what_a_key_is_added_for_before_its_work_begins_is_seen_by_that_work(queue):
+    queue.add("a")
+    await queue.take()
+    queue.add("a")
+    queue.begin("a")
+    queue.done("a")
+    assert queue.is_idle
+
+
 async def test_a_key_added_while_it_is_worked_on_is_taken_again_afterwards(queue):
     queue.add("a")
     await queue.take()

@@ -265,10 +265,9 @@ class JobController:
         changed |= _count(status, uncounted, tracked, is_indexed=look.is_indexed)
         is_failing = ending is not None and ending[0] == "FailureTarget"
         to_remove = []
-        for pod in sorted(look.pods, key=state.finished_at):
+        uncounted_pods = [pod for pod in look.pods if pod["metadata"]["uid"] in tracked]
+        for pod in sorted(uncounted_pods, key=state.finished_at):
             uid = pod["metadata"]["uid"]
-            if uid not in tracked:
-                continue
             if not look.may_be_counted(pod, is_ending=ending is not None):
                 continue
             to_remove.append(pod)
@@ -399,5 +398,6 @@ def add(cluster: Cluster) -> None:
             NAME,
             writes.patient(controller.reconcile),
             (Watch(JOBS, controller.of_job), Watch(PODS, controller.of_pod)),
+            sums_up=True,
         )
     )

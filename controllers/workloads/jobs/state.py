@@ -79,7 +79,9 @@ class State:
 
     def _is_new(self, pod: Object) -> bool:
         uid = pod["metadata"]["uid"]
-        return is_tracked(pod) and uid not in self.uncounted_succeeded | self.uncounted_failed
+        return is_tracked(pod) and not (
+            uid in self.uncounted_succeeded or uid in self.uncounted_failed
+        )
 
     def _count(self) -> None:
         self.new_succeeded = [
@@ -195,7 +197,7 @@ class State:
 
     def retry_in(self) -> float:
         """Seconds that failures delay new pods; 0 when they need not wait."""
-        if self.per_index is not None:
+        if self.per_index is not None or not self.failed_pods:
             return 0.0
         last = max(
             (finished_at(pod) for pod in self.pods if pods.phase(pod) == "Succeeded"), default=None

@@ -106,5 +106,6 @@ def add(cluster: Cluster) -> None:
                 Watch(PODS, lambda change: addresses.of_pod(change, services)),
                 Watch(ENDPOINTS),
             ),
+            sums_up=True,
         )
     )

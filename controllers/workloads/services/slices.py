@@ -194,5 +194,6 @@ def add(cluster: Cluster) -> None:
                 Watch(NODES, lambda change: ()),
                 Watch(SLICES, managed_by(_US)),
             ),
+            sums_up=True,
         )
     )

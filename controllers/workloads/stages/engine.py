@@ -32,7 +32,7 @@ CHANGES, PERIOD = 10, 1.0
 """Changes of one object within so many seconds after which it has to wait."""
 PAUSE = 10.0
 """Seconds that an object with too many changes waits."""
-CONCURRENCY = 8
+CONCURRENCY = 32
 
 
 class Before(NamedTuple):

@@ -3,8 +3,10 @@
 Follows pkg/controller/volume/ephemeral.
 """
 
+from collections.abc import Iterator
+
 from inkube.controllers.client import Object
-from inkube.controllers.informer import Key
+from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Watch
 from inkube.controllers.workloads import pods, templates, writes
 from inkube.controllers.workloads.claims import is_controlled_by
@@ -55,10 +57,21 @@ def add(cluster: Cluster) -> None:
         pod = known.get(key)
         if pod is None or pods.is_deleting(pod):
             return
-        for volume in pod["spec"].get("volumes") or ():
-            if (volume.get("ephemeral") or {}).get("volumeClaimTemplate"):
-                await make(pod, volume)
+        for volume in _ephemeral(pod):
+            await make(pod, volume)
 
-    cluster.manager.add(
-        Controller(NAME, writes.patient(reconcile), (Watch(PODS), Watch(CLAIMS, lambda _: ())))
-    )
+    def of_pod(change: Change) -> Iterator[Key]:
+        """Few pods have such volumes, and thousands of changes are heard of the others."""
+        pod = change.new
+        if pod is not None and not pods.is_deleting(pod) and any(_ephemeral(pod)):
+            yield Key.of(pod)
+
+    watches = (Watch(PODS, of_pod), Watch(CLAIMS, lambda _: ()))
+    cluster.manager.add(Controller(NAME, writes.patient(reconcile), watches))
+
+
+def _ephemeral(pod: Object) -> Iterator[Object]:
+    """The volumes of a pod that want a claim of its own."""
+    for volume in pod["spec"].get("volumes") or ():
+        if (volume.get("ephemeral") or {}).get("volumeClaimTemplate"):
+            yield volume

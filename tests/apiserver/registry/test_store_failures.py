@@ -18,14 +18,14 @@ CONFIG_MAP = {
 async def test_an_object_deleted_during_its_update_is_not_found(monkeypatch):
     async with APIServer() as server:
         await server.client.create(CONFIG_MAP)
-        update = server.store.update
+        submit = server.store.submit
 
-        async def too_late(key, value, expected):
-            monkeypatch.setattr(server.store, "update", update)
-            await server.store.delete(key, expected)
-            raise NotFound(key)
+        async def too_late(write):
+            monkeypatch.setattr(server.store, "submit", submit)
+            await server.store.delete(write.key, write.expected)
+            raise NotFound(write.key)
 
-        monkeypatch.setattr(server.store, "update", too_late)
+        monkeypatch.setattr(server.store, "submit", too_late)
         with pytest.raises(StatusError, match='configmaps "a" not found') as caught:
             await server.client.patch("v1/configmaps", "a", "default", patch={"data": {"n": "2"}})
         assert caught.value.code == 404

@@ -1,0 +1,137 @@
+"""What workloads of 500 pods cost: processor time, beside that of such pods without controllers.
+
+One process, so that its processor time is the server's. The pods beside which it is measured are
+created, given a status and deleted through the in-process client of a second server where nothing
+else runs, some before each phase and some after it: machines differ threefold, and one that is
+busy with other things takes twice as long for the same.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Iterable
+from typing import Any, NamedTuple
+
+from benchmarks import figures
+from benchmarks.figures import Figure
+from inkube import APIServer
+from inkube.controllers.client import Client
+
+PODS = 500
+PLAIN = 200
+WITHIN = 300
+DEPLOYMENTS = "apps/v1/deployments"
+ROLLOVER = f"rollover of {PODS} replicas"
+MOST = {ROLLOVER: 5.0}
+"""Measured in turns, three times each: 8.1 to 8.2 when each look counted all pods, 3.9 to 4.4 since
+rosters count them (`controllers/workloads/rosters.py`) and patient controllers sum up."""
+
+
+class Took(NamedTuple):
+    """Processor seconds of a phase and of so many plain pods around it, and its revisions."""
+
+    cpu: float
+    plain: float
+    revisions: int
+
+
+def measure() -> Iterable[Figure]:
+    """See the module."""
+    found = asyncio.run(_lived())
+    for what, took in found.items():
+        note = f"{took.cpu:.2f} s, {took.plain:.2f} s; {took.revisions:,} revisions"
+        yield Figure(what, took.cpu / took.plain, f"x {PODS} plain pods", MOST.get(what), note=note)
+    yield Figure("processor time of a rollover", found[ROLLOVER].cpu, "s", at_most=3)
+
+
+async def _lived() -> dict[str, Took]:
+    """Each phase in the life of a Deployment, then a Job; each ends when all have settled."""
+    async with APIServer(controllers=False) as quiet, APIServer(workloads=True) as server:
+        client, phases = server.client, _Phases(server, quiet.client)
+        await server.settled(within=WITHIN)
+        await phases.run("first roll-out", client.create(_deployment()))
+        await phases.run(ROLLOVER, _patched(client, {"template": _template("web", "2")}))
+        await phases.run("scaled to 0", _patched(client, {"replicas": 0}))
+        await phases.run(f"scaled to {PODS}", _patched(client, {"replicas": PODS}))
+        await phases.run("deleted", client.delete(DEPLOYMENTS, "web", "default"))
+        await phases.run(f"Job of {PODS}", client.create(_job()))
+        done = await client.get("batch/v1/jobs", "done", "default")
+        assert done["status"]["succeeded"] == PODS, "settled was too early"
+    return phases.found
+
+
+class _Phases:
+    """What was measured so far."""
+
+    def __init__(self, server: APIServer, quiet: Client) -> None:
+        self.found: dict[str, Took] = {}
+        self._server = server
+        self._quiet = quiet
+
+    async def run(self, what: str, act: Awaitable[Any]) -> None:
+        """Do it, and wait until nothing is left to do."""
+        before = await _plain(self._quiet)
+        revision, began = self._server.store.revision, time.process_time()
+        await act
+        await self._server.settled(within=WITHIN)
+        cpu, revisions = time.process_time() - began, self._server.store.revision - revision
+        plain = (before + await _plain(self._quiet)) / 2 * PODS / PLAIN
+        self.found[what] = Took(cpu, plain, revisions)
+
+
+async def _plain(client: Client) -> float:
+    """Processor seconds of pods that are created, patched and deleted, and of nothing else."""
+    names = [f"plain-{n}" for n in range(PLAIN)]
+    status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    began = time.process_time()
+    for name in names:
+        pod = {"apiVersion": "v1", "kind": "Pod", **_template("plain", "1")}
+        pod["metadata"] |= {"name": name, "namespace": "default"}
+        await client.create(pod)
+    for name in names:
+        await client.patch(
+            "v1/pods", name, "default",
+            patch={"status": status}, type="strategic", subresource="status",
+        )  # fmt: skip
+    for name in names:
+        await client.delete("v1/pods", name, "default", options={"gracePeriodSeconds": 0})
+    return time.process_time() - began
+
+
+def _patched(client: Client, spec: dict[str, Any]) -> Awaitable[Any]:
+    return client.patch(DEPLOYMENTS, "web", "default", patch={"spec": spec})
+
+
+def _deployment() -> dict[str, Any]:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {
+            "replicas": PODS,
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": _template("web", "1"),
+        },
+    }
+
+
+def _job() -> dict[str, Any]:
+    template = _template("done", "1")
+    template["metadata"]["annotations"] = {"pod-complete.stage.kwok.x-k8s.io/delay": "0s"}
+    template["spec"]["restartPolicy"] = "Never"
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "done", "namespace": "default"},
+        "spec": {"completions": PODS, "parallelism": PODS // 10, "template": template},
+    }
+
+
+def _template(app: str, version: str) -> dict[str, Any]:
+    return {
+        "metadata": {"labels": {"app": app}},
+        "spec": {"containers": [{"name": "c", "image": f"registry.example/{app}:{version}"}]},
+    }
+
+
+if __name__ == "__main__":
+    figures.main(measure)

@@ -1,0 +1,128 @@
+"""Rosters: how many pods an owner has and how they are, counted change by change.
+
+A ReplicaSet is looked at for each handful of its pods that changed; counted anew each time, 500
+replicas were looked at 265 times in one rollover, a quarter of its processor time
+(benchmarks/workloads.py). A roster groups an owner's pods by the facts that are asked for: a
+question costs as many steps as there are groups, mostly one to six, and a change of a pod costs
+one. Kept by the informer of pods (`Cluster.rosters`), bounded by its objects.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import NamedTuple
+
+from inkube.controllers.client import Object
+from inkube.controllers.informer import Change, Key
+from inkube.controllers.workloads import pods
+from inkube.controllers.workloads.claims import controller_of
+
+
+class Facts(NamedTuple):
+    """What is asked of a pod by those who count it."""
+
+    labels: frozenset[tuple[str, str]]
+    is_active: bool
+    is_terminating: bool
+    is_ready: bool
+
+    @classmethod
+    def of(cls, pod: Object) -> "Facts":
+        """The facts of a pod as it is."""
+        labels = pod["metadata"].get("labels") or {}
+        deleting, terminal = pods.is_deleting(pod), pods.is_terminal(pod)
+        return cls(
+            frozenset(labels.items()),
+            not (deleting or terminal),
+            deleting and not terminal,
+            pods.is_ready(pod),
+        )
+
+
+class Roster:
+    """The pods of one owner."""
+
+    def __init__(self) -> None:
+        self._groups: dict[Facts, dict[Key, None]] = {}
+        self.nodes: Counter[str] = Counter()
+        """Node → active pods there."""
+
+    def count(self, wanted: Callable[[Facts], bool]) -> int:
+        """How many have such facts; asked once for each group."""
+        return sum(len(keys) for facts, keys in self._groups.items() if wanted(facts))
+
+    def keys(self, wanted: Callable[[Facts], bool]) -> list[Key]:
+        """Those that have such facts, in the order of their keys."""
+        return sorted(key for facts, keys in self._groups.items() if wanted(facts) for key in keys)
+
+    def add(self, key: Key, facts: Facts, node: str) -> None:
+        """It has these facts from now on."""
+        self._groups.setdefault(facts, {})[key] = None
+        if node and facts.is_active:
+            self.nodes[node] += 1
+
+    def remove(self, key: Key, facts: Facts, node: str) -> None:
+        """It has these facts no longer."""
+        group = self._groups[facts]
+        del group[key]
+        if not group:
+            del self._groups[facts]
+        if node and facts.is_active:
+            self.nodes[node] -= 1
+            if not self.nodes[node]:
+                del self.nodes[node]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nobody on it."""
+        return not self._groups
+
+
+_EMPTY = Roster()
+
+
+class _Place(NamedTuple):
+    owner: str
+    facts: Facts
+    node: str
+
+
+class Rosters:
+    """The rosters of all owners, by their uid; strays are on that of their namespace."""
+
+    def __init__(self) -> None:
+        self._rosters: dict[str, Roster] = {}
+        self._places: dict[Key, _Place] = {}
+
+    def of(self, uid: str) -> Roster:
+        """An owner's, as it is now; not to be changed."""
+        return self._rosters.get(uid, _EMPTY)
+
+    def strays(self, namespace: str) -> Roster:
+        """Of the pods that nobody controls."""
+        return self.of(_strays(namespace))
+
+    def update(self, change: Change) -> None:
+        """See `informer.Summary`."""
+        key = Key.of(change.object)
+        before, now = self._places.get(key), _place(change.new) if change.new is not None else None
+        if before == now:
+            return
+        if before is not None:
+            roster = self._rosters[before.owner]
+            roster.remove(key, before.facts, before.node)
+            if roster.is_empty:
+                del self._rosters[before.owner]
+            del self._places[key]
+        if now is not None:
+            self._places[key] = now
+            self._rosters.setdefault(now.owner, Roster()).add(key, now.facts, now.node)
+
+
+def _place(pod: Object) -> _Place:
+    reference = controller_of(pod)
+    owner = reference["uid"] if reference is not None else _strays(pod["metadata"]["namespace"])
+    return _Place(owner, Facts.of(pod), pod["spec"].get("nodeName") or "")
+
+
+def _strays(namespace: str) -> str:
+    return f"none/{namespace}"

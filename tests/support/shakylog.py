@@ -1,0 +1,87 @@
+"""A log that several stores share, that takes its time, and whose transactions fail by chance."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from inkube.storage.errors import Locked, Unavailable
+from inkube.storage.log import Log, MemoryLog, Missed, Record, Transaction
+
+
+class ShakyLog(MemoryLog):
+    """As a file or a database: committed with a delay; of the transactions begun while `failing`
+    a share is not committed, or is and says that it was not."""
+
+    immediate = False
+    shared = True
+    poll = 3_600.0  # a store reads what others wrote when it is asked something
+
+    def __init__(
+        self, chance: random.Random, failing: float = 0.0, *, optimistic: bool = False
+    ) -> None:
+        super().__init__()
+        self.optimistic = optimistic
+        self.failing = failing
+        self.failed = asyncio.Event()
+        self._chance = chance
+        self._lock = asyncio.Lock()
+
+    @asynccontextmanager
+    async def begin(self) -> AsyncIterator[Transaction]:
+        """See Log."""
+        async with self._lock:
+            fails = self._fails()
+            await self._pause()
+            if fails and self._chance.random() < 0.2:
+                raise Locked("locked by chance")
+            transaction = _Transaction(self)
+            yield transaction
+            await self._pause()
+            if fails and self._chance.random() < 0.5:
+                raise Unavailable("not committed, by chance")
+            if transaction.records:
+                await self.append(transaction.records)
+            if fails:
+                raise Unavailable("committed, and the answer was lost")
+
+    async def append_next(self, after: int, records: Sequence[Record]) -> bool:
+        """See Log."""
+        async with self._lock:
+            await self._pause()
+            if after != await self.newest():
+                return False
+            fails = self._fails()
+            if fails and self._chance.random() < 0.5:
+                raise Unavailable("not committed, by chance")
+            await self.append(records)
+            await self._pause()
+            if fails:
+                raise Unavailable("committed, and the answer was lost")
+            return True
+
+    def _fails(self) -> bool:
+        fails = self._chance.random() < self.failing
+        if fails:
+            self.failed.set()
+        return fails
+
+    async def _pause(self) -> None:
+        for _ in range(self._chance.randrange(6)):
+            await asyncio.sleep(0)
+
+
+class _Transaction:
+    """See Transaction: nothing is in the log before the commit."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self.records: Sequence[Record] = ()
+
+    async def missed(self, revision: int, limit: int) -> Missed:
+        """See Transaction."""
+        return await self._log.missed(revision, limit)
+
+    async def append(self, records: Sequence[Record]) -> None:
+        """See Transaction."""
+        self.records = records

@@ -1,0 +1,40 @@
+"""Twice the replicas are twice the work: writes and looks are counted, no seconds."""
+
+import asyncio
+
+import pytest
+import workloads as w
+
+from inkube import APIServer
+
+SIZES = (20, 120)
+PER_POD = 7
+"""Revisions: created, bound, Scheduled, running, marked, without grace, deleted."""
+
+
+async def rolled_over(replicas):
+    """Revisions and reconciles of one rollover, and what is written once all has settled."""
+    async with APIServer(workloads=True) as server:
+        await server.client.create(w.workload("Deployment", replicas=replicas))
+        await server.settled(60)
+        revision, reconciles = server.store.revision, server.manager.work_done()
+        patch = {"spec": {"template": w.template("i:2")}}
+        await server.client.patch(w.DEPLOYMENTS, "web", "default", patch=patch)
+        await server.settled(60)
+        found = await server.client.get(w.DEPLOYMENTS, "web", "default")
+        assert found["status"]["updatedReplicas"] == found["status"]["replicas"] == replicas
+        done = server.store.revision - revision, server.manager.work_done() - reconciles
+        for _ in range(200):
+            await asyncio.sleep(0)
+        await server.settled(60)
+        return (*done, server.store.revision - revision - done[0])
+
+
+@pytest.mark.timeout(120)
+async def test_a_rollover_writes_and_looks_in_proportion_to_its_replicas():
+    few, many = [await rolled_over(replicas) for replicas in SIZES]
+    growth = SIZES[1] / SIZES[0]
+    assert many[0] <= growth * few[0], "revisions"
+    assert many[1] <= growth * few[1], "reconciles"
+    assert many[0] <= (PER_POD + 1) * SIZES[1], "what sums up writes once for many pods"
+    assert (few[2], many[2]) == (0, 0), "settled means that nothing more is written"
