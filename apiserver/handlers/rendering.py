@@ -46,8 +46,6 @@ class Renderer:
             return responses.data(body, warnings=call.warnings, media=form.media)
         if form.kind and form.media == JSON and not form.pretty and is_long(page.entries):
             return responses.data(self._transformed(call, page, form), warnings=call.warnings)
-        if form.kind and form.media == JSON and not form.pretty and is_long(page.entries):
-            return responses.data(self._transformed(call, page, form), warnings=call.warnings)
         values = [call.view(entry) for entry in page.entries]
         if form.kind:
             value = tables.transform(
