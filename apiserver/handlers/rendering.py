@@ -7,7 +7,7 @@ import orjson
 
 from inkube.apiserver import handlers
 from inkube.apiserver.handlers import tables
-from inkube.apiserver.handlers.stored import data_of, is_long, joined, list_body, pieces
+from inkube.apiserver.handlers.stored import begun, data_of, is_long, joined, list_body, pieces
 from inkube.apiserver.http import responses
 from inkube.apiserver.http.delivery import Answer
 from inkube.apiserver.http.negotiation import JSON, Form
@@ -45,7 +45,8 @@ class Renderer:
             body = handlers.packed.page(call, page)
             return responses.data(body, warnings=call.warnings, media=form.media)
         if form.kind and form.media == JSON and not form.pretty and is_long(page.entries):
-            return responses.data(self._transformed(call, page, form), warnings=call.warnings)
+            table = begun(self._transformed(call, page, form))
+            return responses.data(table, warnings=call.warnings)
         values = [call.view(entry) for entry in page.entries]
         if form.kind:
             value = tables.transform(
