@@ -30,12 +30,14 @@ class Loading:
 
     def __init__(self, coder: Coder) -> None:
         self._rows = Columns(coder.make)
-        self._is_sound = coder.is_sound
+        self._find_damaged = coder.damaged
         self._damaged: set[int] = set()
         """The revisions of damaged rows, outlived or not."""
         self._deleted: set[int] = set()
         """The revisions of deletions among them."""
         self._next = LEAST
+        self._sorted = True
+        """Whether they are in order of keys, each of which is there once."""
 
     def __len__(self) -> int:
         """How many rows are held, outlived ones among them."""
@@ -44,6 +46,7 @@ class Loading:
     def add(self, rows: Rows) -> None:
         """Add what follows in the log; of a deletion without its data."""
         held = self._rows
+        self._sorted = self._sorted and _is_ascending(held.keys[-1:], rows.keys)
         held.keys += rows.keys
         held.revisions.extend(rows.revisions)
         held.created.extend(rows.created)
@@ -54,8 +57,7 @@ class Loading:
         else:
             held.data += rows.data
         # now, while the bytes are still at hand for the processor
-        sound = map(self._is_sound, rows.data, rows.revisions)
-        self._damaged.update(r for r, whole in zip(rows.revisions, sound, strict=True) if not whole)
+        self._damaged.update(self._find_damaged(rows.data, rows.revisions))
         if len(held) >= self._next:
             self._settle()
             self._next = max(LEAST, 2 * len(held))
@@ -76,7 +78,7 @@ class Loading:
     def _settle(self) -> None:
         """Sort; of each key keep what was read last, unless that is a deletion."""
         keys, revisions, deleted = self._rows.keys, self._rows.revisions, self._deleted
-        if not deleted and all(map(lt, keys, islice(keys, 1, None))):
+        if not deleted and self._sorted:
             return
         # a sort is stable: rows of one key stay in the order of their revisions
         places = sorted(range(len(keys)), key=keys.__getitem__)
@@ -89,3 +91,9 @@ class Loading:
             ]
         )
         deleted.clear()
+        self._sorted = True
+
+
+def _is_ascending(before: Sequence[str], keys: Sequence[str]) -> bool:
+    """Whether keys follow the one before, and each other."""
+    return all(map(lt, before, keys)) and all(map(lt, keys, islice(keys, 1, None)))

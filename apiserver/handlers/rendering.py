@@ -7,7 +7,7 @@ import orjson
 
 from inkube.apiserver import handlers
 from inkube.apiserver.handlers import rows, tables
-from inkube.apiserver.handlers.stored import data_of, is_long, joined, list_body, pieces
+from inkube.apiserver.handlers.stored import begun, data_of, is_long, joined, list_body, pieces
 from inkube.apiserver.http import responses
 from inkube.apiserver.http.delivery import Answer
 from inkube.apiserver.http.negotiation import JSON, Form
@@ -48,7 +48,8 @@ class Renderer:
             table = rows.body(call, page, form, self._stamps.now())
             return responses.data(table, warnings=call.warnings)
         if form.kind and form.media == JSON and not form.pretty and is_long(page.entries):
-            return responses.data(self._transformed(call, page, form), warnings=call.warnings)
+            listed = begun(self._transformed(call, page, form))
+            return responses.data(listed, warnings=call.warnings)
         values = [call.view(entry) for entry in page.entries]
         if form.kind:
             value = tables.transform(

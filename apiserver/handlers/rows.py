@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from inkube.apiserver.handlers import tables
-from inkube.apiserver.handlers.stored import is_long, joined
+from inkube.apiserver.handlers.stored import begun, joined
 from inkube.apiserver.http.delivery import Body
 from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.registry.calls import Call
@@ -43,8 +43,7 @@ def body(call: Call, page: Page, form: Form, now: datetime) -> Body:
     """A list as a Table in compact JSON, a long one made while it is sent. Raises StatusError
     400."""
     found = tables.transformed(call, form, now, metadata=page.metadata(call), include=form.include)
-    pieces = joined(found.head, found.member, _rows(call, page.entries, form, now))
-    return pieces if is_long(page.entries) else b"".join(pieces)
+    return begun(joined(found.head, found.member, _rows(call, page.entries, form, now)))
 
 
 def _rows(call: Call, entries: Sequence[Entry], form: Form, now: datetime) -> Iterator[bytes]:

@@ -53,6 +53,25 @@ def pieces(call: Call, page: Page) -> Iterator[bytes]:
     return joined(head, "items", _items(call, page.entries))
 
 
+def begun(pieces: Iterator[bytes]) -> Body:
+    """A body whose length only its making tells: whole where it is short, else made on while it is
+    sent."""
+    made, size = list[bytes](), 0
+    for piece in pieces:
+        made.append(piece)
+        size += len(piece)
+        if size >= responses.GZIP_FROM:
+            return _continued(made, pieces)
+    return b"".join(made)
+
+
+def _continued(made: list[bytes], pieces: Iterator[bytes]) -> Iterator[bytes]:
+    # a generator, and no itertools.chain: it is closed with the answer, and lets go of all
+    while made:
+        yield made.pop(0)
+    yield from pieces
+
+
 def joined(head: Object, member: str, items: Iterable[bytes]) -> Iterator[bytes]:
     """An object whose last member is a list of these items, in pieces of about PIECE bytes."""
     start = b'%b,"%b":[' % (orjson.dumps(head)[:-1], member.encode())

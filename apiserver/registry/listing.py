@@ -139,19 +139,28 @@ async def _page(
             read = await _read(store, prefix, options, Place(after, revision, size))
         entries = await registry.shown(call, read.entries)
         left = read.remaining
+        if matches is None and not shown and len(entries) == limit:  # no entry needs to be made
+            return _ended(entries, prefix, revision, left)
         for seen, entry in enumerate(entries, 1):
             if matches is None or matches(call.view(entry)):
                 shown.append(entry)
                 if limit > 0 and len(shown) == limit:
                     left += len(entries) - seen
                     break
-        if left == 0:
-            return Page(shown, revision)
-        if limit > 0 and len(shown) == limit:
-            token = continuation.encode(shown[-1].key.removeprefix(prefix), revision)
-            return Page(shown, revision, token, None if matches else left)
+        if left == 0 or (limit > 0 and len(shown) == limit):
+            return _ended(shown, prefix, revision, left, tells=matches is None)
         after = read.entries[-1].key.removeprefix(prefix)
         await asyncio.sleep(0)
+
+
+def _ended(
+    shown: Sequence[Entry], prefix: str, revision: int, left: int, *, tells: bool = True
+) -> Page:
+    """A page, with a token if anything is left; how much is told only where it is known."""
+    if not left:
+        return Page(shown, revision)
+    token = continuation.encode(shown[-1].key.removeprefix(prefix), revision)
+    return Page(shown, revision, token, left if tells else None)
 
 
 class Place(NamedTuple):

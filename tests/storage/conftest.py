@@ -1,7 +1,7 @@
 """One set of fixtures for every backend; a test that takes `backend` runs on each."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,9 @@ class JSONCodec:
     """What the composition root would give: JSON with the revision in metadata."""
 
     def is_sound(self, data: bytes, revision: int) -> bool:
+        return True
+
+    def are_sound(self, data: Sequence[bytes], revisions: Sequence[int]) -> bool:
         return True
 
     def encode(self, value: Value, revision: int) -> bytes:

@@ -25,6 +25,9 @@ class Codec:
     def is_sound(self, data, revision):
         return data != b"damaged"
 
+    def are_sound(self, data, revisions):
+        return all(map(self.is_sound, data, revisions))
+
 
 STEPS = st.lists(
     st.tuples(st.sampled_from("abcdefgh"), st.sampled_from(["", "deleted", "damaged"]))

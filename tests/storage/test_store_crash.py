@@ -22,6 +22,9 @@ class Codec:
     def is_sound(self, data: bytes, revision: int) -> bool:
         return True
 
+    def are_sound(self, data: list[bytes], revisions: list[int]) -> bool:
+        return True
+
     def encode(self, value, revision):
         return json.dumps(value).encode()
     decode = staticmethod(json.loads)

@@ -8,6 +8,7 @@ Run as a program by `faults`, which kills it.
 import asyncio
 import json
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from inkube.storage import errors
@@ -27,6 +28,9 @@ class JSONCodec:
         return json.dumps(value).encode()
 
     def is_sound(self, data: bytes, revision: int) -> bool:
+        return True
+
+    def are_sound(self, data: Sequence[bytes], revisions: Sequence[int]) -> bool:
         return True
 
     def decode(self, data: bytes) -> dict[str, Any]:

@@ -30,10 +30,11 @@ BOUNDED = 4 * 2**20 + 4 * 2**20
 async def _many(server):
     boat = {"apiVersion": "example.com/v1", "kind": "Boat"}
     one = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"text": "x" * SIZE}}
+    noted = {"annotations": {"text": "y" * 1_000}}
     for number in range(COUNT):
         metadata = {"name": f"long-{number:03}", "namespace": "default"}
-        await server.client.create({**one, "metadata": metadata})
-        metadata = {**metadata, "annotations": {"text": "y" * 1_000}}
+        await server.client.create({**one, "metadata": {**metadata, **noted}})
+        metadata = {**metadata, **noted}
         await server.client.create({**boat, "metadata": metadata, "spec": {"size": 1}})
     await server.settled()
 
@@ -118,7 +119,7 @@ async def test_a_list_is_the_same_whether_it_is_long_or_not(server, monkeypatch,
 @pytest.mark.parametrize("accept", [JSON, TABLE])
 async def test_who_goes_away_leaves_nothing_behind(server, accept):
     # one of the middle: tables decode from the start, and keep what they decoded last
-    data = server.store.get("/registry/configmaps/default/long-150").data
+    data = server.store.get("/registry/configmaps/default/long-220").data
     gc.collect()
     before = sys.getrefcount(data)
     async with begun(server, f"{MAPS}?includeObject=Object", accept) as (_, writer, _):
