@@ -50,18 +50,19 @@ def _rows(call: Call, entries: Sequence[Entry], form: Form, now: datetime) -> It
     resource, served, get = call.resource, call.served, _MADE.get
     stored, since = served is resource.storage and resource.converter is None, resource.since
     version, include = form.version, form.include
+    keeps = include != "Object"
     make = _Maker(call, form)
     ages: dict[str, bytes] = {}
     for entry in entries:
         data = entry.data
-        if (stored and entry.revision > since) or resource.shows(entry, served):
+        if keeps and ((stored and entry.revision > since) or resource.shows(entry, served)):
             key = served, version, include, data
             row = get(key)
             if row is None:
                 # decoded here and let go: what entries keep decoded is for other work
                 row = make(orjson.loads(data))
                 _MADE.weigh(key, row, len(data) + sum(map(len, row.pieces)))
-        else:  # other bytes than those that are stored
+        else:  # other bytes than those that are stored, or all of them once more
             row = make(call.view(entry))
         line, *others = row.pieces
         for began, piece in zip(row.began, others, strict=True):
