@@ -26,6 +26,8 @@ TOKEN_SECONDS = 3600.0
 """How many tokens the world remembers, and how long one holds."""
 COMMITS = 100
 """So many commits of so many branches are remembered, the latest."""
+TRIES = 20
+"""So often an edit of a GitHost is made anew because another came before it."""
 
 
 class Issued(NamedTuple):
@@ -139,14 +141,15 @@ class World:
     async def _update(
         self, host: str, change: Callable[[Object], None], subresource: str = ""
     ) -> None:
-        """Change a GitHost in place, anew on the newer one where somebody else edited it."""
-        while True:
+        """Change a GitHost in place, anew on the newer one where somebody else edited it; who is
+        always late is told so after TRIES. Raises StatusError."""
+        for attempt in range(1, TRIES + 1):
             obj = await self._client.get(GitHost.gvr, host)
             change(obj)
             try:
                 await self._client.update(obj, subresource=subresource)
             except StatusError as error:
-                if error.reason != Reason.CONFLICT:
+                if error.reason != Reason.CONFLICT or attempt == TRIES:
                     raise
                 continue
             return
