@@ -40,13 +40,14 @@ class FakeClock:
     """A clock that `advance` moves, from any thread; whoever sleeps until then wakes up.
 
     A frozen one stands still otherwise. A ticking one also runs with real time, so that back-offs
-    pass by themselves while a test jumps over the long waits (rechecks, leases, lifetimes).
+    pass by themselves while a test jumps over the long waits (rechecks, leases, lifetimes). It
+    begins to when it is first looked at: one that stands in a marker is made long before its test.
     """
 
     def __init__(self, start: datetime | None = None, *, ticking: bool = False) -> None:
         self._ticking = ticking
-        self._start = start or (datetime.now(UTC) if ticking else EPOCH)
-        self._real = time.monotonic()
+        self._start = start or (None if ticking else EPOCH)
+        self._real: float | None = None
         self._moved = 0.0
         self._order = itertools.count()
         self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
@@ -54,12 +55,19 @@ class FakeClock:
 
     def now(self) -> datetime:
         """The start plus what has passed."""
-        return self._start + timedelta(seconds=self.monotonic())
+        passed = timedelta(seconds=self.monotonic())
+        if self._start is None:
+            self._start = datetime.now(UTC) - passed
+        return self._start + passed
 
     def monotonic(self) -> float:
         """Seconds since the start."""
-        ticked = time.monotonic() - self._real if self._ticking else 0.0
-        return self._moved + ticked
+        if not self._ticking:
+            return self._moved
+        now = time.monotonic()
+        if self._real is None:
+            self._real = now
+        return self._moved + now - self._real
 
     async def sleep(self, seconds: float) -> None:
         """Wait until `advance`, or real time when ticking, has come so far."""

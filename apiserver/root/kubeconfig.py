@@ -7,11 +7,15 @@ import base64
 import contextlib
 import json
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 NAME = "inkube"
+_WORD = re.compile(r"[a-zA-Z](?:[\w./-]|:(?=[\w/]))*", re.ASCII)
+_OTHERS = frozenset({"false", "n", "no", "null", "off", "on", "true", "y", "yes"})
+"""Words that YAML 1.1 takes for a truth value or null."""
 _ANYBODY = "anybody"
 """kubectl asks people for a name and a password where it has no credentials to send over TLS; an
 open server takes every token for nobody's."""
@@ -61,7 +65,10 @@ current-context: {NAME}
 
 
 def _text(value: str) -> str:
-    """A string of JSON is one of YAML."""
+    """A word that can be nothing else as it is; any other as a string of JSON, which is one of
+    YAML."""
+    if _WORD.fullmatch(value) and value.lower() not in _OTHERS:
+        return value
     return json.dumps(value, ensure_ascii=False)
 
 

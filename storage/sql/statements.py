@@ -8,7 +8,6 @@ once, by `tools/generate_statements.py`, and lie in `sqlite.json`; `postgresql` 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -75,7 +74,6 @@ class Statements(NamedTuple):
             yield f"ALTER TABLE {name} ADD COLUMN time BIGINT DEFAULT 0 NOT NULL"
 
 
-@cache
 def sqlite() -> Statements:
     """The words of SQLite."""
     found = json.loads(Path(__file__).with_name("sqlite.json").read_text())

@@ -24,6 +24,7 @@ from inkube.storage.entry import Change
 Object = dict[str, Any]
 MAPS, NAMESPACE = "v1/configmaps", "default"
 NAMES = ("a", "b")
+STORED = keys.prefix("configmaps")
 CLIENTS, WRITES = 5, 6
 HOLD = "example.com/hold"
 
@@ -210,7 +211,7 @@ async def _hold(chance: random.Random, failing: float, count: int) -> None:
     for server in servers:
         await server.store.current()
         told.append([])
-        server.store.subscribe("/", deliver=told[-1].extend)
+        server.store.subscribe(STORED, deliver=told[-1].extend)  # leases come and go, too
     began = max(server.store.revision for server in servers)
     log.failing = failing
     writers = Writers(chance, servers)
@@ -219,7 +220,7 @@ async def _hold(chance: random.Random, failing: float, count: int) -> None:
     writers.done = True
     await reading
     log.failing = 0.0
-    records = [record for record, _ in await log.changes("/", began, 10_000)]
+    records = [record for record, _ in await log.changes(STORED, began, 10_000)]
     for server, changes in zip(servers, told, strict=True):
         await server.store.current()
         assert server.registry._queues.empty
@@ -231,7 +232,7 @@ async def _hold(chance: random.Random, failing: float, count: int) -> None:
 
 
 def _check(writers: Writers, records: list[Any]) -> None:
-    prefix, last = keys.prefix("configmaps"), {}
+    prefix, last = STORED, {}
     stored = {record.revision: record for record in records}
     tags: set[str] = set()
     for record in records:
