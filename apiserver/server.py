@@ -18,13 +18,14 @@ from dataclasses import replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
+from yarl import URL
 
 from inkube.apiserver import (
     aggregation,
@@ -749,6 +750,8 @@ def _request_factory(origins: Origins) -> Callable[..., Request]:
         writer: AbstractStreamWriter,
         task: asyncio.Task[None],
     ) -> Request:
+        if cast("URL | None", message.url) is None:  # of a CONNECT to nowhere, by aiohttp's parser
+            message = message._replace(path="/", url=URL("/"))
         return kind(message, payload, protocol, writer, task, loop, client_max_size=bodies.MAX_BODY)
 
     return make

@@ -48,10 +48,15 @@ class Request(BaseRequest):
         return super().keep_alive and (self._asked or hdrs.EXPECT not in self.headers)
 
     async def read(self) -> bytes:
-        """The body. Raises what aiohttp raises."""
+        """The body. Raises ConnectionError, and what else aiohttp raises."""
         if not self._asked and hdrs.EXPECT in self.headers:
             self._ask()
-        self.sent = await (self._read_large() if self.largest else super().read())
+        try:
+            self.sent = await (self._read_large() if self.largest else super().read())
+        except RuntimeError as error:  # all that aiohttp says of a client that has gone
+            if self.transport is not None:
+                raise
+            raise ConnectionResetError("the client has gone") from error
         return self.sent
 
     async def _read_large(self) -> bytes:

@@ -60,7 +60,7 @@ class Registration(NamedTuple):
             service = Service(wanted.get("namespace", ""), wanted.get("name", ""), port)
         found = condition(obj)
         return cls(
-            meta["name"],
+            meta.get("name", ""),  # which one that is to be created may still lack
             spec.get("group", ""),
             spec.get("version", ""),
             spec.get("groupPriorityMinimum", 0),

@@ -117,7 +117,10 @@ def packed(rng, body):
     """The body as protobuf, some of its bytes others; what has no message is told as nonsense."""
     try:
         data = bytearray(envelopes.sealed(body))
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, struct.error):
+    except (
+        AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError,
+        struct.error,
+    ):  # fmt: skip
         data = bytearray(envelopes.PREFIX + rng.randbytes(20))
     for _ in range(rng.randrange(4)):
         data[rng.randrange(len(data))] = rng.randrange(256)

@@ -13,7 +13,7 @@ from inkube.schemas.cel.declarations.functions import CostExceededError, EvalErr
 from inkube.schemas.cel.declarations.schema_shapes import declare
 from inkube.schemas.cel.declarations.types import Shape
 from inkube.schemas.cel.declarations.values import NONE, Optional
-from inkube.schemas.cel.rules import arrays_for_strings, messages
+from inkube.schemas.cel.rules import messages, misfits
 from inkube.schemas.cel.rules.map_lists import MapList
 from inkube.schemas.cel.rules.ratcheting import Correlation, Ratchet
 from inkube.schemas.cel.rules.rule import Rule, RuleError
@@ -58,20 +58,28 @@ class RuleSet:
         self, errors: Iterable[FieldError], obj: Any, old: Any = None
     ) -> tuple[list[FieldError], list[str]]:
         """What comes behind the schema's errors: the rules' errors and warnings, or NOT_CHECKED."""
-        if self._plan is not None and blocks_rules(errors):
+        found = list(errors)
+        if self._plan is not None and blocks_rules(found):
             return [NOT_CHECKED], []
-        return self.validate(obj, old)
+        return self.validate(obj, old, is_checked=not found)
 
     def validate(
-        self, obj: Any, old: Any = None, *, path: str = "", budget: int = OBJECT_BUDGET
+        self,
+        obj: Any,
+        old: Any = None,
+        *,
+        path: str = "",
+        budget: int = OBJECT_BUDGET,
+        is_checked: bool = True,
     ) -> tuple[list[FieldError], list[str]]:
         """Errors, and warnings for failures of parts that did not change. Mutates nothing.
 
         `old` is the stored object on update; transition rules run only where it has a counterpart.
+        `is_checked` says that the values are of the schema's types.
         """
         if self._plan is None:
             return [], []
-        run = _Run(budget)
+        run = _Run(budget, is_checked=is_checked)
         ratchet = Ratchet(None if old is None else Correlation(obj, old, self._plan.schema))
         run.visit(self._plan, path, obj, old, ratchet)
         return run.errors, run.warnings
@@ -151,10 +159,11 @@ class _Stopped(Exception):
 class _Run:
     """One validation: errors and warnings so far, and what may still be spent."""
 
-    def __init__(self, budget: int) -> None:
+    def __init__(self, budget: int, *, is_checked: bool) -> None:
         self.errors: list[FieldError] = []
         self.warnings: list[str] = []
         self._budget = budget
+        self._is_checked = is_checked
 
     def visit(self, plan: _Plan, path: str, new: Any, old: Any, ratchet: Ratchet) -> None:
         try:
@@ -190,15 +199,20 @@ class _Run:
     def _evaluate_all(self, plan: _Plan, path: str, new: Any, old: Any, ratchet: Ratchet) -> None:
         if self._budget <= 0:
             self._stop(plan, path, messages.OUT_OF_BUDGET)
+        misfit = "" if self._is_checked else misfits.of(plan.schema, new)
         for rule in plan.rules:
             if rule.is_empty:
                 continue
+            if misfit:
+                self._report(path, plan.type, messages.failed(EvalError(misfit), rule.name))
+                continue
             try:
                 self._evaluate(plan, path, new, old, rule, ratchet)
-            except (TypeError, AttributeError):
-                if not any(arrays_for_strings.has(plan.schema, value) for value in (new, old)):
+            except (TypeError, AttributeError, LookupError):
+                met = misfits.within(plan.schema, new) or misfits.within(plan.schema, old)
+                if not met:
                     raise
-                self._report(path, plan.type, messages.failed(arrays_for_strings.ERROR, rule.name))
+                self._report(path, plan.type, messages.failed(EvalError(met), rule.name))
 
     def _evaluate(
         self, plan: _Plan, path: str, new: Any, old: Any, rule: Rule, ratchet: Ratchet

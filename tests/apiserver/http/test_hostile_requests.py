@@ -1,8 +1,16 @@
 """Requests that once met an error nobody expected: each has an answer of its own."""
 
+import asyncio
 import copy
 
 import pytest
+from aiohttp import HttpVersion11, StreamReader, web
+from aiohttp.http import StreamWriter
+from aiohttp.http_parser import RawRequestMessage
+from multidict import CIMultiDict, CIMultiDictProxy
+from yarl import URL
+
+from inkube.apiserver.http.incoming import Request
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -188,3 +196,106 @@ async def test_an_array_for_a_string_with_a_format_fails_its_rules(web, boat_crd
     (cause,) = answer.json["details"]["causes"]
     text = 'Invalid value: "object": invalid data, expected string, got []interface {}'
     assert cause["message"] == f"{text} evaluating rule: {rule}"
+
+
+@pytest.mark.parametrize(
+    ("schema", "rule", "value", "detail"),
+    [
+        (
+            {"type": "object", "additionalProperties": {"type": "string", "maxLength": 9}},
+            "self['a'] != ''",
+            " ",
+            "expected a map for the provided schema with type=object",
+        ),
+        (
+            {"type": "array", "items": {"type": "integer"}},
+            "self[2] > 0",
+            "abc",
+            "expected an array for the provided schema with type=array",
+        ),
+        (
+            {"type": "string", "maxLength": 9},
+            "int(self) > 0",
+            {},
+            "expected string, got map[string]interface {}",
+        ),
+        ({"type": "integer"}, "self > 0", "1", "expected int, got string"),
+        ({"type": "number"}, "self > 0.0", [], "expected float, got []interface {}"),
+        ({"type": "boolean"}, "self", 1, "expected bool, got int64"),
+        (
+            {"x-kubernetes-int-or-string": True},
+            "self > 3",
+            1.5,
+            "expected XIntOrString value to be either a string or integer",
+        ),
+        (
+            {
+                "type": "object",
+                "properties": {"below": {"type": "array", "items": {"type": "integer"}}},
+            },
+            "self.below.all(each, each > 0)",
+            {"below": ["a"]},
+            "expected int, got string",
+        ),
+    ],
+)
+async def test_rules_fail_on_values_that_no_schema_was_asked_about(
+    web, boat_crd, schema, rule, value, detail
+):
+    crd = copy.deepcopy(boat_crd)
+    crd["metadata"]["name"] = "misfits.example.com"
+    crd["spec"]["names"] = {"plural": "misfits", "kind": "Misfit"}
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] = {
+        "type": "object",
+        "properties": {"value": {**schema, "x-kubernetes-validations": [{"rule": rule}]}},
+    }
+    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    created = await web.ask("POST", definitions, crd)
+    assert created.code == 201, created.body
+    await web.server.settled()
+    body = {"apiVersion": "example.com/v1", "kind": "Other", "metadata": {"name": "a"}}
+    path = "/apis/example.com/v1/namespaces/default/misfits"
+    answer = await web.ask("POST", path, {**body, "spec": {"value": value}})
+    await web.ask("DELETE", f"{definitions}/misfits.example.com")
+    await web.server.settled()
+    assert answer.code == 422
+    kind, failed = answer.json["details"]["causes"]
+    assert kind["field"] == "kind"
+    assert failed["message"].endswith(f"invalid data, {detail} evaluating rule: {rule}")
+
+
+async def test_an_apiservice_without_a_name_is_refused(web):
+    answer = await web.ask("POST", "/apis/apiregistration.k8s.io/v1/apiservices", {"": ""})
+    assert answer.code == 422
+    assert "metadata.name" in answer.json["message"]
+
+
+@pytest.mark.parametrize("line", ["CONNECT  HTTP/1.1", "CONNECT  ", "CONNECT  X"])
+async def test_a_connect_to_nowhere_is_answered(server, line, caplog):
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(f"{line}\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
+    assert (await reader.read()).startswith((b"HTTP/1.1 ", b"HTTP/1.0 "))
+    writer.close()
+    await writer.wait_closed()
+    assert "Traceback" not in caplog.text
+
+
+async def nobody(request):
+    raise AssertionError("nothing is served")
+
+
+async def test_a_client_that_has_gone_is_known_to_have_gone():
+    loop = asyncio.get_running_loop()
+    gone = web.Server(nobody)()
+    headers = CIMultiDictProxy(CIMultiDict({"Content-Length": "9"}))
+    message = RawRequestMessage(
+        "POST", "/", HttpVersion11, headers, (), False, None, False, False, URL("/")
+    )
+    body = StreamReader(gone, 2**16, loop=loop)
+    task = loop.create_task(asyncio.sleep(0))
+    request = Request(
+        message, body, gone, StreamWriter(gone, loop), task, loop, client_max_size=2**20
+    )
+    with pytest.raises(ConnectionResetError):
+        await request.read()
+    await task

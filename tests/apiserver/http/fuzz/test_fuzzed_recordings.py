@@ -139,6 +139,8 @@ async def established(web, created):
     """Wait until a definition is served, or is known never to be."""
     if created.headers["Content-Type"] != "application/json":
         return
+    if created.json["kind"] != "CustomResourceDefinition":  # but a Table of it
+        return
     path = f"{RULING[4]}/{created.json['metadata']['name']}"
     for _ in range(PATIENCE):
         found = await web.ask("GET", path)
