@@ -11,6 +11,7 @@ import orjson
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.derived import Derived
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import quantity, status
 from inkube.schemas.builtin import quotas
@@ -31,12 +32,11 @@ class QuotaAdmission(Plugin):
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._limited: frozenset[str] | None = None
-        """The namespaces that have quotas; None when they must be read anew."""
-        store.subscribe(_PREFIX, deliver=self._changed)  # ends with the store
+        self._limited = Derived(store, (_PREFIX,), self._namespaces)
+        """The namespaces that have quotas."""
 
-    def _changed(self, changes: object) -> None:
-        self._limited = None
+    def _namespaces(self) -> frozenset[str]:
+        return frozenset(entry.key.split("/")[3] for entry in self._store.list(_PREFIX))
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         if not resource.namespaced:
@@ -53,9 +53,7 @@ class QuotaAdmission(Plugin):
         call = attributes.call
         if not _is_counted(attributes):
             return
-        if self._limited is None:
-            self._limited = frozenset(e.key.split("/")[3] for e in self._store.list(_PREFIX))
-        if call.namespace not in self._limited:
+        if call.namespace not in self._limited.value:
             return
         entries = self._store.list(f"{_PREFIX}{call.namespace}/")
         place, obj = (call.resource.group, call.resource.plural), attributes.object or {}

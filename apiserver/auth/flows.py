@@ -8,14 +8,14 @@ apiserver/pkg/util/flowcontrol (rule.go, apf_controller.go) and pkg/server/filte
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, NamedTuple
 
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.calls import User
+from inkube.apiserver.registry.derived import Derived
 from inkube.storage.entry import Entry
-from inkube.storage.store import Store, Subscription
+from inkube.storage.store import Store
 
 Object = dict[str, Any]
 _SCHEMAS = keys.prefix("flowschemas")
@@ -46,21 +46,11 @@ class Flows:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._order: _Order | None = None
-        """None: they have to be put in order anew."""
-        self._schemas, self._levels = self._subscribed()
-
-    def _subscribed(self) -> tuple[Subscription, Subscription]:
-        """Hear of changes of both kinds, until the store ends."""
-        subscribe = partial(self._store.subscribe, deliver=self._changed)
-        return subscribe(_SCHEMAS), subscribe(_LEVELS)
-
-    def _changed(self, changes: object) -> None:
-        self._order = None
+        self._order = Derived(store, (_SCHEMAS, _LEVELS), self._in_order)
 
     def of(self, info: RequestInfo, user: User) -> Flow | None:
         """The flow of a request; None as long as nobody has asked for flow schemas."""
-        order = self._current()
+        order = self._order.value
         if not order.schemas:
             return None
         asked = (
@@ -74,14 +64,8 @@ class Flows:
             order.known[asked] = next(fitting, None)
         return order.known[asked]
 
-    def _current(self) -> _Order:
-        if self._schemas.over or self._levels.over:  # the store was read anew
-            self._order = None
-            self._schemas, self._levels = self._subscribed()
-        if self._order is None:
-            schemas, levels = self._store.list(_SCHEMAS), self._store.list(_LEVELS)
-            self._order = _Order(_in_order(schemas, levels))
-        return self._order
+    def _in_order(self) -> _Order:
+        return _Order(_in_order(self._store.list(_SCHEMAS), self._store.list(_LEVELS)))
 
 
 def _in_order(stored: Sequence[Entry], named: Sequence[Entry]) -> list[tuple[Object, Flow]]:

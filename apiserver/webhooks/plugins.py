@@ -9,6 +9,7 @@ from collections.abc import Callable
 from inkube.apiserver import webhooks
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
+from inkube.apiserver.registry.derived import Derived
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import webhooks as reviews
 from inkube.storage.store import Store
@@ -35,8 +36,7 @@ class Webhooks(Plugin):
         self._store = store
         self._dispatcher = dispatcher
         self._prefix = keys.prefix(self.plural)
-        self._hooks: list[reviews.Hook] | None = None
-        store.subscribe(self._prefix, deliver=self._changed)  # ends with the store
+        self._hooks = Derived(store, (self._prefix,), self._read)
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         exempt = resource.group == "admissionregistration.k8s.io" and resource.plural in _EXEMPT
@@ -46,19 +46,17 @@ class Webhooks(Plugin):
     def is_alone(self) -> bool:
         return not self._in_force()
 
-    def _changed(self, changes: object) -> None:
-        self._hooks = None
-
     def _in_force(self) -> "list[reviews.Hook]":
-        """Every webhook in its order; read anew after a change."""
-        if self._hooks is None:
-            specs = [
-                spec
-                for entry in self._store.list(self._prefix)
-                for spec in entry.value.get("webhooks") or ()
-            ]
-            self._hooks = self._dispatcher().hooks(specs) if specs else []
-        return self._hooks
+        """Every webhook in its order."""
+        return self._hooks.value
+
+    def _read(self) -> "list[reviews.Hook]":
+        specs = [
+            spec
+            for entry in self._store.list(self._prefix)
+            for spec in entry.value.get("webhooks") or ()
+        ]
+        return self._dispatcher().hooks(specs) if specs else []
 
 
 class MutatingWebhooks(Webhooks):
