@@ -603,7 +603,7 @@ class APIServer:
             subresources=cache(lambda: self._subresources(handlers)),
             faults=self.faults,
             sleep=self.clock.sleep,
-            calm=self._before_requests,
+            calm=self._before_requests(),
             on_request=self.options.on_request,
             records_bodies=self.options.record_bodies,
             pages=later(self._pages),
@@ -667,9 +667,8 @@ class APIServer:
         """Who answers for containers, where workloads live."""
         return self.cluster.containers if self.options.workloads else None
 
-    @property
     def _before_requests(self) -> Callable[[], Awaitable[None]] | None:
-        """What each request waits for before it is looked at."""
+        """What each request waits for before it is looked at; begins to follow definitions."""
         if self.options.seed is not None:
             return self._calm
         if not self._shares:
