@@ -673,12 +673,15 @@ class APIServer:
             return self._calm
         if not self._shares:
             return None
-        subscription = self.store.subscribe(_CRDS, deliver=self._hear_definitions)
-        self._stack.callback(subscription.close)
+        following = self.store.follow(_CRDS, self._hear_definitions, anew=self._miss_definitions)
+        self._stack.callback(following.close)
         return self._catch_up
 
     def _hear_definitions(self, changes: Sequence[Change]) -> None:
         self._heard_of = changes[-1].revision
+
+    def _miss_definitions(self) -> None:
+        self._heard_of = self.store.revision
 
     async def _catch_up(self) -> None:
         """Know the rights and serve the definitions that others have stored: a client that made
