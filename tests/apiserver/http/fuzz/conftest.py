@@ -19,8 +19,8 @@ HOME = str(Path(inkube.__path__[0]).absolute().parent)
 SERVE = [sys.executable, "-m", "inkube.apiserver.cli", "serve", "--port", "0", "--quiet"]
 BOATS = "/apis/example.com/v1/namespaces/default/boats"
 
-# Requests by which is loaded what is loaded when it is first needed. A module with more kinds, whose
-# tables of bounded size fill later, has a WARM_UP of its own.
+# Requests by which is loaded what is loaded when it is first needed. A module with more kinds,
+# whose tables of bounded size fill later, has a WARM_UP of its own.
 WARM_UP = 2_000
 HISTORY = 8_192  # changes that the watch cache keeps; of a KiB each they fill what is kept decoded
 GROWTH = 1.10  # the gaps between allocations grow for a while; what clients send must not stay
