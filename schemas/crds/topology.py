@@ -1,4 +1,4 @@
-"""x-kubernetes-list-type, -list-map-keys and -map-type: do they fit their node?
+"""The topology of a node, x-kubernetes-list-type, -list-map-keys and -map-type: do they fit it?
 
 Follows validation.go (ValidateCustomResourceDefinitionOpenAPISchema, validateMapListKeysMapSet).
 """

@@ -7,7 +7,7 @@ The walk visits every node, those under allOf, anyOf, oneOf and not as well. Fol
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from inkube.schemas.crds import listtypes, rules, schemastructure
+from inkube.schemas.crds import rules, schemastructure, topology
 from inkube.schemas.fielderrors import FieldError, forbidden, invalid, not_supported
 from inkube.schemas.objects import Object
 
@@ -48,8 +48,8 @@ def _node(node: Object, path: str, place: _Place, *, is_root: bool = False) -> I
     kind = node.get("type")
     if kind is not None and kind not in _TYPES:
         yield from _type(kind, f"{path}.type")
-    if not listtypes.KEYS.isdisjoint(node):
-        yield from listtypes.validate(node, path)
+    if not topology.KEYS.isdisjoint(node):
+        yield from topology.validate(node, path)
     if rules.KEY in node:
         yield from rules.validate(node, path)
 
