@@ -54,18 +54,12 @@ from inkube.apiserver.registry.crds import Installer
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resources
 from inkube.apiserver.registry.stamps import Stamps
-from inkube.apiserver.root import (
-    bootstrap,
-    calm,
-    defaults,
-    notices,
-    plugins,
-    security,
-    sources,
-)
+from inkube.apiserver.root import bootstrap, calm, notices, plugins, security
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.client import InProcessClient
+from inkube.apiserver.root.defaults import sets
 from inkube.apiserver.root.liveschemas import LiveSchemas
+from inkube.apiserver.root.sources import foundation
 from inkube.apiserver.root.troubled import TroubledClient
 from inkube.apiserver.watching.streams import Streams
 from inkube.controllers.clock import Clock, RevisionClock, SystemClock
@@ -90,7 +84,7 @@ class APIServer:
     def __init__(self, options: Options | None = None, **changes: Any) -> None:
         self._started = False
         self._closed = False
-        self.options = sources.checked(options or Options(**changes))
+        self.options = foundation.checked(options or Options(**changes))
         self._stack = contextlib.AsyncExitStack()
         self.clock = self.options.clock or self._own_clock()
         self.stamps = Stamps(now=self.clock.now, seed=self.options.seed)
@@ -149,8 +143,8 @@ class APIServer:
         worker = self.options.worker
         certificate = worker.certificate if worker else security.certificate(self.options)
         await self._listen(security.context(self.options, certificate))
-        self._begun = await sources.snapshot(self.options)
-        player = sources.player(self.options)
+        self._begun = await foundation.snapshot(self.options)
+        player = foundation.player(self.options)
         await self._open_store(player)
         self.keys = await self._keys()
         self.security = security.build(
@@ -178,7 +172,7 @@ class APIServer:
             self.intake.ready()
 
     def _log(self) -> Log:
-        return sources.log(self.options, self._begun)
+        return foundation.log(self.options, self._begun)
 
     async def _open_store(self, player: "root.replay.Player | None") -> None:
         if player is not None:
@@ -190,7 +184,7 @@ class APIServer:
         self.store = self._loading = Store(
             log,
             JSONCodec(),
-            sources.store_options(self.options),
+            foundation.store_options(self.options),
             now=lambda: self.stamps.now().timestamp(),
         )
         await self._stack.enter_async_context(self.store)
@@ -232,9 +226,9 @@ class APIServer:
             await bootstrap.first_objects(self.client)
         self._defaults = self._make_defaults()
         if self.options.authorization_mode == "RBAC":
-            await self._defaults.make_set(defaults.ROLES)
+            await self._defaults.make_set(sets.ROLES)
             if "provisioning" in self.options.module_names:
-                await self._defaults.make_set(defaults.PROVISIONING_ROLES)
+                await self._defaults.make_set(sets.PROVISIONING_ROLES)
 
     def _add_controllers(self) -> None:
         """Those that kube-controller-manager has elsewhere."""
@@ -368,10 +362,10 @@ class APIServer:
         )
         return root.declared.install(parts)
 
-    def _make_defaults(self) -> defaults.Defaults:
+    def _make_defaults(self) -> sets.Defaults:
         certificate = self.security.certificate
         authority = certificate.authority.decode() if certificate else ""
-        return defaults.Defaults(
+        return sets.Defaults(
             self.store,
             self.stamps,
             address=lambda: (self.options.advertise_address or self._host, self.port),

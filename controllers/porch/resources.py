@@ -22,7 +22,7 @@ from inkube.controllers.porch.readiness import Readiness
 from inkube.controllers.porch.refusals import RESOURCES_KIND, Refusals
 from inkube.controllers.porch.tasks import read
 from inkube.controllers.porch.types import PUSH_ON_FAILURE
-from inkube.controllers.provisioning.contents import TooMuch
+from inkube.controllers.provisioning.outside.contents import TooMuch
 from inkube.controllers.transactions import Write
 from inkube.schemas import fielderrors, status
 from inkube.schemas.objects import Object, same

@@ -1,4 +1,4 @@
-"""The roles and bindings of RBAC that every server has, read from `defaultroles.txt`.
+"""The roles and bindings of RBAC that every server has, read from `roles.txt`.
 
 `admin`, `edit` and `view` gather the rules of others and are complete from the start. Follows
 plugin/pkg/auth/authorizer/rbac/bootstrappolicy (policy.go, controller_policy.go,
@@ -11,7 +11,7 @@ from typing import Any
 
 Object = dict[str, Any]
 GROUP = "rbac.authorization.k8s.io"
-_DATA = Path(__file__).with_name("defaultroles.txt")
+_DATA = Path(__file__).with_name("roles.txt")
 _OF_MODULES = Path(__file__).with_name("moduleroles.txt")
 _API = f"{GROUP}/v1"
 _AGGREGATE = f"{GROUP}/aggregate-to-"

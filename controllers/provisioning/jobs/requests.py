@@ -8,8 +8,8 @@ from inkube.controllers.client import Object, Selection
 from inkube.controllers.endpoints import Question, Reply, Subresource
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Key
-from inkube.controllers.provisioning import sync
-from inkube.controllers.provisioning.job_types import OF_THE_DEAD, ORIGINAL_UID, HistoricJob, Job
+from inkube.controllers.provisioning.jobs import sync
+from inkube.controllers.provisioning.jobs.types import OF_THE_DEAD, ORIGINAL_UID, HistoricJob, Job
 from inkube.controllers.provisioning.types import GROUP, Repository
 from inkube.schemas import models, status
 from inkube.schemas.status import Reason, StatusError

@@ -12,8 +12,8 @@ from http import HTTPStatus
 from typing import Protocol, runtime_checkable
 
 from inkube.controllers.checks import Unavailable
-from inkube.controllers.provisioning import urls
-from inkube.controllers.provisioning.contents import Commit
+from inkube.controllers.provisioning.outside import urls
+from inkube.controllers.provisioning.outside.contents import Commit
 
 GITHUB = "github.com"
 NEEDED = {"contents": "write", "metadata": "read", "pull_requests": "write", "webhooks": "write"}

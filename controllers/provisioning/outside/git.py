@@ -31,8 +31,8 @@ from urllib3.util.connection import create_connection
 
 from inkube.controllers.checks import Unavailable, Unreachable
 from inkube.controllers.environment import Memo
-from inkube.controllers.provisioning import urls
-from inkube.controllers.provisioning.contents import (
+from inkube.controllers.provisioning.outside import urls
+from inkube.controllers.provisioning.outside.contents import (
     MAX_BYTES,
     MAX_FILES,
     Branch,
@@ -44,13 +44,13 @@ from inkube.controllers.provisioning.contents import (
     Tree,
     Unsupported,
 )
-from inkube.controllers.provisioning.hosts import (
+from inkube.controllers.provisioning.outside.hosts import (
     NotAuthorized,
     RepositoryNotFound,
     Target,
     refusal,
 )
-from inkube.controllers.provisioning.ssrf import Guard
+from inkube.controllers.provisioning.outside.ssrf import Guard
 
 T = TypeVar("T")
 

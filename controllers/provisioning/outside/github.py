@@ -10,11 +10,11 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from inkube.controllers import provisioning
 from inkube.controllers.environment import Memo
-from inkube.controllers.provisioning import rest, urls
-from inkube.controllers.provisioning.contents import Commit
-from inkube.controllers.provisioning.hosts import (
+from inkube.controllers.provisioning import outside
+from inkube.controllers.provisioning.outside import rest, urls
+from inkube.controllers.provisioning.outside.contents import Commit
+from inkube.controllers.provisioning.outside.hosts import (
     App,
     AppNotFound,
     Hook,
@@ -25,7 +25,7 @@ from inkube.controllers.provisioning.hosts import (
     RepositoryNotFound,
     Target,
 )
-from inkube.controllers.provisioning.rest import Answer, Rest
+from inkube.controllers.provisioning.outside.rest import Answer, Rest
 
 PAGES = 30
 """Of 100 repositories each that an installation may reach."""
@@ -93,7 +93,7 @@ class GitHub:
 
     async def _new_token(self, base: str, app: App, body: Any) -> InstallationToken:
         try:
-            signed = provisioning.appkeys.sign(app.app_id, app.private_key, self.now().timestamp())
+            signed = outside.appkeys.sign(app.app_id, app.private_key, self.now().timestamp())
         except KeyRefused as error:
             raise NotAuthorized from error
         path = f"{base}/app/installations/{app.installation_id}/access_tokens"
@@ -272,5 +272,5 @@ class GitHubAppSession:
 
     async def _ask(self, path: str) -> Answer:
         now = self._github.now().timestamp()
-        signed = provisioning.appkeys.sign(self._app.app_id, self._app.private_key, now)
+        signed = outside.appkeys.sign(self._app.app_id, self._app.private_key, now)
         return await self._github.ask("GET", f"{self._base}{path}", signed)

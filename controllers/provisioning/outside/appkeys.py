@@ -13,7 +13,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
 
-from inkube.controllers.provisioning.hosts import KeyUnreadable
+from inkube.controllers.provisioning.outside.hosts import KeyUnreadable
 
 ALGORITHM = "RS256"
 _BEHIND = 60

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from inkube.controllers.provisioning.contents import Edit, File, Tree, digest
-from inkube.controllers.provisioning.hosts import NEEDED
+from inkube.controllers.provisioning.outside.contents import Edit, File, Tree, digest
+from inkube.controllers.provisioning.outside.hosts import NEEDED
 from inkube.schemas.models import Model, Resource, Status
 
 GROUP = "world.inkube.dev"

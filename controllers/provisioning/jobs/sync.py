@@ -13,9 +13,9 @@ from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Result, Watch
 from inkube.controllers.provisioning import places, quotas
-from inkube.controllers.provisioning.hosts import NotAuthorized, RepositoryNotFound
-from inkube.controllers.provisioning.job_types import REPOSITORY, Job
+from inkube.controllers.provisioning.jobs.types import REPOSITORY, Job
 from inkube.controllers.provisioning.options import Options
+from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound
 from inkube.controllers.provisioning.repository_checks import (
     CredentialsMissing,
     head_of,

@@ -9,10 +9,10 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from inkube.controllers.environment import Memo
-from inkube.controllers.provisioning import rest, urls
-from inkube.controllers.provisioning.contents import Commit
-from inkube.controllers.provisioning.hosts import RepositoryNotFound, Target
-from inkube.controllers.provisioning.rest import Answer, Rest
+from inkube.controllers.provisioning.outside import rest, urls
+from inkube.controllers.provisioning.outside.contents import Commit
+from inkube.controllers.provisioning.outside.hosts import RepositoryNotFound, Target
+from inkube.controllers.provisioning.outside.rest import Answer, Rest
 
 DEVELOPER = 30
 """The access level from which on one may push."""

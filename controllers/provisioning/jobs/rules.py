@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from inkube.controllers.checks import Invalid, Problem, Required, TooMany, validator
-from inkube.controllers.provisioning import urls
-from inkube.controllers.provisioning.job_types import ACTIONS, Job, ResourceReference
+from inkube.controllers.provisioning.jobs.types import ACTIONS, Job, ResourceReference
+from inkube.controllers.provisioning.outside import urls
 
 MOST = 100
 """Paths or resources of one job."""

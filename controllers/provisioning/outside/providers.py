@@ -1,10 +1,10 @@
 """GitLab, Bitbucket and everybody's OAuth behind one name; GitHub's API stands for itself."""
 
-from inkube.controllers.provisioning import oauth
-from inkube.controllers.provisioning.bitbucket import BitbucketSession
-from inkube.controllers.provisioning.gitlab import GitLabSession
-from inkube.controllers.provisioning.hosts import Grant, Session, Target
-from inkube.controllers.provisioning.rest import Rest
+from inkube.controllers.provisioning.outside import oauth
+from inkube.controllers.provisioning.outside.bitbucket import BitbucketSession
+from inkube.controllers.provisioning.outside.gitlab import GitLabSession
+from inkube.controllers.provisioning.outside.hosts import Grant, Session, Target
+from inkube.controllers.provisioning.outside.rest import Rest
 
 
 class Providers:

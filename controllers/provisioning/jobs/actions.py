@@ -11,9 +11,9 @@ from inkube.controllers.checks import Run
 from inkube.controllers.client import Object
 from inkube.controllers.informer import Key
 from inkube.controllers.provisioning import manifests, places
-from inkube.controllers.provisioning.contents import Edit, File, Tree
-from inkube.controllers.provisioning.job_types import JobSpec, ResourceReference
+from inkube.controllers.provisioning.jobs.types import JobSpec, ResourceReference
 from inkube.controllers.provisioning.manifests import KINDS, Found, Trouble
+from inkube.controllers.provisioning.outside.contents import Edit, File, Tree
 from inkube.controllers.provisioning.stock import Pulled, Stock
 from inkube.controllers.provisioning.types import Repository
 from inkube.controllers.work import Progress

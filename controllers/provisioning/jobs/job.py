@@ -12,10 +12,10 @@ from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Key
 from inkube.controllers.kinds import KindModule
 from inkube.controllers.manager import Controller, Result, Watch
-from inkube.controllers.provisioning import actions, job_rules, sync
-from inkube.controllers.provisioning.actions import Outcome
-from inkube.controllers.provisioning.hosts import NotAuthorized, RepositoryNotFound
-from inkube.controllers.provisioning.job_types import (
+from inkube.controllers.provisioning.jobs import actions, sync
+from inkube.controllers.provisioning.jobs import rules as job_rules
+from inkube.controllers.provisioning.jobs.actions import Outcome
+from inkube.controllers.provisioning.jobs.types import (
     CLAIM,
     CLAIM_OWNER,
     OF_THE_DEAD,
@@ -24,6 +24,7 @@ from inkube.controllers.provisioning.job_types import (
     Job,
 )
 from inkube.controllers.provisioning.options import Options
+from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound
 from inkube.controllers.provisioning.places import REFUSALS
 from inkube.controllers.provisioning.repository_checks import CredentialsMissing
 from inkube.controllers.provisioning.stock import Stock

@@ -18,9 +18,9 @@ from inkube.apiserver.faults.active import Faults
 from inkube.apiserver.registry.behaviours import Custom, Traits
 from inkube.apiserver.registry.resources import Resource, Resources, Subresource
 from inkube.apiserver.registry.stamps import Stamps
-from inkube.apiserver.root.endpoints import SubresourceHandler, endpoint
-from inkube.apiserver.root.records import Shown, StoredRecords, transactor
-from inkube.apiserver.root.secrets import StoredSecrets
+from inkube.apiserver.root.declared.endpoints import SubresourceHandler, endpoint
+from inkube.apiserver.root.declared.records import Shown, StoredRecords, transactor
+from inkube.apiserver.root.declared.secrets import StoredSecrets
 from inkube.controllers import faults, porch
 from inkube.controllers.client import Client
 from inkube.controllers.environment import Environment, Recheck

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from inkube.controllers.checks import Unreachable
 from inkube.controllers.client import Client
-from inkube.controllers.provisioning import urls
-from inkube.controllers.provisioning.contents import Commit, Edit
-from inkube.controllers.provisioning.hosts import NotAuthorized, refusal
-from inkube.controllers.provisioning.world_types import GitHost, GitHubApp, RegisteredHook
+from inkube.controllers.provisioning.outside import urls
+from inkube.controllers.provisioning.outside.contents import Commit, Edit
+from inkube.controllers.provisioning.outside.hosts import NotAuthorized, refusal
+from inkube.controllers.provisioning.outside.world_types import GitHost, GitHubApp, RegisteredHook
 from inkube.schemas import models
 from inkube.schemas.clock import Clock
 from inkube.schemas.objects import Object

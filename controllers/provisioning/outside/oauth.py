@@ -3,8 +3,8 @@
 import base64
 from http import HTTPStatus
 
-from inkube.controllers.provisioning.hosts import Grant, NotAuthorized
-from inkube.controllers.provisioning.rest import Rest
+from inkube.controllers.provisioning.outside.hosts import Grant, NotAuthorized
+from inkube.controllers.provisioning.outside.rest import Rest
 
 _GITHUB = "/login/oauth/access_token"
 _PATHS = {

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
 
-from inkube.controllers import provisioning
 from inkube.controllers.environment import Memo
-from inkube.controllers.provisioning import urls
-from inkube.controllers.provisioning.contents import Branch, Commit, Edit, RefNotFound, Tree
-from inkube.controllers.provisioning.hosts import (
+from inkube.controllers.provisioning import outside
+from inkube.controllers.provisioning.outside import urls
+from inkube.controllers.provisioning.outside.contents import Branch, Commit, Edit, RefNotFound, Tree
+from inkube.controllers.provisioning.outside.hosts import (
     App,
     AppNotFound,
     Hook,
@@ -22,8 +22,8 @@ from inkube.controllers.provisioning.hosts import (
     RepositoryNotFound,
     Target,
 )
-from inkube.controllers.provisioning.world import TOKEN_SECONDS, World
-from inkube.controllers.provisioning.world_types import (
+from inkube.controllers.provisioning.outside.world import TOKEN_SECONDS, World
+from inkube.controllers.provisioning.outside.world_types import (
     GitHost,
     GitHubApp,
     HostedRepository,
@@ -253,10 +253,8 @@ class WorldAppSession:
             await self._world.endure(self._host)
         if self._known is None:
             raise AppNotFound
-        token = provisioning.appkeys.sign(
-            self._app.app_id, self._app.private_key, self._world.now()
-        )
+        token = outside.appkeys.sign(self._app.app_id, self._app.private_key, self._world.now())
         public_key = self._known.spec.public_key
-        if public_key and not provisioning.appkeys.is_signed_by(token, public_key):
+        if public_key and not outside.appkeys.is_signed_by(token, public_key):
             raise KeyRefused
         return self._known

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from inkube.controllers import provisioning
 from inkube.controllers.checks import Unreachable
-from inkube.controllers.provisioning import urls, world_sessions
-from inkube.controllers.provisioning.contents import Contents
-from inkube.controllers.provisioning.hosts import (
+from inkube.controllers.provisioning import outside
+from inkube.controllers.provisioning.outside import urls, world_sessions
+from inkube.controllers.provisioning.outside.contents import Contents
+from inkube.controllers.provisioning.outside.hosts import (
     App,
     AppNotFound,
     AppSession,
@@ -17,8 +17,8 @@ from inkube.controllers.provisioning.hosts import (
     Session,
     Target,
 )
-from inkube.controllers.provisioning.world import World
-from inkube.controllers.provisioning.world_sessions import WorldSession
+from inkube.controllers.provisioning.outside.world import World
+from inkube.controllers.provisioning.outside.world_sessions import WorldSession
 
 
 class Remotes:
@@ -27,9 +27,9 @@ class Remotes:
     def __init__(
         self,
         world: World,
-        git: "Callable[[], provisioning.Git]",
-        github: "Callable[[], provisioning.GitHub]",
-        providers: "Callable[[], provisioning.Providers]",
+        git: "Callable[[], outside.Git]",
+        github: "Callable[[], outside.GitHub]",
+        providers: "Callable[[], outside.Providers]",
         *,
         is_offline: bool,
     ) -> None:
@@ -81,14 +81,14 @@ class Remotes:
             raise Unreachable(host, f"host {host} is not reachable", is_final=True)
         return await self._providers().exchange(grant)
 
-    async def _near(self, target: Target) -> "WorldSession | provisioning.GitSession | None":
+    async def _near(self, target: Target) -> "WorldSession | outside.GitSession | None":
         """Who answers without the network. Raises Unreachable when nobody else may be asked."""
         if target.url.startswith("file://"):
             return self._git().open(target)
         return await self.scripted(target)
 
     @property
-    def git(self) -> "provisioning.Git":
+    def git(self) -> "outside.Git":
         """Who asks git servers."""
         return self._git()
 

@@ -9,9 +9,9 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from inkube.apiserver import root
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.root import defaults
 from inkube.storage import errors
 from inkube.storage.store import Store
 
@@ -110,18 +110,18 @@ class Defaults:
     def _objects(self, name: str) -> Objects:
         now = self._stamps.timestamp()
         if name == ROLES:
-            return root.defaultroles.objects()
+            return defaults.roles.objects()
         if name == PROVISIONING_ROLES:
-            return root.defaultroles.of_provisioning()
+            return defaults.roles.of_provisioning()
         if name == "flow":
-            return root.defaultobjects.flow_control(now)
+            return defaults.objects.flow_control(now)
         if name == "versions":
-            return root.defaultobjects.registered_versions(now)
+            return defaults.objects.registered_versions(now)
         if name == "service":
-            return root.defaultobjects.own_service(now, *self._address(), self._cidr)
+            return defaults.objects.own_service(now, *self._address(), self._cidr)
         if name == "config":
-            return root.defaultobjects.config_maps(now, self._authority)
-        return root.defaultobjects.priority_classes()
+            return defaults.objects.config_maps(now, self._authority)
+        return defaults.objects.priority_classes()
 
     async def _create(self, plural: str, obj: Object) -> None:
         meta = obj["metadata"]

@@ -18,9 +18,9 @@ from urllib.parse import urljoin, urlsplit
 import aiohttp
 
 from inkube.controllers.checks import OutsideError, Unavailable, Unreachable
-from inkube.controllers.provisioning import urls
-from inkube.controllers.provisioning.hosts import NotAuthorized, RepositoryNotFound, refusal
-from inkube.controllers.provisioning.ssrf import Guard, GuardedResolver, refuse_literal
+from inkube.controllers.provisioning.outside import urls
+from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound, refusal
+from inkube.controllers.provisioning.outside.ssrf import Guard, GuardedResolver, refuse_literal
 from inkube.schemas.clock import Clock
 
 T = TypeVar("T")
