@@ -18,7 +18,7 @@ import yaml
 from inkube.apiserver.registry import keys
 from inkube.apiserver.root import manifests
 from inkube.apiserver.root.manifests import Source
-from inkube.apiserver.root.snapshots import Snapshot
+from inkube.apiserver.root.sources.snapshots import Snapshot
 from inkube.apiserver.server import APIServer, Options
 from inkube.apiserver.testing.clients import AsyncClient, BlockingClient, Face
 from inkube.apiserver.testing.failing import Failing, Failure
