@@ -6,7 +6,7 @@ memory than twice what lives. Only `writer` uses this.
 """
 
 from collections.abc import Sequence
-from itertools import chain, compress, islice
+from itertools import chain, islice
 from operator import lt
 from typing import NamedTuple
 
@@ -50,10 +50,10 @@ class Loading:
         held.keys += rows.keys
         held.revisions.extend(rows.revisions)
         held.created.extend(rows.created)
-        if any(rows.deleted):
-            self._deleted.update(compress(rows.revisions, rows.deleted))
-            pairs = zip(rows.data, rows.deleted, strict=True)
-            held.data += [b"" if deleted else data for data, deleted in pairs]
+        if rows.deleted:
+            self._deleted.update(rows.deleted)
+            pairs = zip(rows.data, rows.revisions, strict=True)
+            held.data += [b"" if at in self._deleted else data for data, at in pairs]
         else:
             held.data += rows.data
         # now, while the bytes are still at hand for the processor
@@ -66,7 +66,7 @@ class Loading:
         """What lives."""
         self._settle()
         rows, damaged = self._rows, self._damaged
-        if damaged.isdisjoint(rows.revisions):
+        if not damaged or damaged.isdisjoint(rows.revisions):
             return Living(rows, ())
         left_out = [
             key for key, revision in zip(rows.keys, rows.revisions, strict=True)
