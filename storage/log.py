@@ -66,10 +66,13 @@ class Rows(NamedTuple):
         """The same in parts of that many rows."""
         for start in range(0, len(self.revisions), size):
             part = slice(start, start + size)
+            revisions = self.revisions[part]
+            first, last = revisions[0], revisions[-1]
             yield self._replace(
-                revisions=self.revisions[part],
+                revisions=revisions,
                 keys=self.keys[part],
                 created=self.created[part],
+                deleted=[each for each in self.deleted if first <= each <= last],
                 data=self.data[part],
             )
 

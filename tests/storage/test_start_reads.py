@@ -148,7 +148,18 @@ def test_parts_of_rows_are_all_of_them() -> None:
     parts = list(rows.parts(3))
     assert [list(part.revisions) for part in parts] == [[0, 1, 2], [3, 4, 5], [6]]
     assert [key for part in parts for key in part.keys] == list(rows.keys)
-    assert all(part.deleted == [3] for part in parts)
+    assert [list(part.deleted) for part in parts] == [[], [3], []]
+
+
+def test_neither_are_objects_that_come_and_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "LEAST", 100)
+    begun = Loading(Coder(Codec(), 0))
+    for revision in range(0, 10_000, 2):
+        rows = [(revision, f"{revision}", revision, False, b"x", 0)]
+        rows.append((revision + 1, f"{revision}", revision, True, b"x", 0))
+        begun.add(by_column(rows))
+        assert len(begun) <= 100
+    assert not begun.living().entries
 
 
 def test_columns_are_the_sequence_of_their_entries() -> None:
