@@ -11,6 +11,7 @@ from inkube.apiserver.root import manifests as manifests
 from inkube.apiserver.root import past as past
 from inkube.apiserver.root import replay as replay
 from inkube.apiserver.root import snapshots as snapshots
+from inkube.apiserver.root import trimming as trimming
 from inkube.apiserver.root import workloads as workloads
 from inkube.apiserver.root.sharedkeys import SharedKeys as SharedKeys
 from inkube.controllers.core import flowcontrol as flowcontrol
