@@ -51,9 +51,9 @@ async def test_the_collector_is_left_as_it_was():
 
 
 async def test_what_the_c_library_keeps_is_given_back_where_a_server_is_large(monkeypatch):
-    given_back = []
+    resident: int = LARGE // 2
+    given_back: list[int] = []
     monkeypatch.setattr(root.trimming, "give_back", lambda: given_back.append(resident))
-    resident = LARGE // 2
     with Collector(lambda: resident) as collector:
         collector.look()
         assert given_back == []
