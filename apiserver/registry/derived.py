@@ -26,14 +26,19 @@ class Derived(Generic[T]):
     @property
     def value(self) -> T:
         """As of now; not to be changed."""
-        if any(subscription.over for subscription in self._subscriptions):
-            for subscription in self._subscriptions:
-                subscription.close()
-            self._changed()
-            self._subscriptions = self._subscribed()
+        for subscription in self._subscriptions:  # asked by every request
+            if subscription.over:
+                self._subscribe_again()
+                break
         if not self._made:
             self._made.append(self._make())
         return self._made[0]
+
+    def _subscribe_again(self) -> None:
+        for subscription in self._subscriptions:
+            subscription.close()
+        self._changed()
+        self._subscriptions = self._subscribed()
 
     def _subscribed(self) -> list[Subscription]:
         return [self._store.subscribe(each, deliver=self._changed) for each in self._prefixes]
