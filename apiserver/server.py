@@ -667,7 +667,7 @@ class APIServer:
         """Who answers for containers, where workloads live."""
         return self.cluster.containers if self.options.workloads else None
 
-    def _before_requests(self) -> Callable[[], Awaitable[None]] | None:
+    def _before_requests(self) -> Callable[[], Awaitable[bool]] | None:
         """What each request waits for before it is looked at; begins to follow definitions."""
         if self.options.seed is not None:
             return self._calm
@@ -680,23 +680,27 @@ class APIServer:
     def _hear_definitions(self, changes: Sequence[Change]) -> None:
         self._heard_of = changes[-1].revision
 
-    async def _catch_up(self) -> None:
+    async def _catch_up(self) -> bool:
         """Know the rights and serve the definitions that others have stored: a client that made
-        one there may come here next. Of a server that is slow to install them nobody waits long."""
+        one there may come here next. Of a server that is slow to install them nobody waits long.
+        Whether everything that others have stored is known."""
+        is_current = False
         with contextlib.suppress(StorageError):  # who needs the newest state is told
-            await self.store.look()
+            is_current = await self.store.look()
         if self._heard_of > self._installed:
             heard_of = self._heard_of
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(INSTALL_SECONDS):
                     await self.manager.done(crds.NAME, heard_of)
             self._installed = max(self._installed, heard_of)
+        return is_current
 
-    async def _calm(self) -> None:
+    async def _calm(self) -> bool:
         """Let the controllers finish before the next request, so that revisions do not depend on
         who is faster. A webhook that asks while one of them waits for it is not kept waiting."""
         with contextlib.suppress(TimeoutError):
             await self.settled(CALM_SECONDS)
+        return False
 
     def kubeconfig(self, namespace: str = "default") -> str:
         """A kubeconfig for this server, as YAML text; `namespace` is that of its context."""

@@ -27,6 +27,8 @@ class Request(BaseRequest):
     """The names of those it met."""
     user = ""
     """Who asks, once that is known."""
+    is_current = False
+    """Whether the store has come to what was newest when this came."""
     sent = b""
     """The body, once it is read."""
     _asked = False

@@ -96,7 +96,8 @@ class Registry:
     async def create(self, call: Call, obj: Object) -> Outcome:
         """Store a new object; fills in name, namespace, uid and times."""
         await self._turns.stage()
-        await self.store.current()
+        if not call.is_current:
+            await self.store.current()
         attributes = Attributes("CREATE", call, obj, None, call.options.dry_run)
         meta = metadata(obj)
         self._name(call, obj)
@@ -284,7 +285,8 @@ class Registry:
     async def update(self, call: Call, change: Update) -> Outcome:
         """Replace what is stored by what `change` makes of it."""
         await self._turns.stage()
-        await self.store.current()
+        if not call.is_current:
+            await self.store.current()
         told = len(call.warnings)
         for _ in range(MAX_RETRIES):
             del call.warnings[told:]  # of a state that is another one now
@@ -523,7 +525,8 @@ class Registry:
 
         `admits` says whether admission is asked; an eviction was admitted itself.
         """
-        await self.store.current()
+        if not call.is_current:
+            await self.store.current()
         for _ in range(MAX_RETRIES):
             try:
                 if options.dry_run:
