@@ -1,6 +1,6 @@
 """inkube.testing: what tests import by name, in pytest or without it."""
 
-from inkube.apiserver.root.snapshots import Snapshot
+from inkube.apiserver.root.sources.snapshots import Snapshot
 from inkube.apiserver.testing.cases import KubeTestCase
 from inkube.apiserver.testing.clients import AsyncClient, BlockingClient
 from inkube.apiserver.testing.kube import AsyncKube, Kube, KubeNamespace, Plan, running

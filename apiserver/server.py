@@ -5,27 +5,20 @@
         await server.client.create(obj)
         await server.settled()
 
-Nothing else in `apiserver` knows controllers.
+What a server is put together from lies in `root`; these two and `testing` alone know controllers.
 """
 
 import asyncio
 import contextlib
-import logging
 import ssl
 import warnings
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import cache, cached_property, partial
-from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from aiohttp import web
-from aiohttp.abc import AbstractStreamWriter
-from aiohttp.http_parser import RawRequestMessage
-from aiohttp.streams import StreamReader
-from aiohttp.web_protocol import RequestHandler
-from yarl import URL
 
 from inkube.apiserver import (
     aggregation,
@@ -38,30 +31,7 @@ from inkube.apiserver import (
     webhooks,
     workers,
 )
-from inkube.apiserver.admission import names as plugin_names
-from inkube.apiserver.admission.certificates import (
-    CertificateApproval,
-    CertificateSigning,
-    CertificateSubjectRestriction,
-)
 from inkube.apiserver.admission.declaredkinds import DeclaredKinds
-from inkube.apiserver.admission.defaultclasses import (
-    ClaimResize,
-    DefaultIngressClass,
-    DefaultStorageClass,
-    StorageProtection,
-    TaintNewNodes,
-)
-from inkube.apiserver.admission.lifecycle import NamespaceLifecycle
-from inkube.apiserver.admission.limits import LimitRanger
-from inkube.apiserver.admission.pods import (
-    DefaultTolerationSeconds,
-    Priority,
-    RuntimeClasses,
-)
-from inkube.apiserver.admission.podsecurity import PodSecurity
-from inkube.apiserver.admission.quotas import QuotaAdmission
-from inkube.apiserver.admission.services import ServiceAllocation
 from inkube.apiserver.app import App, Parts
 from inkube.apiserver.auth.flows import Flows
 from inkube.apiserver.auth.keyfiles import KeyFiles, Keys
@@ -72,47 +42,39 @@ from inkube.apiserver.discovery.starting import IMPORTING, LOADING, Stage, Start
 from inkube.apiserver.faults.active import Faults
 from inkube.apiserver.handlers.rendering import Renderer
 from inkube.apiserver.handlers.verbs import Handler, Handlers
-from inkube.apiserver.http import bodies, logs
+from inkube.apiserver.http import webserver
 from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.guards import Guard
-from inkube.apiserver.http.incoming import Request
 from inkube.apiserver.http.metrics import Metrics
-from inkube.apiserver.policies.plugin import PolicyAdmission
 from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.admission import Chain, Plugin
+from inkube.apiserver.registry.admission import Chain
 from inkube.apiserver.registry.behaviours import Converter
 from inkube.apiserver.registry.codec import JSONCodec
 from inkube.apiserver.registry.crds import Installer
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resources
 from inkube.apiserver.registry.stamps import Stamps
-from inkube.apiserver.root import bootstrap, defaults, notices, security
+from inkube.apiserver.root import bootstrap, calm, notices, plugins, security
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.client import InProcessClient
+from inkube.apiserver.root.defaults import sets
 from inkube.apiserver.root.liveschemas import LiveSchemas
+from inkube.apiserver.root.sources import foundation
 from inkube.apiserver.root.troubled import TroubledClient
 from inkube.apiserver.watching.streams import Streams
-from inkube.apiserver.webhooks.plugins import MutatingWebhooks, ValidatingWebhooks
 from inkube.controllers.clock import Clock, RevisionClock, SystemClock
 from inkube.controllers.core import aggregation as roles
 from inkube.controllers.core import crds, expiry, garbage, namespaces, policies, quotas
 from inkube.controllers.environment import Environment
 from inkube.controllers.manager import Manager
 from inkube.schemas import golang
-from inkube.storage.compaction import CompactionOptions
-from inkube.storage.entry import Change, Entry
-from inkube.storage.errors import StorageError
-from inkube.storage.log import Log, MemoryLog
-from inkube.storage.store import Store, StoreOptions
-from inkube.storage.writer import WriterOptions
+from inkube.storage.entry import Entry
+from inkube.storage.log import Log
+from inkube.storage.store import Store
 
 __all__ = ["APIServer", "Options"]
 
-MAX_HEADER = 64 * 1024  # a URL with a long selector, a token with many groups
 NO_ORIGINS = Origins((), protects=False)
-_CRDS = keys.prefix("customresourcedefinitions")
-CALM_SECONDS = 2.0
-INSTALL_SECONDS = 1.0  # how long a request waits for definitions that another server stored
 STOP_SECONDS = 1.5  # how long requests under way may still take when the server stops
 
 
@@ -122,12 +84,7 @@ class APIServer:
     def __init__(self, options: Options | None = None, **changes: Any) -> None:
         self._started = False
         self._closed = False
-        options = options or Options(**changes)
-        if options.at is not None:
-            options = root.past.checked(options)
-        if options.replay is not None:
-            options = root.replay.checked(options)
-        self.options = options
+        self.options = foundation.checked(options or Options(**changes))
         self._stack = contextlib.AsyncExitStack()
         self.clock = self.options.clock or self._own_clock()
         self.stamps = Stamps(now=self.clock.now, seed=self.options.seed)
@@ -137,8 +94,6 @@ class APIServer:
         self._loading: Store | None = None
         self.leadership: root.leading.Leadership | None = None
         """The part taken in the election of who runs controllers; None where nobody else may."""
-        self._heard_of = self._installed = 0
-        """The revisions of the newest definition stored, and of the newest that is served."""
         self.intake: workers.Intake | None = None
         """Where connections come from, in one of several workers."""
 
@@ -188,30 +143,72 @@ class APIServer:
         worker = self.options.worker
         certificate = worker.certificate if worker else security.certificate(self.options)
         await self._listen(security.context(self.options, certificate))
-        self._begun = await self._beginning()
-        player = self._player()
-        log = await self._source() if player is None else await player.begin()
+        self._begun = await foundation.snapshot(self.options)
+        player = foundation.player(self.options)
+        await self._open_store(player)
+        self.keys = await self._keys()
+        self.security = security.build(
+            self.options, self.store, self.stamps, self.keys, certificate
+        )
+        self._make_registry()
+        self._defer_kinds()
+        await self._make_first_objects()
+        crds.add(self.manager, Installer(self.resources, self._converter))
+        if not self._read_only:
+            await self._aggregate()
+            self._notice("flowschemas", notices.says_nothing, self._add_flow_control)
+            expiry.add(self.manager, self.options.event_ttl)
+        if self.options.controllers:
+            self._add_controllers()
+        if self.options.workloads:
+            self._install_workloads()
+        await self._serve()
+        await self._run_controllers()
+        await self._install_what_is_wanted()
+        if player is not None:
+            player.play(self.store)
+        self._stage = None
+        if self.intake is not None:
+            self.intake.ready()
+
+    def _log(self) -> Log:
+        return foundation.log(self.options, self._begun)
+
+    async def _open_store(self, player: "root.replay.Player | None") -> None:
+        if player is not None:
+            log: Log = await player.begin()
+        elif self._read_only:
+            log = await root.past.at(self._log(), self.options)
+        else:
+            log = self._log()
         self.store = self._loading = Store(
             log,
             JSONCodec(),
-            self._store_options(),
+            foundation.store_options(self.options),
             now=lambda: self.stamps.now().timestamp(),
         )
         await self._stack.enter_async_context(self.store)
         self._loading = None
         if player is not None:
             self._stack.push_async_exit(player)
-        self.keys = await self._keys()
-        self.security = security.build(
-            self.options, self.store, self.stamps, self.keys, certificate
-        )
+
+    def _make_registry(self) -> None:
+        """The pipeline of writes, built-in kinds, and who writes in this process."""
+        cidr = self.options.service_cluster_ip_range
         self._declared = DeclaredKinds(lambda: self.environment)
-        chain = Chain(self._plugins())
-        self.registry = Registry(self.store, chain, self.stamps)
+        chain = plugins.in_order(
+            self.store,
+            self.resources,
+            self.security,
+            declared=self._declared,
+            dispatcher=lambda: self._dispatcher,
+            cidr=cidr,
+            disabled=self.options.disable_admission_plugins,
+        )
+        self.registry = Registry(self.store, Chain(chain), self.stamps)
         self._stack.callback(self.registry.selections.close)
         self._stack.callback(self.registry.worker.close)
         self.client = InProcessClient(self.registry, self.resources)
-        cidr = self.options.service_cluster_ip_range
         services = partial(bootstrap.services_of, self.store, cidr)
         bootstrap.install_builtin(self.resources, self.stamps, {("", "services"): services})
         self.faults = Faults(self.store)
@@ -221,30 +218,28 @@ class APIServer:
             self.clock,
             leads=not self._shares,
         )
-        self._outside = await self._stack.enter_async_context(contextlib.AsyncExitStack())
-        self._defer_kinds()
+        self._outside = contextlib.AsyncExitStack()
+        self._stack.push_async_exit(self._outside)
+
+    async def _make_first_objects(self) -> None:
         if not self._read_only:
             await bootstrap.first_objects(self.client)
         self._defaults = self._make_defaults()
         if self.options.authorization_mode == "RBAC":
-            await self._defaults.make_set(defaults.ROLES)
+            await self._defaults.make_set(sets.ROLES)
             if "provisioning" in self.options.module_names:
-                await self._defaults.make_set(defaults.PROVISIONING_ROLES)
-        crds.add(self.manager, Installer(self.resources, self._converter))
-        if not self._read_only:
-            await self._aggregate()
-            self._notice("flowschemas", notices.says_nothing, self._add_flow_control)
-            expiry.add(self.manager, self.options.event_ttl)
-        if self.options.controllers:
-            roles.add(self.manager, self.manager.client)
-            catalog = LiveCatalog(self.store, self.resources)
-            namespaces.add(self.manager, catalog)
-            garbage.add(self.manager, catalog)
-            quotas.add(self.manager, catalog)
-            policies.add(self.manager, LiveSchemas(self.resources))
-        if self.options.workloads:
-            self._install_workloads()
-        await self._serve()
+                await self._defaults.make_set(sets.PROVISIONING_ROLES)
+
+    def _add_controllers(self) -> None:
+        """Those that kube-controller-manager has elsewhere."""
+        catalog = LiveCatalog(self.store, self.resources)
+        roles.add(self.manager, self.manager.client)
+        namespaces.add(self.manager, catalog)
+        garbage.add(self.manager, catalog)
+        quotas.add(self.manager, catalog)
+        policies.add(self.manager, LiveSchemas(self.resources))
+
+    async def _run_controllers(self) -> None:
         await self._stack.enter_async_context(self.manager)
         if self._shares:
             leadership = self.leadership = root.leading.Leadership(
@@ -253,7 +248,11 @@ class APIServer:
                 on_one_machine=not self.options.database,
             )
             await self._stack.enter_async_context(leadership.taken())
-        if self.options.workloads or (self._begun is not None and self.store.count(_CRDS)):
+
+    async def _install_what_is_wanted(self) -> None:
+        """Kinds stored before and those of the options: served once controllers have seen them."""
+        stored = self._begun is not None and self.store.count(calm.DEFINITIONS)
+        if self.options.workloads or stored:
             await self.settled()
         if self.options.aggregated:
             await root.aggregation.register(self.client, self.options.aggregated)
@@ -261,11 +260,6 @@ class APIServer:
         if self.options.definitions:
             found = root.manifests.read(self.options.definitions)
             await root.manifests.install(self.client, found, self.settled, tell=self._importing)
-        if player is not None:
-            player.play(self.store)
-        self._stage = None
-        if self.intake is not None:
-            self.intake.ready()
 
     def _importing(self, done: int, total: int) -> None:
         self._stage = Stage(IMPORTING, "importing definitions", done, total, f"{done} of {total}")
@@ -333,41 +327,6 @@ class APIServer:
                 guards=self.security,
             )
 
-    def _plugins(self) -> list[Plugin]:
-        """Admission in its order, without what is turned off."""
-        known = self._all_plugins()
-        off = set(self.options.disable_admission_plugins)
-        for name in sorted(off - plugin_names.KNOWN):
-            raise ValueError(f'admission-control plugin "{name}" is unknown')
-        return [plugin for plugin in known if plugin.name not in off]
-
-    def _all_plugins(self) -> list[Plugin]:
-        """Quotas come last: what they let pass is counted."""
-        return [
-            NamespaceLifecycle(self.store),
-            *self.security.rights,
-            LimitRanger(self.store),
-            TaintNewNodes(),
-            PodSecurity(self.store),
-            Priority(self.store),
-            DefaultTolerationSeconds(),
-            DefaultStorageClass(self.store),
-            StorageProtection(),
-            ClaimResize(self.store),
-            RuntimeClasses(self.store),
-            CertificateApproval(self.security.authorizer),
-            CertificateSigning(self.security.authorizer),
-            CertificateSubjectRestriction(),
-            DefaultIngressClass(self.store),
-            PolicyAdmission(self.store, self.resources, self.security.authorizer),
-            MutatingWebhooks(self.store, lambda: self._dispatcher),
-            ValidatingWebhooks(self.store, lambda: self._dispatcher),
-            self._declared,
-            *self.security.escalation,
-            ServiceAllocation(self.store, self.options.service_cluster_ip_range),
-            QuotaAdmission(self.store),
-        ]
-
     @cached_property
     def _dispatcher(self) -> "webhooks.Dispatcher":
         """Made when the first admission webhook is to be asked."""
@@ -403,10 +362,10 @@ class APIServer:
         )
         return root.declared.install(parts)
 
-    def _make_defaults(self) -> defaults.Defaults:
+    def _make_defaults(self) -> sets.Defaults:
         certificate = self.security.certificate
         authority = certificate.authority.decode() if certificate else ""
-        return defaults.Defaults(
+        return sets.Defaults(
             self.store,
             self.stamps,
             address=lambda: (self.options.advertise_address or self._host, self.port),
@@ -423,19 +382,6 @@ class APIServer:
             self.resources.defer(groups, lambda: self.environment)
         if self.options.kinds or any(self.store.count(keys.of_group(name)) for name in groups):
             self.resources.load()
-
-    async def _beginning(self) -> "root.snapshots.Snapshot | None":
-        """What an in-memory server begins with. Raises ValueError, OSError, LogError."""
-        found, options = self.options.snapshot, self.options
-        if found is None:
-            return None
-        if options.data is not None or options.database:
-            raise ValueError("a server begins with a snapshot in memory: give no data or database")
-        if isinstance(found, str | Path):
-            return await root.snapshots.load(found)
-        if not isinstance(found, root.snapshots.Snapshot):
-            raise TypeError(f"snapshot is a Snapshot or the path of a file, not {found!r}")
-        return found
 
     async def snapshot(self) -> "root.snapshots.Snapshot":
         """The state as it is now, for other servers to begin with. Raises LogError."""
@@ -458,35 +404,10 @@ class APIServer:
         """Whether other servers may run controllers on the same log."""
         return self.store.shared and not self._read_only
 
-    def _store_options(self) -> StoreOptions:
-        forgets = not (self.options.keep_history or self._read_only)
-        return StoreOptions(
-            writer=WriterOptions(read_only=self._read_only),
-            compaction=CompactionOptions() if forgets else None,
-        )
-
-    def _player(self) -> "root.replay.Player | None":
-        if self.options.replay is None:
-            return None
-        return root.replay.Player(self.options.replay, self.options.speed)
-
-    async def _source(self) -> Log:
-        """What the store stands on: a log, or a moment of one. Raises StorageError."""
-        log = self._log()
-        return log if self.options.at is None else await root.past.at(log, self.options)
-
-    def _log(self) -> Log:
-        if self.options.database:
-            return _postgresql(self.options.database)
-        if self.options.data is None:
-            return MemoryLog() if self._begun is None else MemoryLog(self._begun.log)
-        options = root.SqliteOptions(synchronous="FULL" if self.options.durable else "NORMAL")
-        return root.sqlite_log(self.options.data, options)
-
     async def _listen(self, context: ssl.SSLContext | None) -> None:
         """Take the port; requests are told that the server starts, until `_serve`."""
         self._starting = Starting(lambda: self.stage)
-        self._http = _web_server(self._starting, self.origins)
+        self._http = webserver.make(self._starting, self.origins)
         self._runner = web.ServerRunner(self._http, shutdown_timeout=STOP_SECONDS)
         await self._runner.setup()
         self._stack.push_async_callback(self._runner.cleanup)
@@ -541,7 +462,7 @@ class APIServer:
             )
         )
         self._stack.callback(own.close)
-        runner = await workers.listening(self.options.worker, _web_server(own, NO_ORIGINS))
+        runner = await workers.listening(self.options.worker, webserver.make(own, NO_ORIGINS))
         self._stack.push_async_callback(runner.cleanup)
         leader = workers.Leader(
             self.options.worker,
@@ -568,8 +489,6 @@ class APIServer:
             await siblings.start()
             self._stack.push_async_callback(siblings.close)
             endpoints.siblings = siblings
-        discovery = later(self._discovery)
-        documents = issuer.Issuer(self.security.authenticator.accounts, lambda: self.url)
         return Parts(
             registry=self.registry,
             resources=self.resources,
@@ -581,34 +500,40 @@ class APIServer:
             origins=self.origins,
             guard=Guard(loopback_only=self.security.is_open),
             metrics=metrics,
-            endpoints={
-                "/": endpoints.root,
-                "/index.html": endpoints.root,
-                "/flagz": endpoints.pages,
-                "/statusz": endpoints.pages,
-                issuer.CONFIGURATION: documents.configuration,
-                issuer.KEYS: documents.keys,
-                "/healthz/": endpoints.health,
-                "/livez/": endpoints.health,
-                "/readyz/": endpoints.health,
-                "/version": endpoints.version,
-                "/metrics": endpoints.metrics,
-                "/metrics/slis": endpoints.levels,
-                "/debug/": later(self._debugging),
-                "/debug/requests": later(self._request_log),
-                "/api/": discovery,
-                "/apis/": discovery,
-                "/openapi/": later(self._openapi),
-            },
+            endpoints=self._endpoints(endpoints),
             subresources=cache(lambda: self._subresources(handlers)),
             faults=self.faults,
             sleep=self.clock.sleep,
-            calm=self._before_requests(),
+            calm=self._calm(),
             on_request=self.options.on_request,
             records_bodies=self.options.record_bodies,
             pages=later(self._pages),
             listeners=self._listeners,
         )
+
+    def _endpoints(self, plain: Endpoints) -> dict[str, Endpoint]:
+        """What answers at paths that are no resources; one that ends in a slash at those below."""
+        discovery = later(self._discovery)
+        documents = issuer.Issuer(self.security.authenticator.accounts, lambda: self.url)
+        return {
+            "/": plain.root,
+            "/index.html": plain.root,
+            "/flagz": plain.pages,
+            "/statusz": plain.pages,
+            issuer.CONFIGURATION: documents.configuration,
+            issuer.KEYS: documents.keys,
+            "/healthz/": plain.health,
+            "/livez/": plain.health,
+            "/readyz/": plain.health,
+            "/version": plain.version,
+            "/metrics": plain.metrics,
+            "/metrics/slis": plain.levels,
+            "/debug/": later(self._debugging),
+            "/debug/requests": later(self._request_log),
+            "/api/": discovery,
+            "/apis/": discovery,
+            "/openapi/": later(self._openapi),
+        }
 
     def _start_audit(self) -> None:
         """Keep the audit log, where one is asked for. Raises OSError, ValueError."""
@@ -667,40 +592,15 @@ class APIServer:
         """Who answers for containers, where workloads live."""
         return self.cluster.containers if self.options.workloads else None
 
-    def _before_requests(self) -> Callable[[], Awaitable[bool]] | None:
-        """What each request waits for before it is looked at; begins to follow definitions."""
+    def _calm(self) -> Callable[[], Awaitable[bool]] | None:
+        """What each request waits for before it is looked at."""
         if self.options.seed is not None:
-            return self._calm
+            return calm.of_controllers(self.manager)
         if not self._shares:
             return None
-        subscription = self.store.subscribe(_CRDS, deliver=self._hear_definitions)
-        self._stack.callback(subscription.close)
-        return self._catch_up
-
-    def _hear_definitions(self, changes: Sequence[Change]) -> None:
-        self._heard_of = changes[-1].revision
-
-    async def _catch_up(self) -> bool:
-        """Know the rights and serve the definitions that others have stored: a client that made
-        one there may come here next. Of a server that is slow to install them nobody waits long.
-        Whether everything that others have stored is known."""
-        is_current = False
-        with contextlib.suppress(StorageError):  # who needs the newest state is told
-            is_current = await self.store.look()
-        if self._heard_of > self._installed:
-            heard_of = self._heard_of
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(INSTALL_SECONDS):
-                    await self.manager.done(crds.NAME, heard_of)
-            self._installed = max(self._installed, heard_of)
-        return is_current
-
-    async def _calm(self) -> bool:
-        """Let the controllers finish before the next request, so that revisions do not depend on
-        who is faster. A webhook that asks while one of them waits for it is not kept waiting."""
-        with contextlib.suppress(TimeoutError):
-            await self.settled(CALM_SECONDS)
-        return False
+        others = calm.OtherServers(self.store, self.manager)
+        self._stack.callback(others.close)
+        return others.caught_up
 
     def kubeconfig(self, namespace: str = "default") -> str:
         """A kubeconfig for this server, as YAML text; `namespace` is that of its context."""
@@ -714,47 +614,3 @@ class APIServer:
         to do."""
         async with asyncio.timeout(within):
             await self.manager.settled()
-
-
-def _postgresql(url: str) -> Log:
-    """Raises ValueError for another URL, and where the driver is not installed."""
-    if not url.startswith(("postgresql://", "postgres://", "postgresql+asyncpg://")):
-        raise ValueError("a database is given as postgresql://user@host/name")
-    try:
-        make = root.postgresql_log
-    except ImportError as error:
-        raise ValueError("PostgreSQL takes a driver: pip install 'inkube[postgresql]'") from error
-    return make(url)
-
-
-def _web_server(handler: Callable[..., Any], origins: Origins) -> web.Server:
-    return web.Server(
-        handler,
-        request_factory=_request_factory(origins),
-        access_log=None,
-        auto_decompress=False,  # as the reference: no body is unpacked, so none is a bomb
-        logger=logs.Protocol(logging.getLogger("inkube.protocol")),
-        max_line_size=MAX_HEADER,
-        max_field_size=MAX_HEADER,
-    )
-
-
-def _request_factory(origins: Origins) -> Callable[..., Request]:
-    """Requests whose body may be as large as kube-apiserver's."""
-    loop = asyncio.get_running_loop()
-    kind: type[Request] = Request
-    if origins:
-        kind = type("OriginRequest", (Request,), {"origins": origins})
-
-    def make(
-        message: RawRequestMessage,
-        payload: StreamReader,
-        protocol: RequestHandler,
-        writer: AbstractStreamWriter,
-        task: asyncio.Task[None],
-    ) -> Request:
-        if cast("URL | None", message.url) is None:  # of a CONNECT to nowhere, by aiohttp's parser
-            message = message._replace(path="/", url=URL("/"))
-        return kind(message, payload, protocol, writer, task, loop, client_max_size=bodies.MAX_BODY)
-
-    return make

@@ -3,6 +3,8 @@
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from inkube.schemas.objects import Object
+
 
 class GVK(NamedTuple):
     """Group, version and kind; the core group is ""."""
@@ -54,6 +56,18 @@ def split_api_version(api_version: str) -> tuple[str, str]:
     """`apps/v1` → (`apps`, `v1`); `v1` → ("", `v1`)."""
     group, slash, version = api_version.rpartition("/")
     return (group, version) if slash else ("", api_version)
+
+
+def controller_reference(owner: Object) -> Object:
+    """The owner reference of what this object controls (metav1.NewControllerRef)."""
+    return {
+        "apiVersion": owner["apiVersion"],
+        "kind": owner["kind"],
+        "name": owner["metadata"]["name"],
+        "uid": owner["metadata"]["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
 
 
 def format_time(moment: datetime) -> str:

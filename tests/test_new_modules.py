@@ -44,7 +44,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
         (package / room / f"{NEW}.py").write_text(newcomer)
     program = "import sys; from importlinter import cli; sys.exit(cli.lint_imports(no_cache=True))"
     done = subprocess.run(
-        [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": str(home)},
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(home), "COLUMNS": "200"},  # no long name is wrapped
         cwd=ROOT, capture_output=True, text=True, check=False, timeout=100,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr

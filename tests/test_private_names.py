@@ -17,7 +17,7 @@ FOLDERS = ("apiserver", "controllers", "schemas", "storage")
 USES = {
     "apiserver/http/delivery.py": "_prepare_hook",
     "apiserver/http/incoming.py": "_prepare_hook",
-    "controllers/provisioning/git.py": "_new_conn",
+    "controllers/provisioning/outside/git.py": "_new_conn",
     "schemas/golang/patterns.py": "_parser",
     "schemas/golang/regexp.py": "_re2",
 }

@@ -23,7 +23,6 @@ from inkube.apiserver.auth.keyfiles import Keys
 from inkube.apiserver.registry.calls import User
 
 KEY = "front-proxy.pem"
-CONFIG_MAP = "extension-apiserver-authentication"
 NAME = "front-proxy-client"
 _AUTHORITY = "inkube-front-proxy-ca"
 _VALID = timedelta(days=3650)

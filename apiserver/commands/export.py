@@ -9,7 +9,7 @@ from inkube.apiserver import commands
 HOMES = (
     "inkube.controllers.faults",
     "inkube.controllers.provisioning.types",
-    "inkube.controllers.provisioning.world_types",
+    "inkube.controllers.provisioning.outside.world_types",
 )
 """Where the kinds that come with inkube are declared."""
 

@@ -26,7 +26,7 @@ from inkube.apiserver.http import logs
 CERTIFICATES = "/var/run/kubernetes"
 WANTED_FIRST = (
     "inkube.apiserver.discovery.groups",
-    "inkube.apiserver.root.defaultobjects",
+    "inkube.apiserver.root.defaults.objects",
     "inkube.apiserver.subresources.table",
 )
 """What a client's first requests load."""

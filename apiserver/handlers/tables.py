@@ -14,31 +14,16 @@ from inkube.apiserver.registry.calls import Call
 from inkube.schemas import durations, jsonpath, status
 from inkube.schemas.definitions import Column
 from inkube.schemas.golang.gotext import compact_json, quote
+from inkube.schemas.metadata.columns import AGE, NAME
 
 Object = dict[str, Any]
 logger = logging.getLogger(__name__)
 
-NAME_DESCRIPTION = (
-    "Name must be unique within a namespace. Is required when creating resources, although some "
-    "resources may allow a client to request the generation of an appropriate name automatically. "
-    "Name is primarily intended for creation idempotence and configuration definition. Cannot be "
-    "updated. More info: "
-    "https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names"
-)
-AGE_DESCRIPTION = (
-    "CreationTimestamp is a timestamp representing the server time when this object was created. "
-    "It is not guaranteed to be set in happens-before order across separate operations. Clients "
-    "may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the "
-    "system. Read-only. Null for lists. More info: "
-    "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
-)
-_NAME = Column("Name", "string", ".metadata.name", "name", NAME_DESCRIPTION)
-_AGE = Column("Age", "date", ".metadata.creationTimestamp", "", AGE_DESCRIPTION)
 _SCALE = (
-    _NAME,
+    NAME,
     Column("Desired", "integer", ".spec.replicas", "", "Number of desired replicas"),
     Column("Available", "integer", ".status.replicas", "", "Number of actual replicas"),
-    _AGE,
+    AGE,
 )
 INCLUDES = ("", "Metadata", "Object", "None")
 
@@ -135,7 +120,7 @@ def columns(call: Call) -> list[Column]:
     own = list(call.served.version.columns)
     if own and call.resource.voice.columns_have_name:
         return own
-    return [_NAME, *(own or [_AGE])]
+    return [NAME, *(own or [AGE])]
 
 
 def definitions(call: Call) -> list[Object]:

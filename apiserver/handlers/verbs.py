@@ -26,7 +26,8 @@ from inkube.apiserver.http.options import (
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry import changes, intake, listing
 from inkube.apiserver.registry.calls import Call, WriteOptions
-from inkube.apiserver.registry.registry import Outcome, Registry
+from inkube.apiserver.registry.commits import Outcome
+from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.worker import Worker
 from inkube.schemas import status
 from inkube.storage.entry import Entry

@@ -9,7 +9,8 @@ import orjson
 
 from inkube.apiserver.registry import conversions, intake, ownership
 from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.registry import Update, uid_without_object
+from inkube.apiserver.registry.preparation import uid_without_object
+from inkube.apiserver.registry.registry import Update
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.schemas import bodies as decoding
 from inkube.schemas import patch as patches

@@ -9,8 +9,9 @@ from inkube.apiserver.handlers.stored import data_of
 from inkube.apiserver.http.options import read_delete_options
 from inkube.apiserver.registry import changes, conversions, intake, listing, scales, scaling
 from inkube.apiserver.registry.calls import Call, DeleteOptions, User, WriteOptions
+from inkube.apiserver.registry.commits import Outcome
 from inkube.apiserver.registry.listing import ListOptions
-from inkube.apiserver.registry.registry import Outcome, Registry
+from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resources
 from inkube.apiserver.watching.watch import SLOW, Watcher, bookmark, copy_of, last_state, too_old
 from inkube.controllers.client import Event, Object, ObjectList, PatchType, Selection

@@ -11,12 +11,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 VERSION = 3
-SYN_STREAM, SYN_REPLY, RST_STREAM, SETTINGS, PING, GOAWAY, HEADERS, WINDOW_UPDATE = (
-    1, 2, 3, 4, 6, 7, 8, 9,
-)  # fmt: skip
+SYN_STREAM, SYN_REPLY, RST_STREAM, PING, GOAWAY, HEADERS = 1, 2, 3, 6, 7, 8
 FIN = 0x01
-REFUSED, CANCELLED, FLOW = 3, 5, 7
-"""Reasons of RST_STREAM."""
+REFUSED = 3
+"""A reason of RST_STREAM."""
 HEAD = 8
 LARGEST = 1024 * 1024
 """Bytes of one frame."""
@@ -77,11 +75,6 @@ def ping(number: int) -> bytes:
 def reset(stream: int, why: int) -> bytes:
     """An RST_STREAM frame."""
     return _control(RST_STREAM, struct.pack("!II", stream, why))
-
-
-def goaway(last: int) -> bytes:
-    """A GOAWAY frame: no stream after `last` is answered."""
-    return _control(GOAWAY, struct.pack("!II", last, 0))
 
 
 def number(payload: bytes) -> int:

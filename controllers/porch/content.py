@@ -4,7 +4,7 @@
     ├── Near         a repository that is at hand: in a file, or the scripted world's in memory
     └── Far          one behind http(s), with a clone of what was asked for
 
-Everything runs in threads of `provisioning.Git`, one question of a repository at a time. Raises
+Everything runs in threads of `outside.Git`, one question of a repository at a time. Raises
 the hosts' errors (`NotAuthorized`, `RepositoryNotFound`, `OutsideError`) and
 
     Moved      a ref is not what a push expected: somebody else was faster
@@ -27,8 +27,8 @@ from dulwich.refs import Ref
 from dulwich.repo import BaseRepo, Repo
 
 from inkube.controllers.checks import OutsideError, Unavailable
-from inkube.controllers.provisioning.contents import MAX_BYTES, MAX_FILES, TooMuch
-from inkube.controllers.provisioning.hosts import NotAuthorized, RepositoryNotFound
+from inkube.controllers.provisioning.outside.contents import MAX_BYTES, MAX_FILES, TooMuch
+from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound
 
 HEADS, TAGS = "refs/heads/", "refs/tags/"
 Refs = dict[str, str]

@@ -7,6 +7,7 @@ S2 and S3 (`acceptance`).
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 
 from inkube.controllers.environment import Environment
@@ -27,20 +28,15 @@ _UNBORN = "0" * 40
 """The commit that a dry run shows."""
 
 
+@dataclass(frozen=True, slots=True)
 class Creation:
     """One for a server."""
 
-    def __init__(
-        self,
-        depots: Depots,
-        origin: Origin,
-        readiness: Readiness,
-        acceptance: Acceptance,
-        refusals: Refusals,
-    ) -> None:
-        self._depots, self._origin = depots, origin
-        self._readiness, self._acceptance = readiness, acceptance
-        self._refusals = refusals
+    depots: Depots
+    origin: Origin
+    readiness: Readiness
+    acceptance: Acceptance
+    refusals: Refusals
 
     @asynccontextmanager
     async def transaction(self, write: Write, env: Environment) -> AsyncIterator[None]:
@@ -51,17 +47,17 @@ class Creation:
         if not spec.get("tasks"):  # T2
             description = f"{spec['packageName']} description"
             spec["tasks"] = [{"type": "init", "init": {"description": description}}]
-        repository = await self._readiness.ready(write, env, spec["repository"])
-        async with self._origin.alone(write.namespace, spec["repository"]):
-            depot = await self._origin.open(write, repository)
-            refs = await self._origin.look(write, env, repository, depot, spec["packageName"])
+        repository = await self.readiness.ready(write, env, spec["repository"])
+        async with self.origin.alone(write.namespace, spec["repository"]):
+            depot = await self.origin.open(write, repository)
+            refs = await self.origin.look(write, env, repository, depot, spec["packageName"])
             siblings = await stock.of_package(
                 env.client, write.namespace, spec["repository"], spec["packageName"]
             )
             await self._check(write, env, spec, siblings)
             await write.confirm()
             made = await self._files(write, env, obj, depot)
-            rendered = await self._acceptance.rendered(write.name, made)
+            rendered = await self.acceptance.rendered(write.name, made)
             main = refs.get(depot.layout.main, "")
             async with self._new_branch(write, depot, obj, rendered.files, main):
                 write.records += await stock.summary_record(
@@ -77,7 +73,7 @@ class Creation:
         package, repository = spec["packageName"], spec["repository"]
         workspace, kind = spec["workspaceName"], spec["tasks"][0]["type"]
         if any(each["spec"]["workspaceName"] == workspace for each in siblings):  # U1
-            raise self._refusals.conflict(
+            raise self.refusals.conflict(
                 write.name,
                 "package revision workspaceNames must be unique; package revision with name "
                 f"{package} in repo {repository} with workspaceName {workspace} already exists",
@@ -88,16 +84,16 @@ class Creation:
                 f'exists in repo "{repository}"; make subsequent revisions using `copy`'
             )
             field = "spec.tasks[0].type"
-            raise self._refusals.invalid(write.name, fielderrors.invalid(field, kind, why))
+            raise self.refusals.invalid(write.name, fielderrors.invalid(field, kind, why))
         if kind in ("init", "clone"):
             if siblings:  # P1
                 why = f'package "{package}" already exists in repository "{repository}"'
-                raise self._refusals.conflict(write.name, why)
+                raise self.refusals.conflict(write.name, why)
             await self._check_nesting(write, env, package, repository)
         parent = (spec.get("parent") or {}).get("name")
         if parent and await stock.revision(env.client, parent, write.namespace) is None:
             error = fielderrors.not_found("spec.parent.name", parent, "parent not found")
-            raise self._refusals.invalid(write.name, error)
+            raise self.refusals.invalid(write.name, error)
 
     async def _check_nesting(
         self, write: Write, env: Environment, package: str, repository: str
@@ -110,16 +106,16 @@ class Creation:
                     f'package path "{package}" conflicts with existing package "{old}": '
                     "packages cannot be nested"
                 )
-                raise self._refusals.conflict(write.name, why)
+                raise self.refusals.conflict(write.name, why)
 
     async def _files(self, write: Write, env: Environment, obj: Object, depot: Depot) -> Files:
         """What the task makes, with what the request says of the Kptfile."""
         spec = obj["spec"]
-        tasks = Tasks(env.client, self._depots, self._refusals)
+        tasks = Tasks(env.client, self.depots, self.refusals)
         try:
             files = await tasks.run(obj, depot)
         except troubles.ASKING as error:
-            raise self._origin.unreachable(write, spec["repository"], error) from error
+            raise self.origin.unreachable(write, spec["repository"], error) from error
         if spec["tasks"][0]["type"] == "upgrade":
             upgrade = spec["tasks"][0]["upgrade"]
             upgrade["strategy"] = upgrade.get("strategy") or merge.STRATEGIES[0]
@@ -142,9 +138,9 @@ class Creation:
         if not write.dry_run:
             text = layout.message(LINES[task["type"]], package, workspace, 0, task)
             make = partial(commits.first, depot, main, package, files, text=text, user=write.user)
-            await self._depots.run(depot.url, lambda: depot.store.fetch([main] if main else []))
-            commit = await self._depots.run(depot.url, make)
+            await self.depots.run(depot.url, lambda: depot.store.fetch([main] if main else []))
+            commit = await self.depots.run(depot.url, make)
         obj["status"] = {"deployment": depot.deployment}
         revisions.describe(obj, depot, files, depot.layout.shown(branch), commit)
-        async with self._origin.pushed(write, depot, [Update(branch, "", commit)]):
+        async with self.origin.pushed(write, depot, [Update(branch, "", commit)]):
             yield

@@ -17,15 +17,15 @@ from typing import TypeVar
 from dulwich.client import Urllib3HttpGitClient
 from dulwich.repo import BaseRepo, MemoryRepo, Repo
 
-from inkube.controllers import provisioning
 from inkube.controllers.client import Client
 from inkube.controllers.porch import content, layout
 from inkube.controllers.porch.content import Far, Near, Store
 from inkube.controllers.porch.layout import Layout
 from inkube.controllers.porch.scripted import Scripted
-from inkube.controllers.provisioning import urls
-from inkube.controllers.provisioning.hosts import Credentials, NotAuthorized, Target
-from inkube.controllers.provisioning.remotes import Remotes
+from inkube.controllers.provisioning import outside
+from inkube.controllers.provisioning.outside import urls
+from inkube.controllers.provisioning.outside.hosts import Credentials, NotAuthorized, Target
+from inkube.controllers.provisioning.outside.remotes import Remotes
 from inkube.schemas.objects import Object
 from inkube.schemas.status import StatusError
 
@@ -190,7 +190,7 @@ def _decoded(text: str) -> str:
 class _Pushing:
     """See content.Pushing."""
 
-    def __init__(self, git: "provisioning.Git", target: Target) -> None:
+    def __init__(self, git: "outside.Git", target: Target) -> None:
         self._git, self._target = git, target
 
     def client(self, url: str) -> Urllib3HttpGitClient:

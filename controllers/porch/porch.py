@@ -23,7 +23,7 @@ from inkube.controllers.porch.types import (
     PackageRevisionResources,
     PorchPackage,
 )
-from inkube.controllers.provisioning.remotes import Remotes
+from inkube.controllers.provisioning.outside.remotes import Remotes
 from inkube.controllers.transactions import Part, View
 
 LARGEST_BODY = 6 * 2**20

@@ -29,8 +29,8 @@ from inkube.controllers.porch.depots import SecretMissing, SecretUnfit
 from inkube.controllers.porch.engine import Engine
 from inkube.controllers.porch.options import Options
 from inkube.controllers.porch.types import CONFIG, Repository
-from inkube.controllers.provisioning import urls
-from inkube.controllers.provisioning.hosts import NotAuthorized, RepositoryNotFound
+from inkube.controllers.provisioning.outside import urls
+from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound
 from inkube.controllers.transactions import Part, Write
 from inkube.controllers.workloads import cron
 from inkube.schemas import meta

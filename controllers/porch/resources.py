@@ -7,6 +7,7 @@ are saved all the same where an annotation of the revision asks for it; the answ
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 
 from inkube.controllers.environment import Environment
@@ -21,7 +22,7 @@ from inkube.controllers.porch.readiness import Readiness
 from inkube.controllers.porch.refusals import RESOURCES_KIND, Refusals
 from inkube.controllers.porch.tasks import read
 from inkube.controllers.porch.types import PUSH_ON_FAILURE
-from inkube.controllers.provisioning.contents import TooMuch
+from inkube.controllers.provisioning.outside.contents import TooMuch
 from inkube.controllers.transactions import Write
 from inkube.schemas import fielderrors, status
 from inkube.schemas.objects import Object, same
@@ -31,20 +32,15 @@ _SHOWN = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 _MEMBERS = ("packageName", "workspaceName", "revision", "repository")
 
 
+@dataclass(frozen=True, slots=True)
 class Resources:
     """One for a server."""
 
-    def __init__(
-        self,
-        depots: Depots,
-        origin: Origin,
-        readiness: Readiness,
-        acceptance: Acceptance,
-        refusals: Refusals,
-    ) -> None:
-        self._depots, self._origin = depots, origin
-        self._readiness, self._acceptance = readiness, acceptance
-        self._refusals = refusals
+    depots: Depots
+    origin: Origin
+    readiness: Readiness
+    acceptance: Acceptance
+    refusals: Refusals
 
     @asynccontextmanager
     async def transaction(self, write: Write, env: Environment) -> AsyncIterator[None]:
@@ -55,15 +51,15 @@ class Resources:
         assert record is not None, "a view is updated only"
         self._check(write, old)
         name = old["spec"]["repository"]
-        repository = await self._readiness.ready(write, env, name)
-        async with self._origin.alone(write.namespace, name):
+        repository = await self.readiness.ready(write, env, name)
+        async with self.origin.alone(write.namespace, name):
             await write.confirm()
-            depot = await self._origin.open(write, repository)
+            depot = await self.origin.open(write, repository)
             files = dict(obj["spec"].get("resources") or {})
-            rendered = await self._acceptance.tried(write.name, files, RESOURCES_KIND)
+            rendered = await self.acceptance.tried(write.name, files, RESOURCES_KIND)
             failure = self._failure(write, old, rendered.error)
             head = revisions.commit_of(old)
-            commit = await self._origin.save(write, depot, old, rendered.files)
+            commit = await self.origin.save(write, depot, old, rendered.files)
             revisions.describe(record, depot, rendered.files, revisions.ref_of(old), commit)
             if not same(record["spec"], old["spec"]):
                 record["metadata"]["generation"] = record["metadata"].get("generation", 0) + 1
@@ -73,7 +69,7 @@ class Resources:
             package, workspace = old["spec"]["packageName"], old["spec"]["workspaceName"]
             branch = depot.layout.working(DRAFT, package, workspace)
             updates = [Update(branch, head, commit)] if head != commit else []
-            async with self._origin.pushed(write, depot, updates):
+            async with self.origin.pushed(write, depot, updates):
                 yield
             if failure is not None:
                 raise failure
@@ -88,7 +84,7 @@ class Resources:
             "package must be Draft"
         )
         error = fielderrors.invalid("spec.lifecycle", lifecycle, why)
-        raise self._refusals.invalid(write.name, error, kind=RESOURCES_KIND)
+        raise self.refusals.invalid(write.name, error, kind=RESOURCES_KIND)
 
     def _failure(self, write: Write, old: Object, error: str) -> StatusError | None:
         """What to raise once files that do not render are saved; raised at once if they are not."""
@@ -96,8 +92,8 @@ class Resources:
             return None
         annotations = old["metadata"].get("annotations") or {}
         if annotations.get(PUSH_ON_FAILURE) != "true" or write.dry_run:
-            raise self._acceptance.failure(write.name, error, RESOURCES_KIND)
-        return self._acceptance.failure(write.name, error, RESOURCES_KIND, pushed=True)
+            raise self.acceptance.failure(write.name, error, RESOURCES_KIND)
+        return self.acceptance.failure(write.name, error, RESOURCES_KIND, pushed=True)
 
     async def show(self, objects: Sequence[Object], env: Environment) -> list[Object]:
         """See transactions.View; a Repository is opened once for all of its revisions."""
@@ -120,12 +116,12 @@ class Resources:
         if owner is None:
             return [{} for _ in objects]
         try:
-            depot = await self._depots.open(owner)
+            depot = await self.depots.open(owner)
             made = []
             for obj in objects:
                 commit = revisions.commit_of(obj)
                 path = depot.layout.path(obj["spec"]["packageName"])
-                files = await self._depots.run(depot.url, partial(read, depot.store, commit, path))
+                files = await self.depots.run(depot.url, partial(read, depot.store, commit, path))
                 made.append(files or {})
                 await asyncio.sleep(0)
             return made

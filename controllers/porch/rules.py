@@ -10,7 +10,7 @@ from inkube.controllers.porch import layout
 from inkube.controllers.porch.layout import DELETION_PROPOSED, DRAFT, FINAL, PROPOSED, PUBLISHED
 from inkube.controllers.porch.options import Options
 from inkube.controllers.porch.refusals import Refusals, invalid
-from inkube.controllers.porch.types import GROUP, LATEST
+from inkube.controllers.porch.types import LATEST
 from inkube.schemas import fielderrors, status
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
@@ -250,8 +250,3 @@ def _changed(spec: Object, before: Object) -> bool:
 def _plain(value: Any) -> Any:
     """What is empty counts as absent."""
     return value if value not in ({}, [], "") else None
-
-
-def group_resource(resource: str) -> str:
-    """As refusals name a resource."""
-    return f"{resource}.{GROUP}"

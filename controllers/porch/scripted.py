@@ -11,7 +11,7 @@ from dulwich.repo import MemoryRepo
 
 from inkube.controllers.porch import documents, layout
 from inkube.controllers.porch.content import HEADS, TAGS, Near, Update
-from inkube.controllers.provisioning.world_types import HostedPackage, HostedRepository
+from inkube.controllers.provisioning.outside.world_types import HostedPackage, HostedRepository
 
 MOST = 256
 """Repositories that are remembered."""

@@ -24,8 +24,8 @@ from inkube.controllers.porch.kptfile import (
     without_condition,
 )
 from inkube.controllers.porch.refusals import Refusals
-from inkube.controllers.provisioning.contents import TooMuch
-from inkube.controllers.provisioning.hosts import NotAuthorized, RepositoryNotFound
+from inkube.controllers.provisioning.outside.contents import TooMuch
+from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound
 from inkube.schemas import fielderrors
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object

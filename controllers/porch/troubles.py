@@ -3,8 +3,8 @@
 from inkube.controllers.checks import OutsideError
 from inkube.controllers.porch.depots import SecretMissing, SecretUnfit
 from inkube.controllers.porch.sync import BranchNotFound
-from inkube.controllers.provisioning.contents import TooMuch
-from inkube.controllers.provisioning.hosts import NotAuthorized, RepositoryNotFound
+from inkube.controllers.provisioning.outside.contents import TooMuch
+from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound
 
 ASKING = (NotAuthorized, RepositoryNotFound, OutsideError)
 """What any question to a git repository may raise."""

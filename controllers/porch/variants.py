@@ -5,16 +5,16 @@ approving is for people.
 """
 
 import re
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from inkube.controllers.checks import Invalid, Problem, check, status
 from inkube.controllers.checks.status import Finding
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.kinds import KindModule
 from inkube.controllers.manager import Controller, Result, Watch
 from inkube.controllers.porch import (
+    conditions,
     documents,
     injection,
     kptfile,
@@ -31,7 +31,8 @@ from inkube.controllers.porch.types import (
     PackageRevisionResources,
     PackageVariant,
 )
-from inkube.schemas.objects import Object, same
+from inkube.schemas.meta import controller_reference
+from inkube.schemas.objects import Object
 from inkube.schemas.status import StatusError
 
 FINALIZER = "config.porch.kpt.dev/packagevariants"
@@ -52,19 +53,7 @@ class Stalled(Trouble):
 
 def module() -> KindModule[PackageVariant]:
     """The kind with its controller."""
-    return KindModule(
-        PackageVariant,
-        checks=(well_formed,),
-        reports_checks=False,
-        extra_controllers=lambda env: [_controller(env)],
-    )
-
-
-@check(PackageVariant, field="spec")
-async def well_formed(variant: PackageVariant, run: Any) -> AsyncIterator[Problem]:
-    """What the conditions would say, told by a dry run."""
-    for field, text in wrong_with(run.raw.get("spec") or {}):
-        yield Invalid(text, field=field)
+    return conditions.module(PackageVariant, wrong_with, _controller)
 
 
 def wrong_with(spec: Object) -> list[tuple[str, str]]:
@@ -236,7 +225,7 @@ class Variants:
 
     async def _adopt(self, revision: Object, obj: Object) -> Object:
         meta = revision["metadata"]
-        owners = [*(meta.get("ownerReferences") or []), _owner(obj)]
+        owners = [*(meta.get("ownerReferences") or []), controller_reference(obj)]
         patch: Object = {"metadata": {"ownerReferences": owners}}
         for member in ("labels", "annotations"):
             if obj["spec"].get(member):
@@ -252,7 +241,10 @@ class Variants:
             for each in there
             if (match := re.fullmatch(rf"{WORKSPACE}(\d+)", each["spec"]["workspaceName"]))
         ]
-        metadata: Object = {"namespace": meta["namespace"], "ownerReferences": [_owner(obj)]}
+        metadata: Object = {
+            "namespace": meta["namespace"],
+            "ownerReferences": [controller_reference(obj)],
+        }
         for member in ("labels", "annotations"):
             if obj["spec"].get(member):
                 metadata[member] = obj["spec"][member]
@@ -359,7 +351,7 @@ class Variants:
     async def _tell(
         self, obj: Object, findings: Sequence[Finding], targets: Sequence[str] | None
     ) -> None:
-        await tell(self._env, PackageVariant, obj, findings, (
+        await conditions.tell(self._env, PackageVariant, obj, findings, (
             {} if targets is None else {"downstreamTargets": [{"name": n} for n in targets]}
         ))  # fmt: skip
 
@@ -372,25 +364,6 @@ def _stalled(text: str) -> list[Finding]:
         Finding("Stalled", True, "ValidationError", text),
         Finding("Ready", False, "Error", "invalid packagevariant object"),
     ]
-
-
-async def tell(
-    env: Environment, kind: Any, obj: Object, findings: Sequence[Finding], members: Object
-) -> None:
-    """Write conditions and members of a status where they are others."""
-    meta, told = obj["metadata"], obj.get("status") or {}
-    made: Object = {**members, "conditions": status.conditions(obj, findings, env.clock.now())}
-    changed = {name: value for name, value in made.items() if not same(told.get(name), value)}
-    if not changed:
-        return
-    patch = {"metadata": {"uid": meta["uid"]}, "status": changed}
-    try:
-        await env.client.patch(
-            kind.gvr, meta["name"], meta["namespace"], patch=patch, subresource="status"
-        )
-    except StatusError as error:
-        if error.code not in (404, 409):
-            raise
 
 
 def with_context(files: Files, wanted: Object) -> Files:
@@ -435,17 +408,6 @@ def with_pipeline(files: Files, variant: str, wanted: Object) -> Files:
 
 def _clone(name: str) -> Object:
     return {"type": "clone", "clone": {"upstreamRef": {"upstreamRef": {"name": name}}}}
-
-
-def _owner(obj: Object) -> Object:
-    return {
-        "apiVersion": obj["apiVersion"],
-        "kind": obj["kind"],
-        "name": obj["metadata"]["name"],
-        "uid": obj["metadata"]["uid"],
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
 
 
 def _is_ours(revision: Object, obj: Object) -> bool:

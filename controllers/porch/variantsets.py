@@ -1,17 +1,16 @@
 """PackageVariantSet: PackageVariants for many targets, worded by CEL expressions."""
 
 import hashlib
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from inkube.controllers.checks import Invalid, Problem, check
 from inkube.controllers.checks.status import Finding
 from inkube.controllers.client import Selection
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.kinds import KindModule
 from inkube.controllers.manager import Controller, Result, Watch
-from inkube.controllers.porch import injection, revisions, stock, variants
+from inkube.controllers.porch import conditions, injection, revisions, stock, variants
 from inkube.controllers.porch.types import (
     CONFIG,
     CONFIG_VERSION,
@@ -21,6 +20,7 @@ from inkube.controllers.porch.types import (
     Repository,
 )
 from inkube.schemas import cel, selectors
+from inkube.schemas.meta import controller_reference
 from inkube.schemas.objects import Object, same
 from inkube.schemas.status import StatusError
 
@@ -48,19 +48,7 @@ class Target(NamedTuple):
 
 def module() -> KindModule[PackageVariantSet]:
     """The kind with its controller."""
-    return KindModule(
-        PackageVariantSet,
-        checks=(well_formed,),
-        reports_checks=False,
-        extra_controllers=lambda env: [_controller(env)],
-    )
-
-
-@check(PackageVariantSet, field="spec")
-async def well_formed(variants: PackageVariantSet, run: Any) -> AsyncIterator[Problem]:
-    """What the conditions would say, told by a dry run."""
-    for field, text in wrong_with(run.raw.get("spec") or {}):
-        yield Invalid(text, field=field)
+    return conditions.module(PackageVariantSet, wrong_with, _controller)
 
 
 def wrong_with(spec: Object) -> list[tuple[str, str]]:
@@ -231,31 +219,6 @@ class Sets:
         found = await stock.repository(self._client, repo, namespace)
         values["repository"] = _about(found) if found is not None else {}
         package = _said(place, "package", "packageExpr", values, target.package)
-        spec: Object = {
-            "upstream": obj["spec"]["upstream"],
-            "downstream": {"repo": repo, "package": package},
-        }
-        for member in ("adoptionPolicy", "deletionPolicy"):
-            if template.get(member):
-                spec[member] = template[member]
-        for member in ("labels", "annotations"):
-            pairs = _pairs(template, member, f"{member[:-1]}Exprs", values)
-            if pairs:
-                spec[member] = pairs
-        context = _context(template.get("packageContext") or {}, values)
-        if context:
-            spec["packageContext"] = context
-        pipeline = _pipeline(template.get("pipeline") or {}, values)
-        if pipeline:
-            spec["pipeline"] = pipeline
-        if template.get("injectors"):
-            spec["injectors"] = [
-                {
-                    **{m: each[m] for m in ("group", "version", "kind") if m in each},
-                    "name": _said(each, "name", "nameExpr", values, ""),
-                }
-                for each in template["injectors"]
-            ]
         return {
             "apiVersion": f"{CONFIG}/{CONFIG_VERSION}",
             "kind": "PackageVariant",
@@ -264,18 +227,13 @@ class Sets:
                 "namespace": namespace,
                 "labels": {LABEL: obj["metadata"]["uid"]},
                 "finalizers": [variants.FINALIZER],
-                "ownerReferences": [
-                    {
-                        "apiVersion": obj["apiVersion"],
-                        "kind": obj["kind"],
-                        "name": obj["metadata"]["name"],
-                        "uid": obj["metadata"]["uid"],
-                        "controller": True,
-                        "blockOwnerDeletion": True,
-                    }
-                ],
+                "ownerReferences": [controller_reference(obj)],
             },
-            "spec": spec,
+            "spec": {
+                "upstream": obj["spec"]["upstream"],
+                "downstream": {"repo": repo, "package": package},
+                **_templated(template, values),
+            },
         }
 
     async def _ensure(self, obj: Object, wanted: list[Object]) -> None:
@@ -306,7 +264,7 @@ class Sets:
                 Finding("Stalled", False, "Valid", "all validation checks passed"),
                 Finding("Ready", True, "Reconciled", good),
             ]
-        await variants.tell(self._env, PackageVariantSet, obj, findings, {})
+        await conditions.tell(self._env, PackageVariantSet, obj, findings, {})
 
 
 def name_of(owner: str, repo: str, package: str) -> str:
@@ -356,6 +314,24 @@ def _map(expressions: Any, values: Object) -> dict[str, str]:
 
 def _pairs(block: Object, member: str, expressions: str, values: Object) -> dict[str, str]:
     return {**(block.get(member) or {}), **_map(block.get(expressions), values)}
+
+
+def _templated(template: Object, values: Object) -> Object:
+    """What a template says of a variant's spec, its expressions evaluated. Raises Wrong."""
+    policies = ("adoptionPolicy", "deletionPolicy")
+    made: Object = {member: template[member] for member in policies if template.get(member)}
+    for member in ("labels", "annotations"):
+        made[member] = _pairs(template, member, f"{member[:-1]}Exprs", values)
+    made["packageContext"] = _context(template.get("packageContext") or {}, values)
+    made["pipeline"] = _pipeline(template.get("pipeline") or {}, values)
+    made["injectors"] = [
+        {
+            **{m: each[m] for m in ("group", "version", "kind") if m in each},
+            "name": _said(each, "name", "nameExpr", values, ""),
+        }
+        for each in template.get("injectors") or ()
+    ]
+    return {member: value for member, value in made.items() if value}
 
 
 def _context(block: Object, values: Object) -> Object:

@@ -8,9 +8,9 @@ from inkube.controllers.checks import OutsideError
 from inkube.controllers.endpoints import Question, Reply, Subresource
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Key
-from inkube.controllers.provisioning import sync
-from inkube.controllers.provisioning.hosts import Grant, NotAuthorized
-from inkube.controllers.provisioning.remotes import Remotes
+from inkube.controllers.provisioning.jobs import sync
+from inkube.controllers.provisioning.outside.hosts import Grant, NotAuthorized
+from inkube.controllers.provisioning.outside.remotes import Remotes
 from inkube.controllers.provisioning.repository_checks import Vaults
 from inkube.controllers.provisioning.tokens import Tokens
 from inkube.controllers.provisioning.types import APP_TYPES, GROUP, Connection

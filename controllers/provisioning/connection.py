@@ -12,13 +12,13 @@ from inkube.controllers.manager import Watch
 from inkube.controllers.provisioning import connection_checks as checks
 from inkube.controllers.provisioning import connection_rules as rules
 from inkube.controllers.provisioning.authorize import authorize
-from inkube.controllers.provisioning.hosts import GITHUB
 from inkube.controllers.provisioning.indexes import connections_by_app
+from inkube.controllers.provisioning.outside.hosts import GITHUB
+from inkube.controllers.provisioning.outside.world_types import GitHost, GitHubApp
 from inkube.controllers.provisioning.readings import repositories
 from inkube.controllers.provisioning.repository import is_edit, reason_of
 from inkube.controllers.provisioning.tokens import Tokens
 from inkube.controllers.provisioning.types import Connection, Repository
-from inkube.controllers.provisioning.world_types import GitHost, GitHubApp
 from inkube.controllers.secure import SecureValues
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.status import StatusError

@@ -14,7 +14,7 @@ from inkube.controllers.checks import (
     Unavailable,
     check,
 )
-from inkube.controllers.provisioning.hosts import (
+from inkube.controllers.provisioning.outside.hosts import (
     NEEDED,
     AppNotFound,
     AppSession,
@@ -22,7 +22,7 @@ from inkube.controllers.provisioning.hosts import (
     KeyRefused,
     KeyUnreadable,
 )
-from inkube.controllers.provisioning.remotes import Remotes
+from inkube.controllers.provisioning.outside.remotes import Remotes
 from inkube.controllers.provisioning.repository_checks import CredentialsMissing, Vaults, app_of
 from inkube.controllers.provisioning.types import Connection
 

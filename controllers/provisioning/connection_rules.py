@@ -6,7 +6,6 @@ Texts are Grafana's (apps/provisioning/pkg/connection, the validators of each ty
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from inkube.controllers import provisioning
 from inkube.controllers.checks import (
     Forbidden,
     Invalid,
@@ -16,7 +15,8 @@ from inkube.controllers.checks import (
     mutator,
     validator,
 )
-from inkube.controllers.provisioning import urls
+from inkube.controllers.provisioning import outside
+from inkube.controllers.provisioning.outside import urls
 from inkube.controllers.provisioning.repository_rules import RESERVED, RESERVED_TEXT
 from inkube.controllers.provisioning.types import APP_TYPES, Connection
 from inkube.controllers.secure import SecureValues
@@ -80,12 +80,12 @@ def validators(secure: SecureValues) -> Sequence[Rule[Connection]]:
         if value is None:
             return
         try:
-            pem = provisioning.appkeys.pem_of(value)
+            pem = outside.appkeys.pem_of(value)
         except ValueError:
             yield Invalid("privateKey must be base64 encoded", value=REDACTED)
             return
         try:
-            provisioning.appkeys.read_key(pem)
+            outside.appkeys.read_key(pem)
         except ValueError:
             yield Invalid("privateKey must be a valid RSA private key", value=REDACTED)
 

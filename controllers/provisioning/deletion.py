@@ -5,9 +5,10 @@ from inkube.controllers.client import Selection
 from inkube.controllers.environment import Environment
 from inkube.controllers.finalizers import CannotFinish, Finalizer, Finalizers
 from inkube.controllers.informer import Key
-from inkube.controllers.provisioning import hooks, sync
-from inkube.controllers.provisioning.hosts import NotAuthorized, RepositoryNotFound
-from inkube.controllers.provisioning.job_types import Job
+from inkube.controllers.provisioning import hooks
+from inkube.controllers.provisioning.jobs import sync
+from inkube.controllers.provisioning.jobs.types import Job
+from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound
 from inkube.controllers.provisioning.repository_checks import CredentialsMissing
 from inkube.controllers.provisioning.repository_rules import CLEANUP, PENDING_JOBS, RELEASE, REMOVE
 from inkube.controllers.provisioning.stock import Stock

@@ -7,9 +7,11 @@ from inkube.controllers.client import Object
 from inkube.controllers.endpoints import Question, Reply, Subresource
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Key
-from inkube.controllers.provisioning import manifests, places, readings, sync, urls
-from inkube.controllers.provisioning.contents import Edit, File, Tree, Unsupported
+from inkube.controllers.provisioning import manifests, places, readings
+from inkube.controllers.provisioning.jobs import sync
 from inkube.controllers.provisioning.manifests import EXTENSIONS, KINDS, Unreadable
+from inkube.controllers.provisioning.outside import urls
+from inkube.controllers.provisioning.outside.contents import Edit, File, Tree, Unsupported
 from inkube.controllers.provisioning.stock import Stock
 from inkube.controllers.provisioning.types import GROUP, Repository
 from inkube.schemas import status

@@ -5,7 +5,7 @@ import secrets
 from inkube.controllers.checks import Forbidden, Problem, Run, check
 from inkube.controllers.client import Object
 from inkube.controllers.informer import Key
-from inkube.controllers.provisioning.hosts import (
+from inkube.controllers.provisioning.outside.hosts import (
     Hook,
     Hooks,
     NotAuthorized,

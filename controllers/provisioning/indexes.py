@@ -3,7 +3,7 @@
 from inkube.controllers.client import Object
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Index
-from inkube.controllers.provisioning import urls
+from inkube.controllers.provisioning.outside import urls
 from inkube.controllers.provisioning.types import Connection, Repository
 
 

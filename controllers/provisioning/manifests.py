@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from inkube.controllers.client import Object
-from inkube.controllers.provisioning.contents import File
+from inkube.controllers.provisioning.outside.contents import File
 from inkube.schemas import bodies
 from inkube.schemas.golang.unmarshal import DecodeError
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from inkube.controllers.checks import Run
 from inkube.controllers.client import Object
-from inkube.controllers.provisioning.contents import (
+from inkube.controllers.provisioning.manifests import Scope
+from inkube.controllers.provisioning.outside.contents import (
     Contents,
     Edit,
     LocalContents,
@@ -14,8 +15,7 @@ from inkube.controllers.provisioning.contents import (
     Tree,
     Unsupported,
 )
-from inkube.controllers.provisioning.manifests import Scope
-from inkube.controllers.provisioning.remotes import Remotes
+from inkube.controllers.provisioning.outside.remotes import Remotes
 from inkube.controllers.provisioning.repository_checks import target_of
 from inkube.controllers.provisioning.types import Repository
 

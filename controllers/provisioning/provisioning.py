@@ -9,19 +9,19 @@ The composition root registers the modules and puts the services into the enviro
 from collections.abc import Mapping
 from typing import Any, Self
 
-from inkube.controllers import provisioning
 from inkube.controllers.client import Client
 from inkube.controllers.kinds import KindModule
-from inkube.controllers.provisioning import connection, job, repository
+from inkube.controllers.provisioning import connection, outside, repository
+from inkube.controllers.provisioning.jobs import job
 from inkube.controllers.provisioning.options import BITBUCKET_API, GITHUB_API, Options
-from inkube.controllers.provisioning.remotes import Remotes
+from inkube.controllers.provisioning.outside.remotes import Remotes
+from inkube.controllers.provisioning.outside.ssrf import Guard
+from inkube.controllers.provisioning.outside.world import World
+from inkube.controllers.provisioning.outside.world_types import GitHost, GitHubApp
 from inkube.controllers.provisioning.repository_checks import Vaults
-from inkube.controllers.provisioning.ssrf import Guard
 from inkube.controllers.provisioning.stock import Stock
 from inkube.controllers.provisioning.tokens import Tokens
 from inkube.controllers.provisioning.types import Connection, Repository
-from inkube.controllers.provisioning.world import World
-from inkube.controllers.provisioning.world_types import GitHost, GitHubApp
 from inkube.controllers.secure import SecretStore, SecureValues
 from inkube.schemas.clock import Clock
 from inkube.schemas.meta import GVR
@@ -36,9 +36,9 @@ class Provisioning:
         self.options = options
         self._clock = clock
         self._guard = Guard(allow_private=options.allow_private_hosts)
-        self._git: provisioning.Git | None = None
-        self._github: provisioning.GitHub | None = None
-        self._rest: provisioning.Rest | None = None
+        self._git: outside.Git | None = None
+        self._github: outside.GitHub | None = None
+        self._rest: outside.Rest | None = None
         self._remotes = Remotes(
             World(client, clock),
             self._real_git,
@@ -83,26 +83,26 @@ class Provisioning:
         if self._rest is not None:
             await self._rest.close()
 
-    def _real_git(self) -> "provisioning.Git":
+    def _real_git(self) -> "outside.Git":
         """Imported and made when first asked: most servers never are."""
         if self._git is None:
-            self._git = provisioning.Git(self._guard, timeout=self.options.timeout)
+            self._git = outside.Git(self._guard, timeout=self.options.timeout)
         return self._git
 
-    def _real_github(self) -> "provisioning.GitHub":
+    def _real_github(self) -> "outside.GitHub":
         if self._github is None:
-            self._github = provisioning.GitHub(self.options.github_api_url, self._real_rest())
+            self._github = outside.GitHub(self.options.github_api_url, self._real_rest())
         return self._github
 
-    def _real_providers(self) -> "provisioning.Providers":
-        return provisioning.Providers(self.options.bitbucket_api_url, self._real_rest())
+    def _real_providers(self) -> "outside.Providers":
+        return outside.Providers(self.options.bitbucket_api_url, self._real_rest())
 
-    def _real_rest(self) -> "provisioning.Rest":
+    def _real_rest(self) -> "outside.Rest":
         """The APIs an operator named are trusted; GitHub's and Bitbucket's own need no trust."""
         if self._rest is None:
             named = (self.options.github_api_url, self.options.bitbucket_api_url)
             trusted = tuple(url for url in named if url not in (GITHUB_API, BITBUCKET_API))
-            self._rest = provisioning.Rest(
+            self._rest = outside.Rest(
                 self._guard, self._clock, timeout=self.options.timeout, trusted=trusted
             )
         return self._rest

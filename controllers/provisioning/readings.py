@@ -13,10 +13,16 @@ from inkube.controllers.client import Object, Selection
 from inkube.controllers.endpoints import Endpoint, Question, Reply, Subresource
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Key
-from inkube.controllers.provisioning import places, sync
+from inkube.controllers.provisioning import places
 from inkube.controllers.provisioning.connection_checks import session_of as app_session_of
-from inkube.controllers.provisioning.contents import Commit, RefNotFound, TooMuch, Unsupported
-from inkube.controllers.provisioning.hosts import (
+from inkube.controllers.provisioning.jobs import sync
+from inkube.controllers.provisioning.outside.contents import (
+    Commit,
+    RefNotFound,
+    TooMuch,
+    Unsupported,
+)
+from inkube.controllers.provisioning.outside.hosts import (
     GITHUB,
     AppNotFound,
     InstallationNotFound,

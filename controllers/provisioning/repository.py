@@ -11,22 +11,23 @@ from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.kinds import KindModule
 from inkube.controllers.manager import Watch
-from inkube.controllers.provisioning import hooks, indexes, quotas, readings, rivals, sync
+from inkube.controllers.provisioning import hooks, indexes, quotas, readings, rivals
 from inkube.controllers.provisioning import repository_checks as checks
 from inkube.controllers.provisioning import repository_rules as rules
 from inkube.controllers.provisioning.deletion import finalizers
 from inkube.controllers.provisioning.files import files
-from inkube.controllers.provisioning.job_requests import jobs
+from inkube.controllers.provisioning.jobs import sync
+from inkube.controllers.provisioning.jobs.requests import jobs
+from inkube.controllers.provisioning.jobs.sync import UNHEALTHY
 from inkube.controllers.provisioning.options import Options
+from inkube.controllers.provisioning.outside.world_sessions import WorldSession
+from inkube.controllers.provisioning.outside.world_types import GitHost, GitHubApp
 from inkube.controllers.provisioning.rivals import Rival
 from inkube.controllers.provisioning.settings import settings
 from inkube.controllers.provisioning.stock import Stock
-from inkube.controllers.provisioning.sync import UNHEALTHY
 from inkube.controllers.provisioning.tokens import Tokens
 from inkube.controllers.provisioning.types import Connection, Repository
 from inkube.controllers.provisioning.webhook import webhook
-from inkube.controllers.provisioning.world_sessions import WorldSession
-from inkube.controllers.provisioning.world_types import GitHost, GitHubApp
 from inkube.controllers.secure import SecureValues
 from inkube.schemas.fielderrors import FieldError, Type
 

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
-from inkube.controllers import provisioning
 from inkube.controllers.checks import (
     Duplicate,
     Forbidden,
@@ -20,7 +19,8 @@ from inkube.controllers.checks import (
 from inkube.controllers.client import Client
 from inkube.controllers.environment import Environment, Memo
 from inkube.controllers.informer import Key
-from inkube.controllers.provisioning.hosts import (
+from inkube.controllers.provisioning import outside
+from inkube.controllers.provisioning.outside.hosts import (
     App,
     Credentials,
     NotAuthorized,
@@ -28,7 +28,7 @@ from inkube.controllers.provisioning.hosts import (
     Session,
     Target,
 )
-from inkube.controllers.provisioning.remotes import Remotes
+from inkube.controllers.provisioning.outside.remotes import Remotes
 from inkube.controllers.provisioning.repository_rules import field_of
 from inkube.controllers.provisioning.rivals import rivals_of
 from inkube.controllers.provisioning.types import Connection, Repository
@@ -279,7 +279,7 @@ async def app_of(connection: Connection, client: Client, vault: SecureValues) ->
 def _pem(value: str) -> str:
     """A referenced Secret may hold the PEM as it is, which a created value may not."""
     try:
-        return provisioning.appkeys.pem_of(value)
+        return outside.appkeys.pem_of(value)
     except ValueError:
         return value
 

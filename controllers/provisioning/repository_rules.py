@@ -18,8 +18,8 @@ from inkube.controllers.checks import (
     mutator,
     validator,
 )
-from inkube.controllers.provisioning import urls
 from inkube.controllers.provisioning.options import TYPES, Options
+from inkube.controllers.provisioning.outside import urls
 from inkube.controllers.provisioning.types import Repository, SyncOptions
 from inkube.controllers.secure import SecureValues
 

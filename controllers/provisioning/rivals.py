@@ -11,7 +11,7 @@ from typing import NamedTuple
 from inkube.controllers.client import Object
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Index, Key
-from inkube.controllers.provisioning import urls
+from inkube.controllers.provisioning.outside import urls
 from inkube.controllers.provisioning.types import Repository
 from inkube.schemas import models
 from inkube.schemas.fielderrors import Type

@@ -8,12 +8,16 @@ Without a remembered or told time a token counts as missing and is made anew.
 from collections import OrderedDict
 from datetime import datetime
 
-from inkube.controllers import provisioning
 from inkube.controllers.checks import OutsideError, Run
 from inkube.controllers.client import Object
 from inkube.controllers.environment import Environment
-from inkube.controllers.provisioning.hosts import KeyRefused, NotAuthorized, RepositoryNotFound
-from inkube.controllers.provisioning.remotes import Remotes
+from inkube.controllers.provisioning import outside
+from inkube.controllers.provisioning.outside.hosts import (
+    KeyRefused,
+    NotAuthorized,
+    RepositoryNotFound,
+)
+from inkube.controllers.provisioning.outside.remotes import Remotes
 from inkube.controllers.provisioning.repository_checks import (
     CredentialsMissing,
     Vaults,
@@ -67,10 +71,10 @@ class Tokens:
             app = await app_of(connection, run.env.client, vaults.connections)
             if app is None:
                 return []
-            signed = provisioning.appkeys.sign(app.app_id, app.private_key, now.timestamp())
+            signed = outside.appkeys.sign(app.app_id, app.private_key, now.timestamp())
         except (CredentialsMissing, KeyRefused):
             return []
-        end = datetime.fromtimestamp(now.timestamp() + provisioning.appkeys.LIFETIME, now.tzinfo)
+        end = datetime.fromtimestamp(now.timestamp() + outside.appkeys.LIFETIME, now.tzinfo)
         return self._patch(run.raw, signed, now, end)
 
     def note(self, obj: Object, now: datetime, end: datetime | None) -> None:

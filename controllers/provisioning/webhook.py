@@ -15,7 +15,9 @@ from inkube.controllers.client import Object
 from inkube.controllers.endpoints import Question, Reply, Subresource
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Key
-from inkube.controllers.provisioning import hooks, places, sync, urls
+from inkube.controllers.provisioning import hooks, places
+from inkube.controllers.provisioning.jobs import sync
+from inkube.controllers.provisioning.outside import urls
 from inkube.controllers.provisioning.types import GROUP, Repository
 from inkube.schemas import status
 from inkube.schemas.status import Reason, StatusError

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from inkube.controllers.client import Client, Object
 from inkube.controllers.informer import Change, Informer, Key
-from inkube.controllers.workloads import pods, templates
+from inkube.controllers.workloads import pods
 from inkube.schemas import selectors
+from inkube.schemas.meta import controller_reference
 from inkube.schemas.status import StatusError
 
 Labels = dict[str, str]
@@ -114,7 +115,7 @@ class Claims:
 
     async def _adopt(self, owner: Object, obj: Object) -> Object | None:
         meta = obj["metadata"]
-        references = [*(meta.get("ownerReferences") or ()), templates.owner_reference(owner)]
+        references = [*(meta.get("ownerReferences") or ()), controller_reference(owner)]
         return await self._patch(obj, references)
 
     async def _release(self, owner: Object, obj: Object) -> None:

@@ -17,7 +17,7 @@ from inkube.controllers.workloads.claims import named_owners
 from inkube.controllers.workloads.cluster import Cluster
 from inkube.controllers.workloads.jobs import state
 from inkube.controllers.workloads.jobs.controller import JOBS
-from inkube.schemas.meta import format_time
+from inkube.schemas.meta import controller_reference, format_time
 from inkube.schemas.status import Reason, StatusError
 
 NAME = "cronjob-controller"
@@ -262,7 +262,7 @@ def _job(owner: Object, name: str, due: datetime) -> Object:
         "name": name,
         "namespace": owner["metadata"]["namespace"],
         "annotations": annotations,
-        "ownerReferences": [templates.owner_reference(owner)],
+        "ownerReferences": [controller_reference(owner)],
     }
     if meta.get("labels"):
         metadata["labels"] = meta["labels"]

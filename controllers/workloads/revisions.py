@@ -9,6 +9,7 @@ from inkube.controllers.client import Client, Object
 from inkube.controllers.workloads import templates, writes
 from inkube.controllers.workloads.claims import Claims
 from inkube.controllers.workloads.cluster import Cluster
+from inkube.schemas.meta import controller_reference
 from inkube.schemas.status import Reason, StatusError
 
 REVISIONS = "apps/v1/controllerrevisions"
@@ -86,7 +87,7 @@ class Revisions:
                 "name": f"{meta['name']}-{digest}",
                 "namespace": meta["namespace"],
                 "labels": {**labels, self._label: digest},
-                "ownerReferences": [templates.owner_reference(owner)],
+                "ownerReferences": [controller_reference(owner)],
             },
             "data": data,
         }

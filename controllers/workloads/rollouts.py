@@ -10,6 +10,7 @@ import orjson
 
 from inkube.controllers.client import Object
 from inkube.controllers.workloads import pods, templates
+from inkube.schemas.meta import controller_reference
 
 HASH = "pod-template-hash"
 ANNOTATION = "deployment.kubernetes.io/"
@@ -113,7 +114,7 @@ def replica_set(deployment: Object, collisions: int | None) -> Object:
             "name": f"{meta['name']}-{digest}",
             "namespace": meta["namespace"],
             "labels": dict(own["labels"]),
-            "ownerReferences": [templates.owner_reference(deployment)],
+            "ownerReferences": [controller_reference(deployment)],
         },
         "spec": {
             "replicas": 0,

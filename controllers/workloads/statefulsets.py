@@ -18,6 +18,7 @@ from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.revisions import HASH, OWN_HASH, Revisions
 from inkube.controllers.workloads.rollouts import scaled_value
 from inkube.controllers.workloads.volumes import CLAIMS
+from inkube.schemas.meta import controller_reference
 from inkube.schemas.status import Reason, StatusError
 
 NAME = "statefulset-controller"
@@ -293,7 +294,7 @@ class StatefulSetController:
                 continue
             policy = owner["spec"].get("persistentVolumeClaimRetentionPolicy") or {}
             if policy.get("whenDeleted") == "Delete":
-                meta["ownerReferences"] = [templates.owner_reference(owner)]
+                meta["ownerReferences"] = [controller_reference(owner)]
             try:
                 await self._client.create(claim)
             except StatusError as error:
@@ -374,9 +375,9 @@ def _claim_owners(owner: Object, pod: Object, claim: Object, *, condemned: bool)
         if each["uid"] not in uids and each["kind"] not in ("Pod", "StatefulSet")
     ]
     if policy.get("whenScaled") == "Delete" and condemned:
-        return [*owners, templates.owner_reference({"apiVersion": "v1", "kind": "Pod", **pod})]
+        return [*owners, controller_reference({"apiVersion": "v1", "kind": "Pod", **pod})]
     if policy.get("whenDeleted") == "Delete":
-        return [*owners, templates.owner_reference(owner)]
+        return [*owners, controller_reference(owner)]
     return owners
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from inkube.controllers.client import Object
+from inkube.schemas.meta import controller_reference
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _OFFSET, _PRIME = 2166136261, 16777619  # FNV-1a of 32 bits
@@ -26,18 +27,6 @@ def hashed(value: Any, collisions: int | None = None) -> str:
     return "".join(_ALPHABET[ord(digit) % len(_ALPHABET)] for digit in str(number))
 
 
-def owner_reference(owner: Object) -> Object:
-    """The reference of what this object controls."""
-    return {
-        "apiVersion": owner["apiVersion"],
-        "kind": owner["kind"],
-        "name": owner["metadata"]["name"],
-        "uid": owner["metadata"]["uid"],
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
-
-
 def pod(template: Object, owner: Object) -> Object:
     """A pod of the template, named after its owner and controlled by it; a copy."""
     made: Object = orjson.loads(orjson.dumps(template))
@@ -45,7 +34,7 @@ def pod(template: Object, owner: Object) -> Object:
     metadata: Object = {
         "generateName": f"{owner['metadata']['name']}-",
         "namespace": owner["metadata"]["namespace"],
-        "ownerReferences": [owner_reference(owner)],
+        "ownerReferences": [controller_reference(owner)],
     }
     for member in ("labels", "annotations", "finalizers"):
         if meta.get(member):

@@ -8,7 +8,7 @@ from typing import Final
 
 from inkube.schemas.caches import Memo
 from inkube.schemas.cel.rules.validation import validate_rules
-from inkube.schemas.crds import defaultvalues, openapi, printing, schemastructure
+from inkube.schemas.crds import defaultvalues, keywords, printing, schemastructure
 from inkube.schemas.fielderrors import FieldError, forbidden, invalid
 from inkube.schemas.objects import Object
 
@@ -52,11 +52,11 @@ def _errors(
         broken = broken or defaultvalues.validate(schema, path)
     except schemastructure.Unconvertible as why:
         unconvertible = [invalid(path, "", str(why))]
-    keywords = openapi.validate(schema, path)
-    found += broken + keywords
+    misused = keywords.validate(schema, path)
+    found += broken + misused
     yield from found or unconvertible
     if not broken and not unconvertible:
-        yield from validate_rules(schema, path, keywords, unchanged=unchanged)
+        yield from validate_rules(schema, path, misused, unchanged=unchanged)
 
 
 def _root(schema: Object, path: str, *, has_status: bool) -> Iterator[FieldError]:

@@ -5,8 +5,8 @@ from typing import Any, Literal
 import pytest
 from pydantic import Field
 
+from inkube.controllers.provisioning.outside.world_types import GitHost, GitHubApp
 from inkube.controllers.provisioning.types import Connection, Repository
-from inkube.controllers.provisioning.world_types import GitHost, GitHubApp
 from inkube.schemas.definitions import Column, Origin, Scale
 from inkube.schemas.models import Model, Resource, Unreadable, dump, parse, to_crd
 

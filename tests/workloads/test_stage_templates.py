@@ -3,7 +3,7 @@
 import pytest
 
 from inkube.controllers.clock import FakeClock
-from inkube.controllers.workloads.stages import functions, templates
+from inkube.controllers.workloads.stages import functions, gotemplates
 
 
 class Somewhere:
@@ -67,7 +67,7 @@ OBJECT = {
     ],
 )  # fmt: skip
 def test_a_template_writes(text, written):
-    assert templates.compile(text, FUNCTIONS).render(OBJECT) == written
+    assert gotemplates.compile(text, FUNCTIONS).render(OBJECT) == written
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_a_template_writes(text, written):
     ],
 )
 def test_what_is_not_supported_is_refused_by_name(text, why):
-    with pytest.raises(templates.TemplateError) as caught:
-        templates.compile(text, FUNCTIONS)
+    with pytest.raises(gotemplates.TemplateError) as caught:
+        gotemplates.compile(text, FUNCTIONS)
     assert why in str(caught.value)
 
 
@@ -115,6 +115,6 @@ def test_what_is_not_supported_is_refused_by_name(text, why):
     ],
 )
 def test_what_does_not_fit_the_object_ends_with_a_reason(text, why):
-    with pytest.raises(templates.RunError) as caught:
-        templates.compile(text, FUNCTIONS).render({**OBJECT, "long": "x" * 100})
+    with pytest.raises(gotemplates.RunError) as caught:
+        gotemplates.compile(text, FUNCTIONS).render({**OBJECT, "long": "x" * 100})
     assert why in str(caught.value)

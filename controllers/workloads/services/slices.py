@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from inkube.controllers.client import Client, Object
 from inkube.controllers.informer import Change, Index, Informer, Key
 from inkube.controllers.manager import Controller, Watch
-from inkube.controllers.workloads import pods, templates, writes
+from inkube.controllers.workloads import pods, writes
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
 from inkube.controllers.workloads.services import addresses
 from inkube.controllers.workloads.services.addresses import HEADLESS, SERVICES, ZONE, Port
+from inkube.schemas.meta import controller_reference
 
 NAME = "endpointslice-controller"
 SLICES = "discovery.k8s.io/v1/endpointslices"
@@ -107,7 +108,7 @@ class Writer:
             "generateName": f"{owner['metadata']['name']}-",
             "namespace": owner["metadata"]["namespace"],
             "labels": labels,
-            "ownerReferences": [templates.owner_reference(owner)],
+            "ownerReferences": [controller_reference(owner)],
         }
         if annotations:
             metadata["annotations"] = annotations

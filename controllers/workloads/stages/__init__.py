@@ -2,5 +2,5 @@
 
 `engine.Engine` plays the stages that are stored; `kinds` are the kinds the composition root serves
 for it; `builtin` has the sets a server can begin with. `kubelet` makes the engine and says which
-pods and nodes are its own. `jq` and `templates` are the two languages that stages are written in.
+pods and nodes are its own. `jq` and `gotemplates` are the two languages that stages are written in.
 """

@@ -16,9 +16,9 @@ from inkube.controllers.events import Recorder
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Manager, Result, Watch
 from inkube.controllers.workloads.stages import stage as stages
+from inkube.controllers.workloads.stages.gotemplates import Function, RunError
 from inkube.controllers.workloads.stages.native import Natives
 from inkube.controllers.workloads.stages.stage import Stage
-from inkube.controllers.workloads.stages.templates import Function, RunError
 from inkube.schemas.clock import Clock
 from inkube.schemas.meta import GVR
 from inkube.schemas.status import StatusError

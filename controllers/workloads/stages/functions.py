@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from inkube.controllers.workloads.stages import templates
-from inkube.controllers.workloads.stages.templates import Function, RunError, is_true, printed
+from inkube.controllers.workloads.stages import gotemplates
+from inkube.controllers.workloads.stages.gotemplates import Function, RunError, is_true, printed
 from inkube.schemas import meta
 from inkube.schemas.clock import Clock
 from inkube.schemas.golang import gotext
@@ -300,6 +300,6 @@ _SPRIG: dict[str, Callable[..., Any]] = {
 
 
 def _bounded(text: str) -> str:
-    if len(text) > templates.LONGEST:
-        raise RunError(f"at most {templates.LONGEST} characters")
+    if len(text) > gotemplates.LONGEST:
+        raise RunError(f"at most {gotemplates.LONGEST} characters")
     return text

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol
 
-from inkube.controllers.workloads.stages import expressions, templates
+from inkube.controllers.workloads.stages import expressions, gotemplates
 from inkube.controllers.workloads.stages.expressions import ExpressionError, Outputs
-from inkube.controllers.workloads.stages.templates import (
+from inkube.controllers.workloads.stages.gotemplates import (
     Function,
     RunError,
     Template,
@@ -25,7 +25,7 @@ from inkube.schemas.golang.unmarshal import DecodeError
 
 Object = dict[str, Any]
 Renderer = Callable[[Object], Any]
-"""From an object to what a patch of it holds. Raises templates.RunError."""
+"""From an object to what a patch of it holds. Raises gotemplates.RunError."""
 PatchType = Literal["json", "merge", "strategic", "apply"]
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 PATCHES = ("json", "merge", "strategic")
@@ -416,7 +416,7 @@ class _Reader:
 
     def _template(self, text: str, place: str) -> Renderer | None:
         try:
-            return _rendered(templates.compile(text, self._functions))
+            return _rendered(gotemplates.compile(text, self._functions))
         except TemplateError as error:
             self.errors.append(fielderrors.invalid(place, fielderrors.OMITTED, str(error)))
             return None

@@ -12,6 +12,7 @@ from inkube.controllers.workloads import pods, templates, writes
 from inkube.controllers.workloads.claims import is_controlled_by
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.volumes import CLAIMS
+from inkube.schemas.meta import controller_reference
 from inkube.schemas.status import Reason, StatusError
 
 NAME = "ephemeral-volume-controller"
@@ -35,7 +36,7 @@ def add(cluster: Cluster) -> None:
             return
         template = templates.copy(volume["ephemeral"]["volumeClaimTemplate"])
         meta = template.get("metadata") or {}
-        owner = templates.owner_reference({"apiVersion": "v1", "kind": "Pod", **pod})
+        owner = controller_reference({"apiVersion": "v1", "kind": "Pod", **pod})
         body: Object = {
             "apiVersion": "v1",
             "kind": "PersistentVolumeClaim",

@@ -11,8 +11,6 @@ from inkube.schemas.objects import Object
 
 NAME_LABEL = "kubernetes.io/metadata.name"
 FINALIZER = "kubernetes"
-UNDELETABLE = frozenset({"default", "kube-system", "kube-public"})
-"""Those that the lifecycle admission keeps."""
 
 
 class Namespaces(Behaviour):

@@ -12,9 +12,9 @@ from inkube.schemas.builtin.columns import (
     networkcells,
     podcells,
     storagecells,
+    tables,
     workloadcells,
 )
-from inkube.schemas.builtin.columns.tables import TABLES
 from inkube.schemas.objects import Object
 
 _Cells = Callable[[Object, datetime], list[Any]]
@@ -80,7 +80,7 @@ _BY_PLURAL: dict[str, _Cells] = {
 def cells(group: str, plural: str, obj: Object, now: datetime) -> list[Any]:
     """The object's cells in the order of its columns."""
     meta = obj["metadata"]
-    if (group, plural) not in TABLES:
+    if not tables.has(group, plural):
         return [meta.get("name", ""), meta.get("creationTimestamp")]
     found = _BY_PLURAL[plural](obj, now)
     if plural == "events":

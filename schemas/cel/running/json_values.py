@@ -6,7 +6,7 @@ whole value.
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 from inkube.schemas.cel.declarations.types import Shape
 from inkube.schemas.cel.declarations.values import contains, equal
@@ -72,8 +72,6 @@ def _object_adapter(shape: Shape) -> Adapter:
 class SetList(list[Any]):
     """x-kubernetes-list-type: set. Equal in any order; `+` adds what is not there yet."""
 
-    cel_kind: ClassVar = "set"
-
     def cel_equal(self, other: Any) -> bool:
         """Whether both hold the same members."""
         return len(self) == len(other) and all(contains(other, item) for item in self)
@@ -89,8 +87,6 @@ class SetList(list[Any]):
 
 class KeyedList(list[Any]):
     """x-kubernetes-list-type: map. Equal in any order; `+` replaces items of the same key."""
-
-    cel_kind: ClassVar = "map"
 
     def __init__(self, items: list[Any], keys: tuple[str, ...]) -> None:
         super().__init__(items)

@@ -5,7 +5,7 @@ import pytest
 from inkube import APIServer
 from inkube.apiserver.configuration import Options
 from inkube.controllers.kinds import KindModule
-from inkube.controllers.provisioning.world_types import GitHost
+from inkube.controllers.provisioning.outside.world_types import GitHost
 from inkube.schemas import models
 from inkube.schemas.meta import GVR
 from inkube.schemas.status import StatusError

@@ -7,8 +7,8 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from inkube.controllers.provisioning import appkeys
-from inkube.controllers.provisioning.hosts import KeyRefused
+from inkube.controllers.provisioning.outside import appkeys
+from inkube.controllers.provisioning.outside.hosts import KeyRefused
 
 
 def private(key):

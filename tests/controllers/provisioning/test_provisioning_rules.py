@@ -7,13 +7,15 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from hypothesis import given
 from hypothesis import strategies as st
+from secretstores import MemorySecretStore
 
 from inkube.controllers.clock import FakeClock
-from inkube.controllers.provisioning import connection, repository, urls
+from inkube.controllers.provisioning import connection, repository
 from inkube.controllers.provisioning.options import Options
+from inkube.controllers.provisioning.outside import urls
 from inkube.controllers.provisioning.stock import Stock
 from inkube.controllers.provisioning.tokens import Tokens
-from inkube.controllers.secure import MemorySecretStore, SecureValues
+from inkube.controllers.secure import SecureValues
 
 
 def secrets(name):

@@ -4,11 +4,12 @@ import json
 import logging
 
 import pytest
+from secretstores import MemorySecretStore
 from worlds import PROVISIONING
 
 from inkube.controllers.clock import FakeClock
 from inkube.controllers.informer import Key
-from inkube.controllers.secure import LAST_APPLIED, Entry, MemorySecretStore, SecureValues
+from inkube.controllers.secure import LAST_APPLIED, Entry, SecureValues
 
 SECRET = "hunter2-hunter2"
 

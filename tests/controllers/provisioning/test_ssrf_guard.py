@@ -3,7 +3,7 @@
 import pytest
 
 from inkube.controllers.checks import Unreachable
-from inkube.controllers.provisioning.ssrf import Guard, is_public
+from inkube.controllers.provisioning.outside.ssrf import Guard, is_public
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,180 @@
+"""What the server settles about an object before it is stored: names, system fields, versions.
+
+The kind's own preparation and every validation are called from here. Follows
+apiserver/pkg/registry/rest/create.go (BeforeCreate) and update.go (BeforeUpdate);
+`registry.Registry` calls it.
+"""
+
+from typing import Any
+
+from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.stamps import Stamps
+from inkube.schemas import fielderrors, status
+from inkube.schemas.builtin.behaviours import Stamp
+from inkube.schemas.golang import strconv
+from inkube.storage.entry import Entry
+
+Object = dict[str, Any]
+_NOT_AT_FIRST = ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+NEVER_FIRST = frozenset({"managedFields", *_NOT_AT_FIRST})
+"""Members of metadata that a new object does not keep as they are sent, though they are owned."""
+
+
+def metadata(obj: Object) -> Object:
+    """The object's metadata, made when it is missing."""
+    meta: Object | None = obj.get("metadata")
+    if meta is None:
+        meta = obj["metadata"] = {}
+    return meta
+
+
+def give_name(call: Call, obj: Object, stamps: Stamps) -> None:
+    """The name that a kind computes or generates where none is given; admission sees it."""
+    meta = obj["metadata"]
+    if not meta.get("name"):
+        computed = call.resource.behaviour.computed_name(obj)
+        if computed and not meta.get("generateName"):
+            meta["name"] = computed
+    if not meta.get("name"):
+        prefix = meta.get("generateName") or call.resource.behaviour.name_prefix(obj)
+        if prefix and isinstance(prefix, str):
+            meta["name"] = stamps.generate_name(prefix)
+            call.generated = prefix
+    call.name = meta.get("name") or ""
+
+
+def before_create(call: Call, obj: Object, stamps: Stamps) -> None:
+    """Set the system fields of a new object, prepare and validate it. Raises StatusError 422."""
+    behaviour, meta = call.resource.behaviour, obj["metadata"]
+    for member in _NOT_AT_FIRST:
+        meta.pop(member, None)
+    _place(call, meta)
+    meta["uid"] = stamps.uid()
+    meta["creationTimestamp"] = stamps.timestamp()
+    call.name = meta.get("name") or ""
+    served = call.served
+    if behaviour.named_by_uid and not call.name:
+        meta["name"] = call.name = stamps.uid()
+    behaviour.prepare_create(served, obj)
+    if behaviour.stamps:
+        behaviour.stamp(obj, None, "", _stamp(call, stamps))
+    found = behaviour.validate(served, obj, call.warn)
+    if found:
+        kind = obj.get("kind") or call.resource.kind  # which a custom resource may get wrong
+        raise status.invalid(behaviour.error_group(served), kind, call.name, found)
+    for warning in behaviour.warnings(obj, None, call.subresource):
+        call.warn(warning)
+
+
+def before_update(call: Call, obj: Object, old: Object, stamps: Stamps) -> None:
+    """Keep of the old object what is the server's, prepare and validate. Raises StatusError 422."""
+    meta, before = obj["metadata"], old["metadata"]
+    meta["creationTimestamp"] = before["creationTimestamp"]
+    if "deletionTimestamp" in before:
+        meta["deletionTimestamp"] = before["deletionTimestamp"]
+    grace = before.get("deletionGracePeriodSeconds")
+    if grace is not None and meta.get("deletionGracePeriodSeconds") is None:
+        meta["deletionGracePeriodSeconds"] = grace
+    meta.setdefault("uid", before["uid"])
+    if not meta["uid"]:
+        meta["uid"] = before["uid"]
+    _place(call, meta)
+    behaviour, served = call.resource.behaviour, call.served
+    behaviour.prepare_update(served, obj, old, call.subresource)
+    if behaviour.stamps:
+        behaviour.stamp(obj, old, call.subresource, _stamp(call, stamps))
+    found = behaviour.validate_update(
+        served, obj, old, subresource=call.subresource, warn=call.warn
+    )
+    if found:
+        name = meta.get("name") or ""  # which a webhook may have changed
+        kind = obj.get("kind") or call.resource.kind
+        raise status.invalid(behaviour.error_group(served), kind, name, found)
+    for warning in behaviour.warnings(obj, old, call.subresource):
+        call.warn(warning)
+
+
+def _place(call: Call, meta: Object) -> None:
+    if call.resource.namespaced:
+        meta["namespace"] = call.namespace
+    else:
+        meta.pop("namespace", None)
+
+
+def _stamp(call: Call, stamps: Stamps) -> Stamp:
+    user = call.user
+    return Stamp(stamps.timestamp(), user.name, user.uid, user.groups, user.extra)
+
+
+def drop_version(meta: Object) -> None:
+    """Whoever creates an object cannot know its version; one that is none is overlooked.
+
+    Raises StatusError 500 (storage.Versioner.ObjectResourceVersion, ErrResourceVersionSetOnCreate).
+    """
+    text = meta.pop("resourceVersion", "")
+    if not text:
+        return
+    try:
+        version = strconv.parse_uint(text)
+    except ValueError:
+        return
+    if version:
+        raise status.unknown("resourceVersion should not be set on objects to be created")
+
+
+def check_version(call: Call, obj: Object, entry: Entry) -> None:
+    """Optimistic locking; a kind may allow to leave the version out. Raises StatusError."""
+    resource = call.resource
+    meta = metadata(obj)
+    version = _parse_version(meta.get("resourceVersion"))
+    uid = meta.get("uid")
+    current = entry.value["metadata"]["uid"]
+    if version == 0:
+        if not _unconditional(call):
+            told = resource.behaviour.versionless(call.name)
+            if told is not None:
+                raise told
+            error = fielderrors.invalid(
+                "metadata.resourceVersion", 0, "must be specified for an update"
+            )
+            raise status.invalid(resource.group, resource.plural, call.name, [error])
+        meta["resourceVersion"] = str(entry.revision)
+    elif version != entry.revision:
+        raise stale(call)
+    if uid and uid != current and (call.verb == "update" or call.subresource == "scale"):
+        raise wrong_uid(call, uid, current)
+
+
+def _parse_version(text: Any) -> int:
+    """A resourceVersion of a body; "" and "0" mean none. Raises StatusError 500 as upstream."""
+    if not text:
+        return 0
+    try:
+        return strconv.parse_uint(str(text))
+    except ValueError as error:
+        raise status.unknown(str(error)) from error
+
+
+def _unconditional(call: Call) -> bool:
+    behaviour = call.resource.behaviour
+    allowed = behaviour.unconditional_update and (behaviour.lenient_status or not call.subresource)
+    return allowed or call.subresource == "scale"
+
+
+def stale(call: Call) -> status.StatusError:
+    """A write that is made for an older state, in the kind's own words where it has some."""
+    told = call.resource.behaviour.stale(call.name)
+    resource = call.resource
+    return told or status.conflict(resource.group, resource.plural, call.name)
+
+
+def wrong_uid(call: Call, uid: str, current: str) -> status.StatusError:
+    """An object that names a uid which is not the stored one's; `current` is "" without one."""
+    resource = call.resource
+    return status.wrong_uid(resource.group, resource.plural, call.name, call.key, uid, current)
+
+
+def uid_without_object(call: Call, uid: str) -> status.StatusError:
+    """An apply that names a uid where there is no object."""
+    why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+    return status.conflict(call.resource.group, call.resource.plural, call.name, why)

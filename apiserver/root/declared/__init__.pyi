@@ -1,0 +1,2 @@
+from inkube.apiserver.root.declared.kinds import Parts as Parts
+from inkube.apiserver.root.declared.kinds import install as install

@@ -1,0 +1,200 @@
+"""What every server has beside roles: priorities, fairness, registered versions, its own service.
+
+Each function gives the objects of one set with the plurals of their kinds, complete but for uid and
+times. Follows pkg/apis/scheduling/helpers.go, apiserver/pkg/apis/flowcontrol/bootstrap,
+pkg/controlplane (instance.go, controller/kubernetesservice, controller/defaultservicecidr).
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from inkube.schemas.aggregation import marks, priorities, registrations
+from inkube.schemas.builtin import resources
+from inkube.schemas.builtin.behaviours import services
+
+Object = dict[str, Any]
+Objects = Iterator[tuple[str, Object]]
+_OWN = {"name": "kubernetes", "namespace": "default"}
+_FLOW_CONTROL = Path(__file__).with_name("flowcontrol.json")
+_FLOW = "flowcontrol.apiserver.k8s.io/v1"
+_AUTOUPDATE = {"apf.kubernetes.io/autoupdate-spec": "true"}
+_PRIORITIES = {
+    "system-node-critical": (
+        2000001000,
+        "Used for system critical pods that must not be moved from their current node.",
+    ),
+    "system-cluster-critical": (
+        2000000000,
+        (
+            "Used for system critical pods that must run in the cluster, but can be moved to "
+            "another node if necessary."
+        ),
+    ),
+}
+
+
+def priority_classes() -> Objects:
+    """The two that system pods name."""
+    for name, (value, description) in _PRIORITIES.items():
+        yield (
+            "priorityclasses",
+            {
+                "apiVersion": "scheduling.k8s.io/v1",
+                "kind": "PriorityClass",
+                "metadata": {"name": name, "generation": 1},
+                "value": value,
+                "description": description,
+                "preemptionPolicy": "PreemptLowerPriority",
+            },
+        )
+
+
+def flow_control(now: str) -> Objects:
+    """The mandatory priority levels and flow schemas and the suggested: `flowcontrol.json`."""
+    specs: dict[str, dict[str, Object]] = orjson.loads(_FLOW_CONTROL.read_bytes())
+    for name, spec in specs["prioritylevelconfigurations"].items():
+        level = _flow_object("PriorityLevelConfiguration", name, spec)
+        yield "prioritylevelconfigurations", {**level, "status": {}}
+    for name, spec in specs["flowschemas"].items():
+        found = {
+            "type": "Dangling",
+            "status": "False",
+            "lastTransitionTime": now,
+            "reason": "Found",
+            "message": (
+                "This FlowSchema references the PriorityLevelConfiguration object named "
+                f'"{spec["priorityLevelConfiguration"]["name"]}" and it exists'
+            ),
+        }
+        schema = _flow_object("FlowSchema", name, spec)
+        yield "flowschemas", {**schema, "status": {"conditions": [found]}}
+
+
+def _flow_object(kind: str, name: str, spec: Object) -> Object:
+    meta = {"name": name, "generation": 1, "annotations": dict(_AUTOUPDATE)}
+    return {"apiVersion": _FLOW, "kind": kind, "metadata": meta, "spec": spec}
+
+
+def registered_versions(now: str) -> Objects:
+    """An APIService for every built-in group and version."""
+    known = {(one.group, version) for one in resources.read() for version in one.versions}
+    for group, version in sorted(known | {("apiextensions.k8s.io", "v1")}):
+        if group == "apiregistration.k8s.io":
+            continue
+        spec: Object = {"group": group} if group else {}
+        spec |= {
+            "version": version,
+            "groupPriorityMinimum": priorities.GROUPS[group],
+            "versionPriority": priorities.of_version(group, version),
+        }
+        labels = {marks.MANAGED: "onstart"}
+        yield (
+            "apiservices",
+            {
+                "apiVersion": "apiregistration.k8s.io/v1",
+                "kind": "APIService",
+                "metadata": {"name": f"{version}.{group}", "labels": labels},
+                "spec": spec,
+                "status": {"conditions": [registrations.local(now)]},
+            },
+        )
+
+
+def own_service(now: str, address: str, port: int, cidr: str) -> Objects:
+    """The service `kubernetes`, where it leads, the range its address is from."""
+    own = services.ServiceRange(cidr).first
+    leads = {"name": "https", "port": port, "protocol": "TCP"}
+    yield "services", _service(own, port)
+    yield "endpoints", _endpoints(address, leads)
+    yield "endpointslices", _endpoint_slice(address, leads)
+    yield "servicecidrs", _service_range(now, cidr)
+    yield "ipaddresses", _address(own)
+
+
+def _service(own: str, port: int) -> Object:
+    labels = {"component": "apiserver", "provider": "kubernetes"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {**_OWN, "labels": labels},
+        "spec": {
+            "ports": [{"name": "https", "protocol": "TCP", "port": 443, "targetPort": port}],
+            "clusterIP": own,
+            "clusterIPs": [own],
+            "type": "ClusterIP",
+            "sessionAffinity": "None",
+            "ipFamilies": ["IPv4"],
+            "ipFamilyPolicy": "SingleStack",
+            "internalTrafficPolicy": "Cluster",
+        },
+        "status": {"loadBalancer": {}},
+    }
+
+
+def _endpoints(address: str, leads: Object) -> Object:
+    labels = {"endpointslice.kubernetes.io/skip-mirror": "true"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Endpoints",
+        "metadata": {**_OWN, "labels": labels},
+        "subsets": [{"addresses": [{"ip": address}], "ports": [leads]}],
+    }
+
+
+def _endpoint_slice(address: str, leads: Object) -> Object:
+    labels = {"kubernetes.io/service-name": "kubernetes"}
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {**_OWN, "generation": 1, "labels": labels},
+        "addressType": "IPv6" if ":" in address else "IPv4",
+        "endpoints": [{"addresses": [address], "conditions": {"ready": True}}],
+        "ports": [leads],
+    }
+
+
+def _service_range(now: str, cidr: str) -> Object:
+    ready = {
+        "type": "Ready",
+        "status": "True",
+        "lastTransitionTime": now,
+        "reason": "",
+        "message": "Kubernetes default Service CIDR is ready",
+    }
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "ServiceCIDR",
+        "metadata": {"name": "kubernetes"},
+        "spec": {"cidrs": [cidr]},
+        "status": {"conditions": [ready]},
+    }
+
+
+def _address(own: str) -> Object:
+    labels = {
+        "ipaddress.kubernetes.io/ip-family": "IPv4",
+        "ipaddress.kubernetes.io/managed-by": "ipallocator",
+    }
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "IPAddress",
+        "metadata": {"name": own, "generation": 1, "labels": labels},
+        "spec": {"parentRef": {"group": "", "resource": "services", **_OWN}},
+    }
+
+
+def config_maps(now: str, authority: str) -> Objects:
+    """Whom extension servers may trust, and since when tokens of old are tracked."""
+    trusted = {"client-ca-file": authority} if authority else {}
+    yield _config_map("extension-apiserver-authentication", trusted)
+    tracked = {"since": now.partition("T")[0]}
+    yield _config_map("kube-apiserver-legacy-service-account-token-tracking", tracked)
+
+
+def _config_map(name: str, data: dict[str, str]) -> tuple[str, Object]:
+    meta = {"name": name, "namespace": "kube-system"}
+    made: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}
+    return "configmaps", {**made, "data": data} if data else made

@@ -1,0 +1,136 @@
+"""Objects that every server has, made when somebody first asks for one of their kinds.
+
+They would cost a start more than all the rest of it, and most servers of tests never show them.
+What is there already, changed or not, stays; what was deleted comes back with the next start. With
+RBAC its roles are made at the start, since they decide who may ask.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from inkube.apiserver.registry import keys
+from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.root import defaults
+from inkube.storage import errors
+from inkube.storage.store import Store
+
+Object = dict[str, Any]
+Objects = Iterable[tuple[str, Object]]
+ROLES = "roles"
+PROVISIONING_ROLES = "roles of provisioning"
+"""Beside those that every server has, and only where it authorises."""
+TRUST = "extension-apiserver-authentication"
+"""A ConfigMap of kube-system."""
+_RBAC, _FLOW = "rbac.authorization.k8s.io", "flowcontrol.apiserver.k8s.io"
+_SETS: Mapping[tuple[str, str], str] = {
+    ("", "configmaps"): "config",
+    ("", "endpoints"): "service",
+    ("", "services"): "service",
+    ("apiregistration.k8s.io", "apiservices"): "versions",
+    ("discovery.k8s.io", "endpointslices"): "service",
+    (_FLOW, "flowschemas"): "flow",
+    (_FLOW, "prioritylevelconfigurations"): "flow",
+    ("networking.k8s.io", "ipaddresses"): "service",
+    ("networking.k8s.io", "servicecidrs"): "service",
+    (_RBAC, "clusterrolebindings"): ROLES,
+    (_RBAC, "clusterroles"): ROLES,
+    (_RBAC, "rolebindings"): ROLES,
+    (_RBAC, "roles"): ROLES,
+    ("scheduling.k8s.io", "priorityclasses"): "priorities",
+}
+"""Group and plural → the set that is made with the first look at it."""
+
+
+class Defaults:
+    """Makes each set once. `address` tells where the server listens, as soon as it does;
+    `cidr` is the range that addresses of services are from."""
+
+    def __init__(
+        self,
+        store: Store,
+        stamps: Stamps,
+        *,
+        address: Callable[[], tuple[str, int]],
+        cidr: str,
+        authority: str = "",
+        may_make: bool = True,
+        proxies: Callable[[], Mapping[str, str]] = dict,
+    ) -> None:
+        self._store = store
+        self._stamps = stamps
+        self._address = address
+        self._cidr = cidr
+        self._authority = authority
+        self._proxies = proxies
+        self._trusts_proxies = False
+        self._missing = {*_SETS.values(), PROVISIONING_ROLES} if may_make else set()
+        self._lock = asyncio.Lock()
+
+    def is_wanted(self, group: str, plural: str, name: str) -> bool:
+        """Whether a look at that kind, or at one object of it, has to wait for `make`."""
+        if name == TRUST and not self._trusts_proxies and not group and plural == "configmaps":
+            return True
+        return bool(self._missing) and _SETS.get((group, plural)) in self._missing
+
+    async def make(self, group: str, plural: str, name: str) -> None:
+        """Make the set that a kind belongs to."""
+        await self.make_set(_SETS[group, plural])
+        if name == TRUST and plural == "configmaps":
+            await self.trust_proxies()
+
+    async def trust_proxies(self) -> None:
+        """Tell extension servers whom inkube's requests come from; makes a key for it."""
+        await self.make_set(_SETS["", "configmaps"])
+        async with self._lock:
+            key = keys.key("configmaps", "kube-system", TRUST)
+            while not self._trusts_proxies:
+                self._trusts_proxies = await self._update(key, self._proxies())
+
+    async def _update(self, key: str, data: Mapping[str, str]) -> bool:
+        """Put data into a ConfigMap; whether it is there, or nowhere to put it."""
+        entry = self._store.get(key)
+        if entry is None:
+            return True
+        value = {**entry.value, "data": {**(entry.value.get("data") or {}), **data}}
+        try:
+            if value != entry.value:
+                await self._store.update(key, value, entry.revision)
+        except (errors.Conflict, errors.NotFound):
+            return False
+        return True
+
+    async def make_set(self, name: str) -> None:
+        """Make a set, in as few commits as there can be; others who want it wait."""
+        async with self._lock:
+            if name in self._missing:
+                await asyncio.gather(*(self._create(*one) for one in self._objects(name)))
+                self._missing.discard(name)
+
+    def _objects(self, name: str) -> Objects:
+        now = self._stamps.timestamp()
+        if name == ROLES:
+            return defaults.roles.objects()
+        if name == PROVISIONING_ROLES:
+            return defaults.roles.of_provisioning()
+        if name == "flow":
+            return defaults.objects.flow_control(now)
+        if name == "versions":
+            return defaults.objects.registered_versions(now)
+        if name == "service":
+            return defaults.objects.own_service(now, *self._address(), self._cidr)
+        if name == "config":
+            return defaults.objects.config_maps(now, self._authority)
+        return defaults.objects.priority_classes()
+
+    async def _create(self, plural: str, obj: Object) -> None:
+        meta = obj["metadata"]
+        key = keys.key(plural, meta.get("namespace", ""), meta["name"])
+        if self._store.get(key) is not None:
+            return
+        head = {name: meta[name] for name in ("name", "namespace") if name in meta}
+        made = {"uid": self._stamps.uid(), "creationTimestamp": self._stamps.timestamp()}
+        try:
+            await self._store.create(key, {**obj, "metadata": {**head, **made, **meta}})
+        except errors.AlreadyExists:
+            return  # another process on the same file was faster

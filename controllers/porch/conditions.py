@@ -1,0 +1,57 @@
+"""What PackageVariant and PackageVariantSet have in common: their status tells what is wrong.
+
+A controller judges the spec and writes conditions; a dry run says the same as causes.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, TypeVar
+
+from inkube.controllers.checks import Invalid, Problem, check, status
+from inkube.controllers.checks.status import Finding
+from inkube.controllers.environment import Environment
+from inkube.controllers.kinds import KindModule
+from inkube.controllers.manager import Controller
+from inkube.schemas.models import Resource
+from inkube.schemas.objects import Object, same
+from inkube.schemas.status import StatusError
+
+R = TypeVar("R", bound=Resource)
+
+
+def module(
+    kind: type[R],
+    wrong_with: Callable[[Object], list[tuple[str, str]]],
+    controller: Callable[[Environment], Controller],
+) -> KindModule[R]:
+    """A kind with its controller; `wrong_with` gives fields of a spec and what is wrong there."""
+
+    @check(kind, field="spec")
+    async def well_formed(obj: R, run: Any) -> AsyncIterator[Problem]:
+        for field, text in wrong_with(run.raw.get("spec") or {}):
+            yield Invalid(text, field=field)
+
+    return KindModule(
+        kind,
+        checks=(well_formed,),
+        reports_checks=False,
+        extra_controllers=lambda env: [controller(env)],
+    )
+
+
+async def tell(
+    env: Environment, kind: Any, obj: Object, findings: Sequence[Finding], members: Object
+) -> None:
+    """Write conditions and members of a status where they are others."""
+    meta, told = obj["metadata"], obj.get("status") or {}
+    made: Object = {**members, "conditions": status.conditions(obj, findings, env.clock.now())}
+    changed = {name: value for name, value in made.items() if not same(told.get(name), value)}
+    if not changed:
+        return
+    patch = {"metadata": {"uid": meta["uid"]}, "status": changed}
+    try:
+        await env.client.patch(
+            kind.gvr, meta["name"], meta["namespace"], patch=patch, subresource="status"
+        )
+    except StatusError as error:
+        if error.code not in (404, 409):
+            raise

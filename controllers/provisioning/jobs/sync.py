@@ -1,0 +1,217 @@
+"""When a repository is synced by itself: which pull jobs are made, and when.
+
+A full pull when a healthy repository was never read, its spec changed or it was unhealthy; after
+that, each interval, an incremental one if its branch has moved. `status.sync` follows the job.
+"""
+
+from typing import Any
+
+from inkube.controllers.checks import OutsideError, Run, status
+from inkube.controllers.checks.status import Finding
+from inkube.controllers.client import Object
+from inkube.controllers.environment import Environment
+from inkube.controllers.informer import Change, Key
+from inkube.controllers.manager import Controller, Result, Watch
+from inkube.controllers.provisioning import places, quotas
+from inkube.controllers.provisioning.jobs.types import REPOSITORY, Job
+from inkube.controllers.provisioning.options import Options
+from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound
+from inkube.controllers.provisioning.repository_checks import (
+    CredentialsMissing,
+    head_of,
+    session_of,
+)
+from inkube.controllers.provisioning.stock import Stock
+from inkube.controllers.provisioning.types import GROUP, VERSION, Repository
+from inkube.controllers.work import FINAL
+from inkube.schemas.status import Reason, StatusError
+
+UNHEALTHY = "Repository is unhealthy"
+_LABEL = 63
+"""Characters a label's value may have."""
+
+
+def controller(stock: Stock, options: Options, env: Environment) -> Controller:
+    """Makes the jobs."""
+
+    async def reconcile(key: Key) -> Result | None:
+        return await _reconcile(key, stock, options, env)
+
+    return Controller(f"{Repository.gvr.resource}.{GROUP} sync", reconcile, _watches())
+
+
+def _watches() -> tuple[Watch, ...]:
+    def of_repository(change: Change) -> list[Key]:
+        old, new = change.old, change.new
+        if old is not None and new is not None and _concern(old) == _concern(new):
+            return []
+        return [Key.of(change.object)]
+
+    def of_job(change: Change) -> list[Key]:
+        spec, namespace = change.object.get("spec") or {}, change.object["metadata"]["namespace"]
+        return [Key(namespace, spec.get("repository", ""))] if change.new is None else []
+
+    return Watch(Repository.gvr, of_repository), Watch(Job.gvr, of_job)
+
+
+def _concern(obj: Object) -> tuple[Any, ...]:
+    told, metadata = obj.get("status") or {}, obj["metadata"]
+    health = (told.get("health") or {}).get("healthy")
+    state = (told.get("sync") or {}).get("state")
+    observed = told.get("observedGeneration")
+    return metadata["generation"], metadata.get("deletionTimestamp"), health, state, observed
+
+
+async def _reconcile(key: Key, stock: Stock, options: Options, env: Environment) -> Result | None:
+    obj = await found(env, Repository, key)
+    if obj is None:
+        stock.forget(key)
+        return None
+    told, metadata = obj.get("status") or {}, obj["metadata"]
+    wanted = (obj["spec"].get("sync") or {}).get("enabled")
+    if metadata.get("deletionTimestamp") or not wanted:
+        return None
+    if told.get("observedGeneration") != metadata["generation"]:
+        return None
+    if not (told.get("health") or {}).get("healthy"):
+        stock.forget(key)
+        return None
+    name = job_name(key.name, "sync")
+    if await found(env, Job, Key(key.namespace, name)) is not None:
+        return None
+    pulled, sync = stock.of(key, metadata["uid"]), told.get("sync") or {}
+    if pulled is None or pulled.generation != metadata["generation"]:
+        await ask(obj, env, is_incremental=False)
+        return None
+    if sync.get("state") in ("pending", "working"):
+        if sync.get("job") and await found(env, Job, Key(key.namespace, sync["job"])) is not None:
+            return None  # somebody asked for that one: its end will be heard
+        # its job was deleted before it was done
+        await ask(obj, env, is_incremental=False)
+        return None
+    interval = float(obj["spec"]["sync"].get("intervalSeconds") or options.minimum_sync_interval)
+    passed = env.clock.now().timestamp() - sync.get("finished", 0) / 1000
+    if passed < interval:
+        return Result(interval - passed)
+    if sync.get("state") == "error":
+        await ask(obj, env, is_incremental=False)
+        return None
+    if await _has_moved(obj, sync.get("lastRef", ""), env):
+        await ask(obj, env, is_incremental=True)
+        return None
+    return Result(interval)
+
+
+async def _has_moved(obj: Object, last: str, env: Environment) -> bool:
+    run = Run(obj, env, model=Repository)
+    try:
+        if run.object.spec.remote is None:
+            return (await places.tree(run)).head != last
+        return await head_of(run, await session_of(run)) != last
+    except (OutsideError, NotAuthorized, RepositoryNotFound, CredentialsMissing):
+        return False  # the repository's own checks tell
+    except places.REFUSALS:
+        return False
+    finally:
+        await run.memo.close()
+
+
+async def ask(obj: Object, env: Environment, *, is_incremental: bool) -> None:
+    """Make a repository's pull job, unless there is one."""
+    name = job_name(obj["metadata"]["name"], "sync")
+    spec = {
+        "action": "pull",
+        "repository": obj["metadata"]["name"],
+        "pull": {"incremental": is_incremental},
+    }
+    namespace = obj["metadata"]["namespace"]
+    if await found(env, Job, Key(namespace, name)) is not None:
+        return
+    # told before it is made: the job's own reports come after this one
+    await report(obj, env, {"state": "pending", "scheduled": now(env), "job": name, "message": []})
+    try:
+        await env.client.create(job(name, namespace, spec))
+    except StatusError as error:
+        if error.reason != Reason.ALREADY_EXISTS:
+            raise
+
+
+async def report(
+    obj: Object,
+    env: Environment,
+    sync: Object,
+    stats: list[Object] | None = None,
+    most_resources: int = 0,
+) -> None:
+    """Write `status.sync`, and what there is now. The last head stays where `sync` has none.
+
+    Once the sync is over, the condition SyncStatus tells how it went.
+    """
+    metadata = obj["metadata"]
+    fresh = await found(env, Repository, Key(metadata["namespace"], metadata["name"]))
+    if fresh is None or fresh["metadata"]["uid"] != metadata["uid"]:
+        return
+    obj = fresh
+    before = ((obj.get("status") or {}).get("sync")) or {}
+    if "lastRef" in before:
+        sync = {"lastRef": before["lastRef"], **sync}
+    patch: list[Object] = [
+        {"op": "test", "path": "/metadata/uid", "value": metadata["uid"]},
+        {"op": "add", "path": "/status/sync", "value": sync},
+    ]
+    if sync["state"] in FINAL:
+        findings = [_finding(sync)]
+        if stats is not None:
+            quota = quotas.of_resources(stats, most_resources)
+            findings = [quota, _finding(sync, quota)]
+        conditions = status.conditions(obj, findings, env.clock.now())
+        patch.append({"op": "add", "path": "/status/conditions", "value": conditions})
+    if stats is not None:
+        patch.append({"op": "add", "path": "/status/stats", "value": stats})
+    await env.client.patch(
+        Repository.gvr,
+        metadata["name"],
+        metadata["namespace"],
+        patch=patch,
+        type="json",
+        subresource="status",
+    )
+
+
+def _finding(sync: Object, quota: Finding | None = None) -> Finding:
+    if quota is not None and not quota.is_true:
+        return Finding("SyncStatus", False, "SyncQuotaExceeded", quota.message)
+    if sync["state"] == "error":
+        return Finding("SyncStatus", False, "SyncFailed", "; ".join(sync["message"]))
+    return Finding("SyncStatus", True, "SyncSuccessful", "the last sync was successful")
+
+
+def job(name: str, namespace: str, spec: Object) -> Object:
+    """A Job as the server makes it."""
+    labels = {REPOSITORY: spec["repository"]} if len(spec["repository"]) <= _LABEL else {}
+    return {
+        "apiVersion": f"{GROUP}/{VERSION}",
+        "kind": "Job",
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+        "spec": spec,
+    }
+
+
+def job_name(repository: str, suffix: str) -> str:
+    """The name of a repository's job; there is one of each at a time."""
+    return f"{repository[: 252 - len(suffix)]}-{suffix}"
+
+
+def now(env: Environment) -> int:
+    """Milliseconds since the epoch."""
+    return int(env.clock.now().timestamp() * 1000)
+
+
+async def found(env: Environment, model: Any, key: Key) -> Object | None:
+    """The object as it is now; None when there is none."""
+    try:
+        return await env.client.get(model.gvr, key.name, key.namespace)
+    except StatusError as error:
+        if error.code == 404:
+            return None
+        raise

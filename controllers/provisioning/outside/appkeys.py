@@ -1,0 +1,65 @@
+"""Keys of GitHub Apps and the tokens signed with them (JWT, RS256).
+
+GitHub: "Generating a JSON Web Token for a GitHub App": issuer is the app's ID, issued a minute ago
+because clocks differ, valid for less than ten minutes. Loaded with the first key, and
+PyJWT and `cryptography` with it.
+"""
+
+import base64
+import binascii
+
+import jwt
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
+
+from inkube.controllers.provisioning.outside.hosts import KeyUnreadable
+
+ALGORITHM = "RS256"
+_BEHIND = 60
+LIFETIME = 540
+"""Seconds that a token is valid."""
+
+
+def pem_of(value: str) -> str:
+    """The PEM inside a secure value, which holds it in base64. Raises ValueError."""
+    try:
+        return base64.b64decode("".join(value.split()), validate=True).decode("ascii")
+    except (binascii.Error, UnicodeDecodeError) as error:
+        raise ValueError("must be the base64 encoding of a PEM file") from error
+
+
+def read_key(pem: str) -> RSAPrivateKey:
+    """The private key in a PEM. Raises ValueError."""
+    try:
+        key = serialization.load_pem_private_key(pem.encode(), password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise ValueError("must be an RSA private key in PEM form, without a password") from error
+    if not isinstance(key, RSAPrivateKey):
+        raise ValueError("must be an RSA key, as GitHub generates them")  # noqa: TRY004 - its value
+    return key
+
+
+def sign(app_id: str, pem: str, now: float) -> str:
+    """A token in the name of the app. Raises KeyUnreadable."""
+    try:
+        key = read_key(pem)
+    except ValueError as error:
+        raise KeyUnreadable from error
+    claims = {"iat": int(now) - _BEHIND, "exp": int(now) + LIFETIME, "iss": app_id}
+    return jwt.encode(claims, key, ALGORITHM)
+
+
+def is_signed_by(token: str, public_pem: str) -> bool:
+    """Does the signature belong to that public key? False for anything that is no RSA key."""
+    try:
+        key = serialization.load_pem_public_key(public_pem.encode())
+    except (ValueError, UnsupportedAlgorithm):
+        return False
+    if not isinstance(key, RSAPublicKey):
+        return False
+    try:
+        jwt.PyJWS().decode(token, key, algorithms=[ALGORITHM])
+    except jwt.InvalidTokenError:
+        return False
+    return True

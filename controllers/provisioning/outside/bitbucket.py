@@ -1,0 +1,100 @@
+"""Bitbucket Cloud's REST API (2.0), as far as it is asked: repositories, branches, commits.
+
+developer.atlassian.com/cloud/bitbucket/rest. API tokens go with the account's address by Basic,
+access tokens of repositories and workspaces are bearers.
+"""
+
+import base64
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+from inkube.controllers.environment import Memo
+from inkube.controllers.provisioning.outside import rest, urls
+from inkube.controllers.provisioning.outside.contents import Commit
+from inkube.controllers.provisioning.outside.hosts import RepositoryNotFound, Target
+from inkube.controllers.provisioning.outside.rest import Answer, Rest
+
+COMMITS = 100
+_WRITING = ("write", "admin")
+
+
+class BitbucketSession:
+    """A conversation about one repository."""
+
+    def __init__(self, rest: Rest, base: str, target: Target) -> None:
+        self._rest = rest
+        self._target = target
+        self._memo = Memo()
+        path = quote(urls.path_of(urls.normalised(target.url)))
+        self._root = base.rstrip("/")
+        self._path = path
+        self._base = f"{self._root}/repositories/{path}"
+
+    async def default_branch(self) -> str:
+        """The main branch; "" where there is none yet."""
+        main = (await self._repository()).get("mainbranch") or {}
+        return str(main.get("name") or "")
+
+    async def head(self, branch: str) -> str | None:
+        """The commit of a branch."""
+        return await self._memo(("head", branch), lambda: self._ask_head(branch))
+
+    async def branch_names(self) -> list[str]:
+        """The first hundred."""
+        found = await self._values(f"{self._base}/refs/branches?pagelen=100")
+        return sorted(str(each.get("name", "")) for each in found)
+
+    async def is_protected(self, branch: str) -> bool:
+        """Bitbucket tells restrictions to administrators only: a push will say."""
+        return False
+
+    async def may_write(self) -> bool:
+        """What the token's owner may do with the repository."""
+        where = f'repository.full_name="{self._path}"'
+        query = f"q={quote(where)}"
+        found = await self._values(f"{self._root}/user/permissions/repositories?{query}")
+        return any(each.get("permission") in _WRITING for each in found)
+
+    async def history(self, branch: str) -> list[Commit]:
+        """The latest commits of a branch."""
+        path = f"{self._base}/commits/{quote(branch, safe='')}?pagelen={COMMITS}"
+        return [_commit(each, self._rest.now()) for each in await self._values(path)]
+
+    async def _repository(self) -> dict[str, Any]:
+        return await self._memo("repository", self._ask_repository)
+
+    async def _ask_repository(self) -> dict[str, Any]:
+        return (await self._ask(self._base)).object()
+
+    async def _ask_head(self, branch: str) -> str | None:
+        url = f"{self._base}/refs/branches/{quote(branch, safe='')}"
+        try:
+            found = (await self._ask(url)).object()
+        except RepositoryNotFound:
+            return None
+        return str((found.get("target") or {}).get("hash", ""))
+
+    async def _values(self, url: str) -> list[dict[str, Any]]:
+        found = (await self._ask(url)).object().get("values")
+        return [each for each in found or [] if isinstance(each, dict)]
+
+    async def _ask(self, url: str) -> Answer:
+        credentials = self._target.credentials
+        headers = {"Accept": "application/json"}
+        if credentials.email and credentials.token:
+            pair = f"{credentials.email}:{credentials.token}".encode()
+            headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
+        elif credentials.token:
+            headers["Authorization"] = f"Bearer {credentials.token}"
+        return await self._rest.ask("GET", url, headers)
+
+
+def _commit(found: dict[str, Any], now: datetime) -> Commit:
+    author = found.get("author") or {}
+    account = author.get("user") or {}
+    name = str(account.get("display_name") or str(author.get("raw", "")).partition(" <")[0])
+    when = int(rest.moment(found.get("date"), now).timestamp() * 1000)
+    nickname = str(account.get("nickname") or "")
+    message = str(found.get("message", ""))
+    return Commit(str(found.get("hash", "")), message, name, when, nickname)

@@ -1,0 +1,486 @@
+"""Real git servers by dulwich, without a git binary: list, fetch one commit, push one commit.
+
+dulwich blocks, so it runs in a few threads of its own, each question with a time limit that also
+ends answers which never end. Answers are told apart by their HTTP code before dulwich sees them.
+"""
+
+import asyncio
+import contextlib
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from http import HTTPStatus
+from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
+
+import urllib3
+from dulwich.client import LocalGitClient, Urllib3HttpGitClient
+from dulwich.errors import GitProtocolError, HangupException, NotGitRepository
+from dulwich.object_store import commit_tree_changes
+from dulwich.objects import Blob, ObjectID
+from dulwich.objects import Commit as GitCommit
+from dulwich.pack import pack_objects_to_data
+from dulwich.refs import Ref
+from dulwich.repo import MemoryRepo
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.util.connection import create_connection
+
+from inkube.controllers.checks import Unavailable, Unreachable
+from inkube.controllers.environment import Memo
+from inkube.controllers.provisioning.outside import urls
+from inkube.controllers.provisioning.outside.contents import (
+    MAX_BYTES,
+    MAX_FILES,
+    Branch,
+    Commit,
+    Edit,
+    File,
+    RefNotFound,
+    TooMuch,
+    Tree,
+    Unsupported,
+)
+from inkube.controllers.provisioning.outside.hosts import (
+    NotAuthorized,
+    RepositoryNotFound,
+    Target,
+    refusal,
+)
+from inkube.controllers.provisioning.outside.ssrf import Guard
+
+T = TypeVar("T")
+
+THREADS = 16
+"""Questions asked at the same time; the others wait."""
+LARGEST = 64 * 1024 * 1024
+"""Bytes of one answer: some hundred thousand branches and tags."""
+_TOKEN_USERS = {
+    "github": "x-access-token",
+    "githubEnterprise": "x-access-token",
+    "gitlab": "oauth2",
+    "bitbucket": "x-token-auth",
+}
+_HEADS = b"refs/heads/"
+PUSHES = 3
+"""So often a commit is made anew because somebody else pushed in between."""
+REGULAR = 0o100644
+AUTHOR = b"inkube <inkube@localhost>"
+
+
+class Git:
+    """Opens conversations with git servers; close it to end its threads."""
+
+    def __init__(self, guard: Guard, *, timeout: float = 10.0) -> None:
+        self._guard = guard
+        self._timeout = timeout
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="git")
+
+    def open(self, target: Target) -> "GitSession":
+        """A conversation about one repository."""
+        return GitSession(self, target)
+
+    def close(self) -> None:
+        """Ask nothing more; questions on their way end by their time limits."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def run(self, host: str, question: Callable[[], T]) -> T:
+        """Ask in a thread, within the time limit."""
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await loop.run_in_executor(self._threads, question)
+        except TimeoutError as error:
+            raise _too_late(host, self._timeout) from error
+
+    def client(self, url: str, target: Target) -> Urllib3HttpGitClient:
+        """A dulwich client for one URL, with the target's credentials."""
+        user, token = _login(target)
+        return Urllib3HttpGitClient(
+            url, pool_manager=self._pool(), username=user or None, password=token or None
+        )
+
+    def may_push(self, url: str, target: Target) -> bool:
+        """Ask for `git push`; a refusal is an answer. Raises RepositoryNotFound, OutsideError."""
+        user, token = _login(target)
+        headers = urllib3.make_headers(basic_auth=f"{user}:{token}") if token else {}
+        question = f"{url.rstrip('/')}/info/refs?service=git-receive-pack"
+        try:
+            self._pool().request("GET", question, headers=headers, preload_content=False).close()
+        except NotAuthorized:
+            return False
+        return True
+
+    def _pool(self) -> "_Pool":
+        return _Pool(self._guard, self._timeout)
+
+
+class GitSession:
+    """A conversation with one git server about one repository."""
+
+    def __init__(self, git: Git, target: Target) -> None:
+        self._git = git
+        self._target = target
+        self._host = urls.host_of(target.url) or "the local repository"
+        self._is_file = target.url.startswith("file://")
+        self._memo = Memo()
+
+    async def default_branch(self) -> str:
+        """What HEAD points to."""
+        _, symbolic = await self._refs()
+        return symbolic.get(b"HEAD", b"").removeprefix(_HEADS).decode()
+
+    async def head(self, branch: str) -> str | None:
+        """The commit of a branch."""
+        refs, _ = await self._refs()
+        commit = refs.get(_HEADS + branch.encode())
+        return commit.decode() if commit else None
+
+    async def branch_names(self) -> list[str]:
+        """All of them."""
+        return [branch.name for branch in await self.branches()]
+
+    async def is_protected(self, branch: str) -> bool:
+        """What git itself knows says nothing of protection."""
+        return False
+
+    async def branches(self) -> list[Branch]:
+        """All of them; what git itself knows says nothing of protection."""
+        refs, _ = await self._refs()
+        return sorted(
+            Branch(name.removeprefix(_HEADS).decode(), commit.decode())
+            for name, commit in refs.items()
+            if name.startswith(_HEADS)
+        )
+
+    async def tree(self, branch: str) -> Tree:
+        """The files at the head, by a shallow fetch."""
+        head = await self.head(branch)
+        if head is None:
+            raise RefNotFound
+        return await self._git.run(self._host, lambda: self._fetch(head))
+
+    async def commit(self, branch: str, edits: Sequence[Edit], message: str, base: str = "") -> str:
+        """Fetch the head, commit upon it and push; again when somebody else was faster."""
+        for _ in range(PUSHES):
+            self._memo = Memo()
+            head = await self.head(branch)
+            above = head or (await self.head(base) if base else None)
+            if above is None:
+                raise RefNotFound
+            push = _Push(branch, edits, message, above=above, is_new=head is None)
+            made = await self._git.run(self._host, partial(self._push, push))
+            if made is not None:
+                self._memo = Memo()
+                return made
+        raise Unavailable(self._host, f"moved the branch {branch} again and again")
+
+    async def history(self, branch: str) -> list[Commit]:
+        """git servers have no question for it."""
+        raise Unsupported("history is not supported for pure git repositories")
+
+    def _fetch(self, head: str) -> Tree:
+        return Tree(head, _files(self._fetched(head), head.encode()))
+
+    def _fetched(self, head: str) -> MemoryRepo:
+        """A repository with one commit and all its files."""
+        found = MemoryRepo()
+        with self._understood("the repository could not be read"):
+            self._fetch_into(found, _only(head))
+        return found
+
+    def _push(self, push: "_Push") -> str | None:
+        """The new head; None when the branch has moved."""
+        repo = self._fetched(push.above)
+        objects, made = push.commit(repo)
+        with self._understood("the repository could not be written to"):
+            result = self._sent(push, made, lambda *args, **options: pack_objects_to_data(objects))
+        if result is None:
+            return None
+        refused = [text for text in (result.ref_status or {}).values() if text]
+        if refused:
+            raise Unavailable(self._host, f"refused the push: {refused[0]}")
+        return made
+
+    def _sent(self, push: "_Push", made: str, pack: Any) -> Any:
+        for url in (self._target.url, f"{self._target.url}.git"):
+            try:
+                if self._is_file:
+                    return LocalGitClient().send_pack(_file_path(url), push.update(made), pack)
+                return self._git.client(url, self._target).send_pack(b"", push.update(made), pack)
+            except (RepositoryNotFound, NotGitRepository):
+                continue
+            except _MovedError:
+                return None
+        raise RepositoryNotFound
+
+    @contextlib.contextmanager
+    def _understood(self, unreadable: str) -> Iterator[None]:
+        """What dulwich raises, as what it means."""
+        try:
+            yield
+        except NotGitRepository as error:
+            raise RepositoryNotFound from error
+        except (GitProtocolError, HangupException, ValueError, KeyError, AssertionError) as error:
+            raise Unavailable(self._host, "did not speak the git protocol") from error
+        except OSError as error:
+            raise Unreachable(self._host, unreadable) from error
+
+    def _fetch_into(self, found: MemoryRepo, wanted: Any) -> None:
+        for url in (self._target.url, f"{self._target.url}.git"):
+            try:
+                if self._is_file:
+                    LocalGitClient().fetch(_file_path(url), found, wanted)
+                else:
+                    self._git.client(url, self._target).fetch(b"", found, wanted, depth=1)
+            except (RepositoryNotFound, NotGitRepository):
+                continue
+            return
+        raise RepositoryNotFound
+
+    async def may_write(self) -> bool:
+        """Does the server open `git push` to these credentials?"""
+        return await self._memo("write", lambda: self._git.run(self._host, self._ask_to_push))
+
+    async def _refs(self) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
+        return await self._memo("refs", lambda: self._git.run(self._host, self._list_refs))
+
+    def _list_refs(self) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
+        """Servers differ in whether they want `.git` at the end, which is not kept: try both."""
+        try:
+            return self._list_refs_at(self._target.url)
+        except RepositoryNotFound:
+            return self._list_refs_at(f"{self._target.url}.git")
+
+    def _list_refs_at(self, url: str) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
+        try:
+            if self._is_file:
+                found = LocalGitClient().get_refs(_file_path(url))
+            else:
+                prefixes = [b"HEAD", _HEADS]
+                found = self._git.client(url, self._target).get_refs(b"", ref_prefix=prefixes)
+        except NotGitRepository as error:
+            raise RepositoryNotFound from error
+        except (GitProtocolError, HangupException, ValueError, KeyError, AssertionError) as error:
+            raise Unavailable(self._host, "did not speak the git protocol") from error
+        except OSError as error:
+            raise RepositoryNotFound from error
+        return _known(found.refs), _known(found.symrefs)
+
+    def _ask_to_push(self) -> bool:
+        if self._is_file:
+            path = _file_path(self._target.url)
+            return os.access(path, os.W_OK) or os.access(f"{path}.git", os.W_OK)
+        for url in (self._target.url, f"{self._target.url}.git"):
+            try:
+                return self._git.may_push(url, self._target)
+            except RepositoryNotFound:
+                continue
+        return False
+
+
+class _Pool(urllib3.PoolManager):
+    """Connections for one question, to permitted addresses only, with limits and our own errors.
+
+    There are no retries here, the checks have their own. A redirect to another host takes no
+    credentials with it.
+    """
+
+    def __init__(self, guard: Guard, timeout: float) -> None:
+        retries = urllib3.Retry(connect=0, read=0, status=0, other=0, redirect=3)
+        super().__init__(timeout=urllib3.Timeout(timeout), retries=retries, maxsize=1)
+        self.pool_classes_by_scheme = _guarded(guard)
+        self._deadline = time.monotonic() + timeout
+
+    def request(self, method: str, url: str, *args: Any, **options: Any) -> Any:
+        """As urllib3 does it; any answer but 200 is raised as what it means."""
+        host = urls.host_of(url)
+        try:
+            response = super().request(method, url, *args, **options)
+        except urllib3.exceptions.HTTPError as error:
+            raise _network_error(host, error) from error
+        if response.status != HTTPStatus.OK:
+            response.close()
+            raise refusal(host, response.status)
+        limited = self._limited(host, response.read)
+        response.read = limited  # type: ignore[method-assign]  # every reader goes through here
+        return response
+
+    def _limited(self, host: str, read: Callable[..., bytes]) -> Callable[..., bytes]:
+        received = 0
+
+        def limited(*args: Any, **options: Any) -> bytes:
+            nonlocal received
+            try:
+                data = read(*args, **options)
+            except urllib3.exceptions.HTTPError as error:
+                raise _network_error(host, error) from error
+            received += len(data)
+            if received > LARGEST:
+                raise Unavailable(host, "answered more than a list of branches can be")
+            if time.monotonic() > self._deadline:
+                raise Unavailable(host, "did not finish its answer in time")
+            return data
+
+        return limited
+
+
+def _guarded(guard: Guard) -> dict[str, type[HTTPConnectionPool]]:
+    """Pools by scheme whose connections ask the guard where to go.
+
+    `_new_conn` is the one place where urllib3 resolves a name; it has no public hook.
+    """
+
+    class Plain(HTTPConnection):
+        def _new_conn(self) -> Any:
+            return _connect(self, guard)
+
+    class Encrypted(HTTPSConnection):
+        def _new_conn(self) -> Any:
+            return _connect(self, guard)
+
+    class PlainPool(HTTPConnectionPool):
+        ConnectionCls = Plain
+
+    class EncryptedPool(HTTPSConnectionPool):
+        ConnectionCls = Encrypted
+
+    return {"http": PlainPool, "https": EncryptedPool}
+
+
+def _connect(connection: HTTPConnection, guard: Guard) -> Any:
+    host, port = connection.host.strip("[]"), connection.port or connection.default_port
+    failure: OSError | None = None
+    for address in guard.resolve(host, port):
+        try:
+            return create_connection(address, connection.timeout)
+        except OSError as error:
+            failure = error
+    assert failure is not None
+    raise _socket_error(host, failure) from failure
+
+
+class _MovedError(Exception):
+    """The branch is no longer where it was when it was fetched."""
+
+
+class _Push:
+    """One commit to be made above a head, and the branch that is to point to it."""
+
+    def __init__(
+        self, branch: str, edits: Sequence[Edit], message: str, *, above: str, is_new: bool
+    ) -> None:
+        self._ref = Ref(_HEADS + branch.encode())
+        self._edits = edits
+        self._message = message
+        self.above = above
+        self._is_new = is_new
+
+    def commit(self, repo: MemoryRepo) -> tuple[list[tuple[Any, None]], str]:
+        """The new objects, and the name of the commit among them."""
+        store, known = repo.object_store, set(repo.object_store)
+        above = repo[ObjectID(self.above.encode())]
+        assert isinstance(above, GitCommit), "a branch points to a commit"
+        changes: list[tuple[bytes, int | None, ObjectID | None]] = []
+        for edit in self._edits:
+            if edit.data is None:
+                changes.append((edit.path.encode(), None, None))
+                continue
+            blob = Blob.from_string(edit.data)
+            store.add_object(blob)
+            changes.append((edit.path.encode(), REGULAR, blob.id))
+        made = GitCommit()
+        made.tree = commit_tree_changes(store, above.tree, changes)
+        made.parents = [above.id]
+        made.author = made.committer = AUTHOR
+        made.author_time = made.commit_time = int(time.time())
+        made.author_timezone = made.commit_timezone = 0
+        made.message = self._message.encode()
+        store.add_object(made)
+        return [(store[name], None) for name in store if name not in known], made.id.decode()
+
+    def update(self, made: str) -> Callable[[Mapping[Ref, ObjectID]], dict[Ref, ObjectID]]:
+        """What is to change, unless somebody else has changed it."""
+
+        def update(refs: Mapping[Ref, ObjectID]) -> dict[Ref, ObjectID]:
+            there = refs.get(self._ref)
+            wanted = None if self._is_new else self.above.encode()
+            if there != wanted:
+                raise _MovedError
+            return {self._ref: ObjectID(made.encode())}
+
+        return update
+
+
+def _only(head: str) -> Any:
+    """What a fetch of one commit wants."""
+
+    def wants(refs: Mapping[Ref, ObjectID], depth: int | None = None) -> list[ObjectID]:
+        return [ObjectID(head.encode())]
+
+    return wants
+
+
+def _files(repo: MemoryRepo, head: bytes) -> list[File]:
+    """Regular files of a commit; what is hidden or links elsewhere is left out."""
+    commit = repo[ObjectID(head)]
+    assert isinstance(commit, GitCommit), "a branch points to a commit"
+    files: list[File] = []
+    size = 0
+    for entry in repo.object_store.iter_tree_contents(commit.tree):
+        assert entry.path is not None, "entries of a tree have names"
+        assert entry.sha is not None, "and objects"
+        assert entry.mode is not None, "and modes"
+        path = entry.path.decode("utf-8", "replace")
+        is_hidden = any(part.startswith(".") for part in path.split("/"))
+        if is_hidden or not stat.S_ISREG(entry.mode):
+            continue
+        blob = repo[entry.sha]
+        assert isinstance(blob, Blob), "a regular file is a blob"
+        size += len(blob.data)
+        if len(files) >= MAX_FILES or size > MAX_BYTES:
+            raise TooMuch
+        files.append(File(path, blob.data))
+    return sorted(files)
+
+
+def _login(target: Target) -> tuple[str, str]:
+    """User name and token; "" and "" without a token."""
+    token = target.credentials.token
+    user = target.credentials.user or _TOKEN_USERS.get(target.type, "git")
+    return (user, token) if token else ("", "")
+
+
+def _network_error(host: str, error: BaseException) -> Exception:
+    if isinstance(error, urllib3.exceptions.MaxRetryError):
+        error = error.reason or error
+    if isinstance(error, urllib3.exceptions.TimeoutError):
+        return Unavailable(host, "did not answer in time")
+    if isinstance(error, urllib3.exceptions.SSLError):
+        return Unreachable(host, f"the certificate of {host} is not trusted")
+    if isinstance(error, urllib3.exceptions.ResponseError):
+        return Unavailable(host, "redirects too often")
+    return Unreachable(host, f"host {host} closed the connection")
+
+
+def _socket_error(host: str, error: OSError) -> Exception:
+    if isinstance(error, TimeoutError):
+        return Unavailable(host, "did not answer in time")
+    if isinstance(error, ConnectionRefusedError):
+        return Unreachable(host, f"host {host} refused the connection")
+    return Unreachable(host, f"no way to host {host}")
+
+
+def _too_late(host: str, timeout: float) -> Unavailable:
+    return Unavailable(host, f"did not answer within {timeout:g} seconds")
+
+
+def _file_path(url: str) -> str:
+    return unquote(urlsplit(url).path)
+
+
+def _known(refs: Any) -> dict[bytes, bytes]:
+    return {bytes(name): bytes(value) for name, value in refs.items() if value}

@@ -1,0 +1,276 @@
+"""GitHub's REST API, as far as it is asked: apps, repositories, branches, commits, webhooks.
+
+GitHub REST API, version 2022-11-28; an Enterprise server has the same below `/api/v3`.
+"""
+
+import hashlib
+from collections import OrderedDict
+from datetime import datetime, timedelta
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from inkube.controllers.environment import Memo
+from inkube.controllers.provisioning import outside
+from inkube.controllers.provisioning.outside import rest, urls
+from inkube.controllers.provisioning.outside.contents import Commit
+from inkube.controllers.provisioning.outside.hosts import (
+    App,
+    AppNotFound,
+    Hook,
+    InstallationNotFound,
+    InstallationToken,
+    KeyRefused,
+    NotAuthorized,
+    RepositoryNotFound,
+    Target,
+)
+from inkube.controllers.provisioning.outside.rest import Answer, Rest
+
+PAGES = 30
+"""Of 100 repositories each that an installation may reach."""
+COMMITS = 100
+"""So many commits of a branch are told, the latest."""
+_TOKEN_MARGIN = timedelta(minutes=5)
+
+
+class GitHub:
+    """Opens conversations with GitHub and with Enterprise servers."""
+
+    def __init__(self, url: str, rest: Rest) -> None:
+        self._url = url.rstrip("/")
+        self._rest = rest
+        self._tokens: OrderedDict[str, InstallationToken] = OrderedDict()
+
+    def repository(self, target: Target) -> "GitHubSession":
+        """A conversation about one repository."""
+        return GitHubSession(self, self._base_for(target), target)
+
+    def app(self, app: App) -> "GitHubAppSession":
+        """A conversation about one app."""
+        return GitHubAppSession(self, self._base_of(app), app)
+
+    def now(self) -> datetime:
+        """The time of day."""
+        return self._rest.now()
+
+    async def ask(self, method: str, url: str, bearer: str, body: Any = None) -> Answer:
+        """One request. Raises OutsideError."""
+        headers = {
+            "Accept": "application/vnd.github+json",
+            "X-GitHub-Api-Version": "2022-11-28",
+        }
+        if bearer:
+            headers["Authorization"] = f"Bearer {bearer}"
+        return await self._rest.ask(method, url, headers, body)
+
+    async def installation_token(self, base: str, app: App) -> InstallationToken:
+        """A token of the installation, used until shortly before it expires.
+
+        Raises NotAuthorized when app, key or installation are refused, and OutsideError.
+        """
+        identity = f"{base} {app.app_id} {app.installation_id} {app.private_key}"
+        known = hashlib.sha256(identity.encode()).hexdigest()
+        token = self._tokens.get(known)
+        if token is None or token.expires - _TOKEN_MARGIN <= self.now():
+            token = await self._new_token(base, app, None)
+            rest.remember(self._tokens, known, token)
+        return token
+
+    async def token_for(self, target: Target) -> InstallationToken:
+        """A new token of the target's app that reaches the target alone. Raises as above."""
+        app = target.credentials.app
+        assert app is not None, "asked for repositories that log in with an app"
+        names = [urls.path_of(urls.normalised(target.url)).rpartition("/")[2]]
+        return await self._new_token(self._base_for(target), app, {"repositories": names})
+
+    async def token_of(self, target: Target) -> str:
+        """What git is to be asked with: the target's token, or one of its app's installation."""
+        app = target.credentials.app
+        if app is None:
+            return target.credentials.token
+        return (await self.installation_token(self._base_for(target), app)).value
+
+    async def _new_token(self, base: str, app: App, body: Any) -> InstallationToken:
+        try:
+            signed = outside.appkeys.sign(app.app_id, app.private_key, self.now().timestamp())
+        except KeyRefused as error:
+            raise NotAuthorized from error
+        path = f"{base}/app/installations/{app.installation_id}/access_tokens"
+        answer = await self.ask("POST", path, signed, body)
+        if answer.code != HTTPStatus.CREATED or not isinstance(answer.body, dict):
+            raise NotAuthorized(answer.code)
+        hence = self.now() + timedelta(minutes=10)
+        expires = rest.moment(answer.body.get("expires_at"), hence)
+        permissions = answer.body.get("permissions") or {}
+        return InstallationToken(str(answer.body["token"]), expires, permissions)
+
+    def _base_for(self, target: Target) -> str:
+        """The API of the host a repository lies on: Enterprise servers have their own."""
+        if target.type == "github":
+            return self._url
+        if target.server_url:
+            return f"{target.server_url.rstrip('/')}/api/v3"
+        parts = urlsplit(target.url)
+        return f"{parts.scheme}://{parts.netloc}/api/v3"
+
+    def _base_of(self, app: App) -> str:
+        return f"{app.server_url}/api/v3" if app.server_url else self._url
+
+
+class GitHubSession:
+    """A conversation about one repository."""
+
+    def __init__(self, github: GitHub, base: str, target: Target) -> None:
+        self._github = github
+        self._base = base
+        self._target = target
+        self._memo = Memo()
+
+    async def default_branch(self) -> str:
+        """As GitHub has it."""
+        return str((await self._repository()).get("default_branch") or "")
+
+    async def head(self, branch: str) -> str | None:
+        """The commit of a branch."""
+        found = await self._branch(branch)
+        return str((found.get("commit") or {}).get("sha", "")) if found is not None else None
+
+    async def branch_names(self) -> list[str]:
+        """The first hundred."""
+        answer = await self._ask("GET", "/branches?per_page=100")
+        return sorted(str(each.get("name", "")) for each in answer.items())
+
+    async def is_protected(self, branch: str) -> bool:
+        """Whether pushes to it are refused, as far as GitHub tells."""
+        found = await self._branch(branch)
+        return bool(found and found.get("protected"))
+
+    async def may_write(self) -> bool:
+        """May the token push?"""
+        app = self._target.credentials.app
+        if app is not None:
+            token = await self._github.installation_token(self._base, app)
+            return token.permissions.get("contents") == "write"
+        permissions = (await self._repository()).get("permissions") or {}
+        return bool(permissions.get("push"))
+
+    async def history(self, branch: str) -> list[Commit]:
+        """The latest commits of a branch."""
+        answer = await self._ask("GET", f"/commits?sha={quote(branch, safe='')}&per_page={COMMITS}")
+        return [_commit(each, self._github.now()) for each in answer.items()]
+
+    async def put_hook(self, hook: Hook, known: int | None) -> int:
+        """Make the webhook, or bring the known one up to date; its ID."""
+        config = {"url": hook.url, "content_type": "json", "secret": hook.secret}
+        body = {"name": "web", "active": True, "events": list(hook.events), "config": config}
+        if known is not None:
+            answer = await self._ask("PATCH", f"/hooks/{known}", body)
+            if answer.code != HTTPStatus.NOT_FOUND:
+                return int(answer.object()["id"])
+        answer = await self._ask("POST", "/hooks", body)
+        if answer.code == HTTPStatus.CREATED and isinstance(answer.body, dict):
+            return int(answer.body["id"])
+        if answer.code == HTTPStatus.NOT_FOUND:  # how GitHub refuses what a token may not see
+            raise NotAuthorized(HTTPStatus.FORBIDDEN)
+        return int(answer.object()["id"])
+
+    async def remove_hook(self, known: int) -> None:
+        """Remove a webhook; one that is gone is no error."""
+        answer = await self._ask("DELETE", f"/hooks/{known}")
+        if answer.code not in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_FOUND):
+            answer.object()
+
+    async def _repository(self) -> dict[str, Any]:
+        return await self._memo("repository", self._ask_repository)
+
+    async def _ask_repository(self) -> dict[str, Any]:
+        return (await self._ask("GET", "")).object()
+
+    async def _branch(self, branch: str) -> dict[str, Any] | None:
+        return await self._memo(("branch", branch), lambda: self._ask_branch(branch))
+
+    async def _ask_branch(self, branch: str) -> dict[str, Any] | None:
+        try:
+            return (await self._ask("GET", f"/branches/{quote(branch, safe='')}")).object()
+        except RepositoryNotFound:
+            return None
+
+    async def _ask(self, method: str, path: str, body: Any = None) -> Answer:
+        try:
+            owner, name = urls.owner_and_name(self._target.url)
+        except ValueError as error:
+            raise RepositoryNotFound from error
+        url = f"{self._base}/repos/{quote(owner, safe='')}/{quote(name, safe='')}{path}"
+        return await self._github.ask(method, url, await self._bearer(), body)
+
+    async def _bearer(self) -> str:
+        app = self._target.credentials.app
+        if app is None:
+            return self._target.credentials.token
+        return (await self._github.installation_token(self._base, app)).value
+
+
+def _commit(found: dict[str, Any], now: datetime) -> Commit:
+    commit, account = found.get("commit") or {}, found.get("author") or {}
+    author = commit.get("author") or {}
+    when = rest.moment(author.get("date"), now)
+    return Commit(
+        ref=str(found.get("sha", "")),
+        message=str(commit.get("message", "")),
+        author=str(author.get("name", "")),
+        created=int(when.timestamp() * 1000),
+        username=str(account.get("login") or ""),
+        avatar=str(account.get("avatar_url") or ""),
+    )
+
+
+class GitHubAppSession:
+    """A conversation about one app."""
+
+    def __init__(self, github: GitHub, base: str, app: App) -> None:
+        self._github = github
+        self._base = base
+        self._app = app
+        self._memo = Memo()
+
+    async def permissions(self) -> dict[str, str]:
+        """Those of the app."""
+        body = await self._memo("app", self._ask_app)
+        return dict(body.get("permissions") or {})
+
+    async def installation_permissions(self) -> dict[str, str]:
+        """Those of the installation."""
+        answer = await self._ask(f"/app/installations/{self._app.installation_id}")
+        if answer.code != HTTPStatus.OK or not isinstance(answer.body, dict):
+            raise InstallationNotFound
+        return dict(answer.body.get("permissions") or {})
+
+    async def repositories(self) -> list[str]:
+        """Those of the installation, page by page."""
+        await self.installation_permissions()
+        token = await self._github.installation_token(self._base, self._app)
+        found: list[str] = []
+        for page in range(1, PAGES + 1):
+            url = f"{self._base}/installation/repositories?per_page=100&page={page}"
+            answer = await self._github.ask("GET", url, token.value)
+            if answer.code != HTTPStatus.OK or not isinstance(answer.body, dict):
+                raise NotAuthorized(answer.code)
+            listed = answer.body.get("repositories") or []
+            found += [str(each.get("full_name", "")) for each in listed]
+            if len(listed) < 100:
+                break
+        return found
+
+    async def _ask_app(self) -> dict[str, Any]:
+        answer = await self._ask("/app")
+        if answer.code == HTTPStatus.NOT_FOUND:
+            raise AppNotFound
+        if answer.code != HTTPStatus.OK or not isinstance(answer.body, dict):
+            raise KeyRefused
+        return answer.body
+
+    async def _ask(self, path: str) -> Answer:
+        now = self._github.now().timestamp()
+        signed = outside.appkeys.sign(self._app.app_id, self._app.private_key, now)
+        return await self._github.ask("GET", f"{self._base}{path}", signed)

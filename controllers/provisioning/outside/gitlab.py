@@ -1,0 +1,93 @@
+"""GitLab's REST API (v4), as far as it is asked: projects, branches, commits.
+
+docs.gitlab.com/api: projects, branches, commits, members. A project is named by its path with `%2F`
+for slashes. Personal, project and group tokens go into `PRIVATE-TOKEN`, those of OAuth are bearers.
+"""
+
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from inkube.controllers.environment import Memo
+from inkube.controllers.provisioning.outside import rest, urls
+from inkube.controllers.provisioning.outside.contents import Commit
+from inkube.controllers.provisioning.outside.hosts import RepositoryNotFound, Target
+from inkube.controllers.provisioning.outside.rest import Answer, Rest
+
+DEVELOPER = 30
+"""The access level from which on one may push."""
+COMMITS = 100
+
+
+class GitLabSession:
+    """A conversation about one project, on whichever host it lies."""
+
+    def __init__(self, rest: Rest, target: Target) -> None:
+        self._rest = rest
+        self._target = target
+        self._memo = Memo()
+        parts = urlsplit(target.url)
+        path = quote(urls.path_of(urls.normalised(target.url)), safe="")
+        self._base = f"{parts.scheme}://{parts.netloc}/api/v4/projects/{path}"
+
+    async def default_branch(self) -> str:
+        """As GitLab has it; "" where there is none yet."""
+        return str((await self._project()).get("default_branch") or "")
+
+    async def head(self, branch: str) -> str | None:
+        """The commit of a branch."""
+        found = await self._branch(branch)
+        return str((found.get("commit") or {}).get("id", "")) if found is not None else None
+
+    async def branch_names(self) -> list[str]:
+        """The first hundred."""
+        answer = await self._ask("/repository/branches?per_page=100")
+        return sorted(str(each.get("name", "")) for each in answer.items())
+
+    async def is_protected(self, branch: str) -> bool:
+        """Whether this token may not push to it."""
+        found = await self._branch(branch)
+        return bool(found and found.get("protected") and not found.get("can_push"))
+
+    async def may_write(self) -> bool:
+        """Whether the project or its group gives the token's owner enough access."""
+        permissions = (await self._project()).get("permissions") or {}
+        levels = [
+            int((permissions.get(name) or {}).get("access_level") or 0)
+            for name in ("project_access", "group_access")
+        ]
+        return max(levels) >= DEVELOPER
+
+    async def history(self, branch: str) -> list[Commit]:
+        """The latest commits of a branch."""
+        query = f"ref_name={quote(branch, safe='')}&per_page={COMMITS}"
+        answer = await self._ask(f"/repository/commits?{query}")
+        return [_commit(each, self._rest.now()) for each in answer.items()]
+
+    async def _project(self) -> dict[str, Any]:
+        return await self._memo("project", self._ask_project)
+
+    async def _ask_project(self) -> dict[str, Any]:
+        return (await self._ask("")).object()
+
+    async def _branch(self, branch: str) -> dict[str, Any] | None:
+        return await self._memo(("branch", branch), lambda: self._ask_branch(branch))
+
+    async def _ask_branch(self, branch: str) -> dict[str, Any] | None:
+        try:
+            answer = await self._ask(f"/repository/branches/{quote(branch, safe='')}")
+            return answer.object()
+        except RepositoryNotFound:
+            return None
+
+    async def _ask(self, path: str) -> Answer:
+        token = self._target.credentials.token
+        headers = {"PRIVATE-TOKEN": token} if token else {}
+        return await self._rest.ask("GET", f"{self._base}{path}", headers)
+
+
+def _commit(found: dict[str, Any], now: datetime) -> Commit:
+    name = str(found.get("author_name", ""))
+    when = rest.moment(found.get("authored_date") or found.get("created_at"), now)
+    message = str(found.get("message") or found.get("title") or "")
+    return Commit(str(found.get("id", "")), message, name, int(when.timestamp() * 1000))

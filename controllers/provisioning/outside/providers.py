@@ -1,0 +1,25 @@
+"""GitLab, Bitbucket and everybody's OAuth behind one name; GitHub's API stands for itself."""
+
+from inkube.controllers.provisioning.outside import oauth
+from inkube.controllers.provisioning.outside.bitbucket import BitbucketSession
+from inkube.controllers.provisioning.outside.gitlab import GitLabSession
+from inkube.controllers.provisioning.outside.hosts import Grant, Session, Target
+from inkube.controllers.provisioning.outside.rest import Rest
+
+
+class Providers:
+    """Opens conversations with their APIs."""
+
+    def __init__(self, bitbucket_url: str, rest: Rest) -> None:
+        self._bitbucket_url = bitbucket_url
+        self._rest = rest
+
+    def open(self, target: Target) -> Session:
+        """A conversation about one repository of type gitlab or bitbucket."""
+        if target.type == "gitlab":
+            return GitLabSession(self._rest, target)
+        return BitbucketSession(self._rest, self._bitbucket_url, target)
+
+    async def exchange(self, grant: Grant) -> tuple[str, float]:
+        """The token for a code, as `oauth` says."""
+        return await oauth.exchange(self._rest, grant)

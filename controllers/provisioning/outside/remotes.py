@@ -1,0 +1,110 @@
+"""Who answers for a repository or an app: the scripted world first, then the real thing."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from inkube.controllers.checks import Unreachable
+from inkube.controllers.provisioning import outside
+from inkube.controllers.provisioning.outside import urls, world_sessions
+from inkube.controllers.provisioning.outside.contents import Contents
+from inkube.controllers.provisioning.outside.hosts import (
+    App,
+    AppNotFound,
+    AppSession,
+    Credentials,
+    Grant,
+    InstallationToken,
+    Session,
+    Target,
+)
+from inkube.controllers.provisioning.outside.world import World
+from inkube.controllers.provisioning.outside.world_sessions import WorldSession
+
+
+class Remotes:
+    """Opens conversations; `is_offline` leaves nobody but the world."""
+
+    def __init__(
+        self,
+        world: World,
+        git: "Callable[[], outside.Git]",
+        github: "Callable[[], outside.GitHub]",
+        providers: "Callable[[], outside.Providers]",
+        *,
+        is_offline: bool,
+    ) -> None:
+        self._world = world
+        self._git = git
+        self._github = github
+        self._providers = providers
+        self._is_offline = is_offline
+
+    async def repository(self, target: Target) -> Session:
+        """A conversation about one repository. Raises Unreachable when nobody may be asked."""
+        near = await self._near(target)
+        if near is not None:
+            return near
+        if target.type in ("github", "githubEnterprise"):
+            return self._github().repository(target)
+        if target.type in ("gitlab", "bitbucket"):
+            return self._providers().open(target)
+        return self._git().open(target)
+
+    async def contents(self, target: Target) -> Contents:
+        """The files of one repository. Raises as `repository`, and NotAuthorized."""
+        near = await self._near(target)
+        if near is not None:
+            return near
+        token = target.credentials.token
+        if target.credentials.app is not None:
+            token = await self._github().token_of(target)
+        credentials = Credentials(token=token, user=target.credentials.user)
+        return self._git().open(replace(target, credentials=credentials))
+
+    async def token_for(self, target: Target) -> InstallationToken:
+        """A token of the target's app for the target alone. Raises NotAuthorized, OutsideError."""
+        near = await self._near(target)
+        if isinstance(near, WorldSession):
+            return await near.token()
+        return await self._github().token_for(target)
+
+    async def exchange(self, grant: Grant) -> tuple[str, float]:
+        """The token for a code of OAuth, and the seconds it lives; 0 for ever.
+
+        Raises NotAuthorized, OutsideError.
+        """
+        host = urls.host_of(grant.base)
+        scripted = await self._world.exchange(host, grant.code)
+        if scripted is not None:
+            return scripted, 0.0
+        if self._is_offline:
+            raise Unreachable(host, f"host {host} is not reachable", is_final=True)
+        return await self._providers().exchange(grant)
+
+    async def _near(self, target: Target) -> "WorldSession | outside.GitSession | None":
+        """Who answers without the network. Raises Unreachable when nobody else may be asked."""
+        if target.url.startswith("file://"):
+            return self._git().open(target)
+        return await self.scripted(target)
+
+    @property
+    def git(self) -> "outside.Git":
+        """Who asks git servers."""
+        return self._git()
+
+    async def scripted(self, target: Target) -> WorldSession | None:
+        """The scripted host of a target. Raises Unreachable when nobody else may be asked."""
+        found = await world_sessions.repository(self._world, target)
+        if found is None and self._is_offline:
+            host = urls.host_of(target.url)
+            raise Unreachable(host, f"host {host} is not reachable", is_final=True)
+        return found
+
+    async def app(self, app: App) -> AppSession:
+        """A conversation about one app. Raises AppNotFound when only the world could know it."""
+        scripted = await world_sessions.app(self._world, app)
+        if scripted is not None:
+            return scripted
+        if self._is_offline:
+            raise AppNotFound
+        return self._github().app(app)

@@ -1,0 +1,208 @@
+"""One way to ask the REST APIs of GitHub, GitLab and Bitbucket: JSON over guarded connections.
+
+Redirects are followed on the same host only. A rate limit is remembered until it ends: asking
+before that would only prolong it. What goes wrong on the way is raised as `checks.OutsideError`;
+every other answer, 4xx included, is for the caller to understand.
+"""
+
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import Any, TypeVar
+from urllib.parse import urljoin, urlsplit
+
+import aiohttp
+
+from inkube.controllers.checks import OutsideError, Unavailable, Unreachable
+from inkube.controllers.provisioning.outside import urls
+from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound, refusal
+from inkube.controllers.provisioning.outside.ssrf import Guard, GuardedResolver, refuse_literal
+from inkube.schemas.clock import Clock
+
+T = TypeVar("T")
+REMEMBERED = 1024
+"""Rate limits that are kept, and whatever else somebody remembers here, each."""
+LARGEST = 4 * 1024 * 1024
+"""Bytes of one answer."""
+REDIRECTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer: its code, headers and JSON body."""
+
+    code: int
+    headers: Mapping[str, str]
+    body: Any
+
+    def object(self) -> dict[str, Any]:
+        """The body of a 200 that is an object. Raises NotAuthorized, RepositoryNotFound."""
+        if self.code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            raise NotAuthorized(self.code)
+        if self.code != HTTPStatus.OK or not isinstance(self.body, dict):
+            raise RepositoryNotFound
+        return self.body
+
+    def items(self) -> list[dict[str, Any]]:
+        """The body of a 200 that is a list of objects. Raises as `object`."""
+        if self.code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            raise NotAuthorized(self.code)
+        if self.code != HTTPStatus.OK or not isinstance(self.body, list):
+            raise RepositoryNotFound
+        return [each for each in self.body if isinstance(each, dict)]
+
+
+class Rest:
+    """Asks APIs; `close` it to end its connections. `trusted` URLs pass the guard by."""
+
+    def __init__(
+        self, guard: Guard, clock: Clock, *, timeout: float, trusted: tuple[str, ...] = ()
+    ) -> None:
+        self._guard = guard
+        self._clock = clock
+        self._timeout = aiohttp.ClientTimeout(total=timeout)
+        self._trusted = trusted
+        self._sessions: dict[bool, aiohttp.ClientSession] = {}
+        self._limits: OrderedDict[str, datetime] = OrderedDict()
+
+    async def close(self) -> None:
+        """End all connections."""
+        sessions, self._sessions = list(self._sessions.values()), {}
+        for session in sessions:
+            await session.close()
+
+    def now(self) -> datetime:
+        """The time of day."""
+        return self._clock.now()
+
+    async def ask(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: Any = None,
+        *,
+        form: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """One request, redirects followed. Raises OutsideError for 429, 5xx and silence.
+
+        `body` is sent as JSON, `form` as an HTML form is.
+        """
+        content = {"data": form} if form is not None else {"json": body}
+        asker = headers.get("Authorization", "") + headers.get("PRIVATE-TOKEN", "")
+        known = hashlib.sha256(f"{urlsplit(url).netloc} {asker}".encode()).hexdigest()
+        self._refuse_while_limited(known, url)
+        answer = await self._send(method, url, headers, content)
+        for _ in range(REDIRECTS):
+            location = urljoin(url, answer.headers.get("Location", ""))
+            if answer.code not in (301, 302, 307, 308) or not same_origin(url, location):
+                break
+            answer = await self._send(method, location, headers, content)
+        self._note_limit(known, url, answer)
+        return answer
+
+    async def _send(
+        self, method: str, url: str, headers: Mapping[str, str], content: dict[str, Any]
+    ) -> Answer:
+        host = urls.host_of(url)
+        headers = {"User-Agent": "inkube", **headers}
+        try:
+            session = self._session(url)
+            async with session.request(
+                method, url, headers=headers, allow_redirects=False, **content
+            ) as response:
+                return await _read(response, host)
+        except OutsideError:
+            raise
+        except TimeoutError as error:
+            raise Unavailable(host, "did not answer in time") from error
+        except aiohttp.ClientConnectorCertificateError as error:
+            raise Unreachable(host, f"the certificate of {host} is not trusted") from error
+        except aiohttp.ClientConnectorDNSError as error:
+            raise Unreachable(host, f"host {host} not found") from error
+        except aiohttp.ClientConnectorError as error:
+            raise Unreachable(host, f"host {host} refused the connection") from error
+        except aiohttp.ClientError as error:
+            raise Unreachable(host, f"host {host} closed the connection") from error
+
+    def _session(self, url: str) -> aiohttp.ClientSession:
+        """The operator's own URLs are trusted; hosts that users name pass the guard."""
+        is_trusted = any(same_origin(trusted, url) for trusted in self._trusted)
+        if not is_trusted:
+            refuse_literal(self._guard, urls.host_of(url))
+        if is_trusted not in self._sessions:
+            resolver = None if is_trusted else GuardedResolver(self._guard)
+            self._sessions[is_trusted] = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(resolver=resolver, limit=32), timeout=self._timeout
+            )
+        return self._sessions[is_trusted]
+
+    def _refuse_while_limited(self, known: str, url: str) -> None:
+        until = self._limits.get(known)
+        if until is not None and until > self.now():
+            raise Unavailable(urls.host_of(url), "has reached its rate limit", until=until)
+
+    def _note_limit(self, known: str, url: str, answer: Answer) -> None:
+        host = urls.host_of(url)
+        if answer.code == 429 or (answer.code == 403 and _is_limit(answer)):
+            until = _limited_until(answer, self.now())
+            if until is None:
+                raise Unavailable(host, "has reached its rate limit (429 Too Many Requests)")
+            remember(self._limits, known, until)
+            raise Unavailable(host, "has reached its rate limit", until=until)
+        if answer.code >= 500:
+            raise refusal(host, answer.code)
+
+
+async def _read(response: aiohttp.ClientResponse, host: str) -> Answer:
+    raw = bytearray()
+    async for chunk in response.content.iter_chunked(64 * 1024):
+        raw += chunk
+        if len(raw) > LARGEST:
+            raise Unavailable(host, "answered more than expected")
+    try:
+        body = json.loads(raw) if raw else None
+    except ValueError:
+        body = None
+    return Answer(response.status, response.headers, body)
+
+
+def _is_limit(answer: Answer) -> bool:
+    return answer.headers.get("X-RateLimit-Remaining") == "0" or "Retry-After" in answer.headers
+
+
+def _limited_until(answer: Answer, now: datetime) -> datetime | None:
+    """When the limit ends; the header names a moment or a number of seconds."""
+    retry = answer.headers.get("Retry-After", "")
+    reset = answer.headers.get("X-RateLimit-Reset") or answer.headers.get("RateLimit-Reset") or ""
+    if retry.isdecimal():
+        return now + timedelta(seconds=int(retry))
+    if reset.isdecimal():
+        return datetime.fromtimestamp(int(reset), UTC)
+    return None
+
+
+def moment(text: Any, otherwise: datetime) -> datetime:
+    """The time in an RFC 3339 text."""
+    try:
+        return datetime.fromisoformat(str(text))
+    except ValueError:
+        return otherwise
+
+
+def same_origin(one: str, other: str) -> bool:
+    """Whether two URLs lie on one host."""
+    first, second = urlsplit(one), urlsplit(other)
+    return (first.scheme, first.netloc) == (second.scheme, second.netloc)
+
+
+def remember(known: "OrderedDict[str, T]", key: str, value: T) -> None:
+    """Keep the newest `REMEMBERED` values."""
+    known[key] = value
+    known.move_to_end(key)
+    while len(known) > REMEMBERED:
+        known.popitem(last=False)

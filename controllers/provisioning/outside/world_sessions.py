@@ -1,0 +1,260 @@
+"""Conversations with the scripted world, in the words of `hosts`: about a repository, about an app.
+
+What they change, commits and webhooks, is an edit of a GitHost that anybody can see.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from http import HTTPStatus
+
+from inkube.controllers.environment import Memo
+from inkube.controllers.provisioning import outside
+from inkube.controllers.provisioning.outside import urls
+from inkube.controllers.provisioning.outside.contents import Branch, Commit, Edit, RefNotFound, Tree
+from inkube.controllers.provisioning.outside.hosts import (
+    App,
+    AppNotFound,
+    Hook,
+    InstallationNotFound,
+    InstallationToken,
+    KeyRefused,
+    NotAuthorized,
+    RepositoryNotFound,
+    Target,
+)
+from inkube.controllers.provisioning.outside.world import TOKEN_SECONDS, World
+from inkube.controllers.provisioning.outside.world_types import (
+    GitHost,
+    GitHubApp,
+    HostedRepository,
+    RegisteredHook,
+)
+
+
+async def repository(world: World, target: Target) -> "WorldSession | None":
+    """A conversation with the host of the target; None where nobody scripted it."""
+    host = await world.find_host(urls.host_of(target.url))
+    return WorldSession(world, host, target) if host is not None else None
+
+
+async def app(world: World, app: App) -> "WorldAppSession | None":
+    """A conversation about an app: with the world when it knows the app or has its host."""
+    known = await world.find_app(app.app_id)
+    host = await world.find_host(app.host)
+    if known is None and host is None:
+        return None
+    return WorldAppSession(world, known, app, host)
+
+
+class WorldSession:
+    """A conversation with a scripted host about one repository."""
+
+    def __init__(self, world: World, host: GitHost, target: Target) -> None:
+        self._world = world
+        self._host = host
+        self._target = target
+        self._memo = Memo()
+
+    async def default_branch(self) -> str:
+        """As scripted, or the first branch."""
+        found = await self._repository()
+        return found.default_branch or (found.branches[0] if found.branches else "")
+
+    async def head(self, branch: str) -> str | None:
+        """A commit made up from the branch and its files: the same files, the same commit."""
+        found = await self._repository()
+        return found.tree(branch).head if found.has(branch) else None
+
+    async def branch_names(self) -> list[str]:
+        """As scripted."""
+        return [branch.name for branch in await self.branches()]
+
+    async def is_protected(self, branch: str) -> bool:
+        """As scripted."""
+        return branch in (await self._repository()).protected_branches
+
+    async def token(self) -> InstallationToken:
+        """One for this repository alone, in the name of an app."""
+        await self._repository()
+        app = self._target.credentials.app
+        assert app is not None, "asked for repositories that log in with an app"
+        permissions, _ = await self._installation(app)
+        host, path, _ = self._place("")
+        may_write = permissions.get("contents") == "write"
+        value = self._world.issue(host, path, may_write=may_write)
+        ends = datetime.fromtimestamp(self._world.now() + TOKEN_SECONDS, UTC)
+        return InstallationToken(value, ends, permissions)
+
+    async def put_hook(self, hook: Hook, known: int | None) -> int:
+        """Kept in the status of the GitHost."""
+        await self._permit_hooks()
+        host, path, _ = self._place("")
+        made = known or 0
+
+        def change(hooks: list[RegisteredHook]) -> list[RegisteredHook]:
+            nonlocal made
+            others = [each for each in hooks if each.id != known]
+            if len(others) == len(hooks):
+                made = max([each.id for each in hooks], default=0) + 1
+            return [*others, RegisteredHook(repository=path, id=made, url=hook.url)]
+
+        await self._world.set_hooks(host, change)
+        return made
+
+    async def remove_hook(self, known: int) -> None:
+        """Gone from the status of the GitHost."""
+        await self._permit_hooks()
+        host, _, _ = self._place("")
+        await self._world.set_hooks(
+            host, lambda hooks: [each for each in hooks if each.id != known]
+        )
+
+    async def _permit_hooks(self) -> None:
+        await self._repository()
+        app = self._target.credentials.app
+        if app is None:
+            is_permitted = await self.may_write()
+        else:
+            permissions, _ = await self._installation(app)
+            is_permitted = permissions.get("webhooks") == "write"
+        if not is_permitted:
+            raise NotAuthorized(HTTPStatus.FORBIDDEN)
+
+    async def branches(self) -> list[Branch]:
+        """As scripted."""
+        found = await self._repository()
+        names = {*found.branches, *filter(None, [found.default_branch])}
+        return [
+            Branch(name, found.tree(name).head, name in found.protected_branches)
+            for name in sorted(names)
+        ]
+
+    async def tree(self, branch: str) -> Tree:
+        """The files of a branch."""
+        found = await self._repository()
+        if not found.has(branch):
+            raise RefNotFound
+        tree = found.tree(branch)
+        self._world.note(self._place(branch), tree.head)
+        return tree
+
+    async def commit(self, branch: str, edits: Sequence[Edit], message: str, base: str = "") -> str:
+        """Edit the GitHost, which anybody can see."""
+        await self._repository()
+        host, path, _ = self._place(branch)
+        await self._world.edit(host, path, branch, edits, base)
+        self._memo = Memo()
+        self._host = await self._world.find_host(host) or self._host
+        head = (await self._repository()).tree(branch).head
+        self._world.note(self._place(branch), head, message)
+        return head
+
+    async def history(self, branch: str) -> list[Commit]:
+        """One commit per head that was seen."""
+        await self.tree(branch)
+        return self._world.history(self._place(branch))
+
+    def _place(self, branch: str) -> tuple[str, str, str]:
+        path = urls.normalised(urls.path_of(self._target.url))
+        return self._host.metadata.name, path, branch
+
+    async def repository(self) -> tuple[str, HostedRepository]:
+        """The host's name, and the repository as it is scripted."""
+        return self._host.metadata.name, await self._repository()
+
+    async def may_write(self) -> bool:
+        """What the token, or the app's permission for contents, allows."""
+        await self._repository()
+        app = self._target.credentials.app
+        if app is not None:
+            permissions, _ = await self._installation(app)
+            return permissions.get("contents") == "write"
+        tokens, (host, path, _) = self._host.spec.tokens, self._place("")
+        issued = self._world.issued(self._target.credentials.token, host, path)
+        if issued is not None:
+            return issued.may_write
+        return not tokens or any(
+            token.write for token in tokens if token.value == self._target.credentials.token
+        )
+
+    async def _repository(self) -> HostedRepository:
+        return await self._memo("repository", self._ask)
+
+    async def _ask(self) -> HostedRepository:
+        await self._world.endure(self._host)
+        path = urls.normalised(urls.path_of(self._target.url))
+        await self._authorize(path)
+        for repository in self._host.spec.repositories:
+            if urls.normalised(repository.path.strip("/")) == path:
+                return repository
+        raise RepositoryNotFound
+
+    async def _authorize(self, path: str) -> None:
+        credentials = self._target.credentials
+        if credentials.app is not None:
+            _, repositories = await self._installation(credentials.app)
+            if repositories is not None and path not in repositories:
+                raise RepositoryNotFound
+            return
+        tokens = {token.value for token in self._host.spec.tokens}
+        if not tokens or credentials.token in tokens:
+            return
+        if self._world.issued(credentials.token, self._host.metadata.name, path) is None:
+            raise NotAuthorized
+
+    async def _installation(self, app: App) -> tuple[dict[str, str], list[str] | None]:
+        """The permissions and repositories that go with an app's token."""
+        known = await self._world.find_app(app.app_id)
+        if known is None:
+            raise NotAuthorized
+        installation = known.spec.installation(app.installation_id)
+        if installation is None:
+            raise NotAuthorized
+        return known.spec.granted(installation), installation.repositories
+
+
+class WorldAppSession:
+    """A conversation about a scripted app."""
+
+    def __init__(
+        self, world: World, known: GitHubApp | None, app: App, host: GitHost | None
+    ) -> None:
+        self._world = world
+        self._known = known
+        self._app = app
+        self._host = host
+        self._memo = Memo()
+
+    async def permissions(self) -> dict[str, str]:
+        """Those of the app, once its key was accepted."""
+        return (await self._memo("app", self._ask)).spec.granted()
+
+    async def installation_permissions(self) -> dict[str, str]:
+        """Those of the installation; the app's where it says nothing."""
+        known = await self._memo("app", self._ask)
+        installation = known.spec.installation(self._app.installation_id)
+        if installation is None:
+            raise InstallationNotFound
+        return known.spec.granted(installation)
+
+    async def repositories(self) -> list[str]:
+        """Those of the installation; the host's where it says nothing."""
+        known = await self._memo("app", self._ask)
+        installation = known.spec.installation(self._app.installation_id)
+        if installation is None:
+            raise InstallationNotFound
+        if installation.repositories is not None:
+            return list(installation.repositories)
+        hosted = self._host.spec.repositories if self._host is not None else []
+        return [repository.path.strip("/") for repository in hosted]
+
+    async def _ask(self) -> GitHubApp:
+        if self._host is not None:
+            await self._world.endure(self._host)
+        if self._known is None:
+            raise AppNotFound
+        token = outside.appkeys.sign(self._app.app_id, self._app.private_key, self._world.now())
+        public_key = self._known.spec.public_key
+        if public_key and not outside.appkeys.is_signed_by(token, public_key):
+            raise KeyRefused
+        return self._known

@@ -1,0 +1,211 @@
+"""What an action of a template is made of: a node's `write` puts out, a `Value` computes.
+
+Follows text/template/exec.go.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from inkube.controllers.workloads.stages.gotemplates.values import (
+    LONGEST,
+    STEPS,
+    RunError,
+    is_int,
+    is_true,
+    printed,
+)
+
+
+class Break(Exception):
+    """The loop ends here."""
+
+
+class Continue(Exception):
+    """The loop goes on with its next item."""
+
+
+class State:
+    """Output and variables of one run."""
+
+    def __init__(self, root: Any) -> None:
+        self.output: list[str] = []
+        self.scopes: list[dict[str, Any]] = [{"$": root}]
+        self._left = STEPS
+        self._room = LONGEST
+
+    def step(self, steps: int = 1) -> None:
+        """Count what was done. Raises RunError for too much."""
+        self._left -= steps
+        if self._left < 0:
+            raise RunError(f"the template takes more than {STEPS} steps")
+
+    def emit(self, text: str) -> None:
+        """Put a text out. Raises RunError for too much."""
+        self._room -= len(text)
+        if self._room < 0:
+            raise RunError(f"the template writes more than {LONGEST} characters")
+        self.output.append(text)
+
+    def find(self, name: str) -> Any:
+        """What a variable holds, the innermost of that name. Raises RunError."""
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        raise RunError(f"undefined variable {name}")
+
+    def assign(self, name: str, value: Any) -> None:
+        """Give the innermost variable of that name a value. Raises RunError."""
+        for scope in reversed(self.scopes):
+            if name in scope:
+                scope[name] = value
+                return
+        raise RunError(f"undefined variable {name}")
+
+
+class Node:
+    """A part of a template. `dot` is what `.` stands for there."""
+
+    def write(self, state: State, dot: Any) -> None:
+        """Put out what it comes to. Raises RunError."""
+        raise NotImplementedError
+
+
+class Nodes(Node):
+    """Parts, one after the other."""
+
+    def __init__(self, nodes: list[Node]) -> None:
+        self._nodes = nodes
+
+    def write(self, state: State, dot: Any) -> None:
+        for node in self._nodes:
+            state.step()
+            node.write(state, dot)
+
+    def scoped(self, state: State, dot: Any, variables: dict[str, Any] | None = None) -> None:
+        """Write with variables of its own."""
+        state.scopes.append(variables or {})
+        try:
+            self.write(state, dot)
+        finally:
+            state.scopes.pop()
+
+
+class Text(Node):
+    """What stands between actions."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def write(self, state: State, dot: Any) -> None:
+        state.emit(self._text)
+
+
+class Jump(Node):
+    """`break` or `continue`."""
+
+    def __init__(self, signal: type[Exception]) -> None:
+        self._signal = signal
+
+    def write(self, state: State, dot: Any) -> None:
+        raise self._signal
+
+
+Value = Callable[[State, Any], Any]
+
+
+class Pipeline(NamedTuple):
+    """Commands, and the variables that take the result."""
+
+    run: Value
+    names: tuple[str, ...] = ()
+    declares: bool = False
+
+    def value(self, state: State, dot: Any) -> Any:
+        """Compute, and set the variable if there is one."""
+        found = self.run(state, dot)
+        for name in self.names:
+            if self.declares:
+                state.scopes[-1][name] = found
+            else:
+                state.assign(name, found)
+        return found
+
+
+class Action(Node):
+    """A pipeline, which is printed unless it sets a variable."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._pipeline = pipeline
+
+    def write(self, state: State, dot: Any) -> None:
+        found = self._pipeline.value(state, dot)
+        if not self._pipeline.names:
+            state.emit(printed(found))
+
+
+class If(Node):
+    """`if`: one of two bodies, by the truth of a pipeline."""
+
+    def __init__(self, pipeline: Pipeline, body: Nodes, other: Nodes) -> None:
+        self._pipeline, self._body, self._other = pipeline, body, other
+
+    def write(self, state: State, dot: Any) -> None:
+        state.scopes.append({})
+        try:
+            chosen = self._body if is_true(self._pipeline.value(state, dot)) else self._other
+            chosen.scoped(state, dot)
+        finally:
+            state.scopes.pop()
+
+
+class With(If):
+    """`with`: as `if`, and the body's dot is what was true."""
+
+    def write(self, state: State, dot: Any) -> None:
+        state.scopes.append({})
+        try:
+            found = self._pipeline.value(state, dot)
+            if is_true(found):
+                self._body.scoped(state, found)
+            else:
+                self._other.scoped(state, dot)
+        finally:
+            state.scopes.pop()
+
+
+class Range(If):
+    """`range`: the body for every item, the other where there is none."""
+
+    def write(self, state: State, dot: Any) -> None:
+        over = self._pipeline.run(state, dot)
+        any_item = False
+        for key, item in _items(over):
+            any_item = True
+            state.step()
+            names = self._pipeline.names
+            values = (item,) if len(names) == 1 else (key, item)
+            if not self._pipeline.declares:
+                for name, one in zip(names, values, strict=False):
+                    state.assign(name, one)
+                names = ()
+            try:
+                self._body.scoped(state, item, dict(zip(names, values, strict=False)))
+            except Break:
+                break
+            except Continue:
+                continue
+        if not any_item:
+            self._other.scoped(state, dot)
+
+
+def _items(over: Any) -> Iterator[tuple[Any, Any]]:
+    """Index or key, and value; maps in the order of their keys, as Go ranges them."""
+    if over is None:
+        return iter(())
+    if isinstance(over, dict):
+        return iter(sorted(over.items()))
+    if isinstance(over, list):
+        return iter(enumerate(over))
+    if is_int(over):
+        return ((number, number) for number in range(over))
+    raise RunError(f"range can't iterate over {printed(over)}")

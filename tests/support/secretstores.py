@@ -1,0 +1,30 @@
+"""Where secure values are kept in tests of rules, which need no server."""
+
+from inkube.controllers.secure import Entry
+
+
+class MemorySecretStore:
+    """Values that live as long as the process."""
+
+    def __init__(self) -> None:
+        self._entries: dict[tuple[str, str], Entry] = {}
+
+    async def put(self, entry: Entry) -> None:
+        """Keep it."""
+        self._entries[entry.namespace, entry.name] = entry
+
+    async def get(self, namespace: str, name: str) -> Entry | None:
+        """The entry of that name."""
+        return self._entries.get((namespace, name))
+
+    async def delete(self, namespace: str, name: str) -> None:
+        """Forget it."""
+        self._entries.pop((namespace, name), None)
+
+    async def owned(self, namespace: str, owner: str) -> list[Entry]:
+        """All entries of one object."""
+        return [
+            entry
+            for entry in self._entries.values()
+            if entry.namespace == namespace and entry.owner == owner
+        ]
