@@ -7,7 +7,7 @@ the stored bytes themselves, as `packed` keeps messages; `tables` says what is i
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import orjson
 
@@ -26,19 +26,8 @@ Object = dict[str, Any]
 ENTRIES = 32_768
 BYTES = 32 * 2**20
 """Of stored bytes and rows together: 20,000 objects of 1 KB."""
-_NULL = len(b"null}")
-"""How a row ends that is to show an object, and an object that is to show its metadata."""
 
-
-class _Row(NamedTuple):
-    """What stands before the first age of a row, and for each age since when it counts and what
-    stands behind it."""
-
-    begins: bytes
-    ages: Sequence[tuple[str, bytes]]
-
-
-_MADE: Final[caches.Weighed[tuple[Served, str, str, bytes], _Row]] = caches.Weighed(
+_MADE: Final[caches.Weighed[tuple[Served, str, str, bytes], durations.Cut]] = caches.Weighed(
     __name__, "_MADE", ENTRIES, BYTES
 )
 
@@ -70,9 +59,8 @@ class _Maker:
         self._form = form
         self._columns = tables.columns(call)
         self._unfilled = durations.Unfilled()
-        self._of_metadata = orjson.dumps(tables.partial({"metadata": None}, form.version))[:-_NULL]
 
-    def rows(self, entries: Sequence[Entry]) -> Iterator[_Row]:
+    def rows(self, entries: Sequence[Entry]) -> Iterator[durations.Cut]:
         """The rows of entries in the version of the call."""
         call, served = self._call, self._call.served
         shows, since = call.resource.shows, call.resource.since
@@ -86,7 +74,7 @@ class _Maker:
                 fits = shows(entry, served)
                 yield self._kept(entry.data) if fits else self._made(call.view(entry))
 
-    def _kept(self, data: bytes) -> _Row:
+    def _kept(self, data: bytes) -> durations.Cut:
         """The row of bytes that say what the version shows."""
         key = self._call.served, self._form.version, self._form.include, data
         row = _MADE.get(key)
@@ -97,19 +85,8 @@ class _Maker:
             _MADE.weigh(key, row, len(data) + size)
         return row
 
-    def _made(self, obj: Object) -> _Row:
-        """The row of an object. Its cells are written apart: only they hold ages, which are looked
-        for, and what they stand beside needs no value around it to be written."""
+    def _made(self, obj: Object) -> durations.Cut:
+        """The row of an object."""
         form, unfilled = self._form, self._unfilled
-        row = tables.row(self._call, self._columns, obj, unfilled, form, "None")
-        pieces, began = unfilled.cut(orjson.dumps(row)[:-_NULL])
-        pieces[-1] += self._shown(obj) + b"}"
-        return _Row(pieces[0], tuple(zip(began, pieces[1:], strict=True)))
-
-    def _shown(self, obj: Object) -> bytes:
-        """What a row shows of its object beside the cells."""
-        if self._form.include == "None":
-            return b"null"
-        if self._form.include == "Object":
-            return orjson.dumps(obj)
-        return self._of_metadata + orjson.dumps(obj["metadata"]) + b"}"
+        row = tables.row(self._call, self._columns, obj, unfilled, form, form.include)
+        return unfilled.cut(orjson.dumps(row))

@@ -2,9 +2,11 @@
 
 Every write of every client passes here, in this order: transform (body, patch or apply) →
 ownership of fields → admission.mutate → the behaviour's prepare and validate → admission.validate →
-commit. What the server settles itself about an object is in `preparation`, the last step in
-`commits`. What has to be converted is awaited before the transform (what is stored) and before the
-commit (what is to be). Follows apiserver/pkg/registry/generic/registry/store.go.
+commit. Of a new object that nobody changes on this way the ownership is worked out after the
+validation, with the same outcome (`Registry.create`). What the server settles itself about an
+object is in `preparation`, the last step in `commits`. What has to be converted is awaited before
+the transform (what is stored) and before the commit (what is to be). Follows
+apiserver/pkg/registry/generic/registry/store.go.
 """
 
 from collections.abc import Callable, Coroutine, Sequence
