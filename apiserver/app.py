@@ -97,8 +97,8 @@ class Parts:
     """None where requests have met them before they come here."""
     sleep: Callable[[float], Awaitable[None]]
     """Seconds of the server's clock."""
-    calm: Callable[[], Awaitable[None]] | None = None
-    """Awaited before each request is looked at."""
+    calm: Callable[[], Awaitable[bool]] | None = None
+    """Awaited before each request is looked at; whether the store has come to the newest."""
     elsewhere: Callable[[RequestInfo], Endpoint | None] | None = None
     """Who answers in place of this process, if somebody does."""
     logs_requests: bool = True
@@ -129,8 +129,8 @@ class App:
         url = request.rel_url
         info = requests.parse(request.method, url.raw_path, url.raw_query_string)
         parts = self._parts
-        if parts.calm is not None:
-            await parts.calm()
+        if parts.calm is not None and await parts.calm() and isinstance(request, Request):
+            request.is_current = True
         heard = _heard() if parts.listeners else None
         received = datetime.now(UTC) if heard else None
         response = await self._answer(request, info, request_id, heard)
@@ -337,6 +337,8 @@ class App:
             await parts.defaults.make(info.group, info.resource, info.name or info.selected)
         namespace = info.namespace if resource.namespaced else ""
         call = Call(info.verb, resource, served, namespace, info.name, info.subresource, user=user)
+        if isinstance(request, Request):
+            call.is_current = request.is_current
         if heard is not None:
             heard.call = call
         if served.version.deprecated:

@@ -592,7 +592,7 @@ class APIServer:
         """Who answers for containers, where workloads live."""
         return self.cluster.containers if self.options.workloads else None
 
-    def _calm(self) -> Callable[[], Awaitable[None]] | None:
+    def _calm(self) -> Callable[[], Awaitable[bool]] | None:
         """What each request waits for before it is looked at."""
         if self.options.seed is not None:
             return calm.of_controllers(self.manager)

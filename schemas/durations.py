@@ -1,13 +1,15 @@
 """Ages as kubectl prints them (apimachinery/pkg/util/duration.HumanDuration)."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 from uuid import uuid4
 
 _MARK: Final = uuid4().hex
 """Begins what stands for an age in a text: no text of a client holds it."""
 _MARKS: Final = re.compile(f"{_MARK}([0-9]+);".encode())
+_PLAIN, _FIRST = _MARK.encode(), f"{_MARK}0;".encode()
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _YEAR = 365 * _DAY
 
@@ -43,14 +45,26 @@ class Unfilled(datetime):
         self._began.append(since)
         return f"{_MARK}{len(self._began) - 1};"
 
-    def cut(self, text: bytes) -> tuple[list[bytes], list[str]]:
-        """A text that was made with this, without its marks: what stands around them, and the
-        times that ages are counted from, one less. Forgets what was marked."""
+    def cut(self, text: bytes) -> "Cut":
+        """A text that was made with this, without its marks. Forgets what was marked."""
         began, self._began = self._began, []
         if not began:
-            return [text], []
-        parts = _MARKS.split(text)
-        return parts[::2], [began[int(number)] for number in parts[1::2]]
+            return Cut(text, ())
+        if len(began) == 1:  # as in most tables
+            begins, mark, behind = text.partition(_FIRST)
+            if _PLAIN not in behind:
+                return Cut(begins, ((began[0], behind),) if mark else ())
+        begins, *parts = _MARKS.split(text)
+        times = [began[int(number)] for number in parts[::2]]
+        return Cut(begins, tuple(zip(times, parts[1::2], strict=True)))
+
+
+class Cut(NamedTuple):
+    """What stands before the first age of a text, and for each age since when it counts and what
+    stands behind it."""
+
+    begins: bytes
+    ages: Sequence[tuple[str, bytes]]
 
 
 def human(seconds: float) -> str:

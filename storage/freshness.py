@@ -32,12 +32,15 @@ class Freshness:
         if newest > self._cache.revision:
             await self._writer.catch_up(newest)
 
-    async def look(self) -> None:
-        """As `current` where the log can be glanced at; elsewhere nothing is done. Raises
-        LogError."""
-        newest = self._log.glance() if self._log.shared else None
+    async def look(self) -> bool:
+        """As `current` where the log can be glanced at; elsewhere nothing is done. Whether the
+        cache has all now. Raises LogError."""
+        if not self._log.shared:
+            return True
+        newest = self._log.glance()
         if newest is not None and newest > self._cache.revision:
             await self._writer.catch_up(newest)
+        return newest is not None
 
     async def _answer(self) -> int:
         if self._next is None:

@@ -146,9 +146,10 @@ class BaseStore(ABC):
         """
         await self._freshness.current()
 
-    async def look(self) -> None:
-        """As `current` where that is a matter of microseconds, else nothing. Raises LogError."""
-        await self._freshness.look()
+    async def look(self) -> bool:
+        """As `current` where that is a matter of microseconds, else nothing; whether that was done.
+        Raises LogError."""
+        return await self._freshness.look()
 
     async def page(
         self, prefix: str, *, limit: int = 0, after: str = "", revision: int = 0

@@ -17,6 +17,7 @@ class NamespaceLifecycle(Plugin):
     """Refuses creates in missing or terminating namespaces, and deletes of the immortal ones."""
 
     name = "NamespaceLifecycle"
+    only_refuses = True
 
     def __init__(self, store: Store) -> None:
         self._store = store

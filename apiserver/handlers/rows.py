@@ -7,7 +7,7 @@ the stored bytes themselves, as `packed` keeps messages; `tables` says what is i
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import orjson
 
@@ -19,6 +19,7 @@ from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.listing import Page
 from inkube.apiserver.registry.served import Served
 from inkube.schemas import caches, durations
+from inkube.storage import columns
 from inkube.storage.entry import Entry
 
 Object = dict[str, Any]
@@ -26,15 +27,7 @@ ENTRIES = 32_768
 BYTES = 32 * 2**20
 """Of stored bytes and rows together: 20,000 objects of 1 KB."""
 
-
-class _Row(NamedTuple):
-    """What stands around the ages of a row, and since when they count: one less."""
-
-    pieces: list[bytes]
-    began: list[str]
-
-
-_MADE: Final[caches.Weighed[tuple[Served, str, str, bytes], _Row]] = caches.Weighed(
+_MADE: Final[caches.Weighed[tuple[Served, str, str, bytes], durations.Cut]] = caches.Weighed(
     __name__, "_MADE", ENTRIES, BYTES
 )
 
@@ -43,29 +36,14 @@ def body(call: Call, page: Page, form: Form, now: datetime) -> Body:
     """A list as a Table in compact JSON, a long one made while it is sent. Raises StatusError
     400."""
     found = tables.transformed(call, form, now, metadata=page.metadata(call), include=form.include)
-    return begun(joined(found.head, found.member, _rows(call, page.entries, form, now)))
+    return begun(joined(found.head, found.member, _filled(_Maker(call, form), page.entries, now)))
 
 
-def _rows(call: Call, entries: Sequence[Entry], form: Form, now: datetime) -> Iterator[bytes]:
-    resource, served, get = call.resource, call.served, _MADE.get
-    stored, since = served is resource.storage and resource.converter is None, resource.since
-    version, include = form.version, form.include
-    keeps = include != "Object"
-    make = _Maker(call, form)
+def _filled(maker: "_Maker", entries: Sequence[Entry], now: datetime) -> Iterator[bytes]:
+    """Rows with their ages."""
     ages: dict[str, bytes] = {}
-    for entry in entries:
-        data = entry.data
-        if keeps and ((stored and entry.revision > since) or resource.shows(entry, served)):
-            key = served, version, include, data
-            row = get(key)
-            if row is None:
-                # decoded here and let go: what entries keep decoded is for other work
-                row = make(orjson.loads(data))
-                _MADE.weigh(key, row, len(data) + sum(map(len, row.pieces)))
-        else:  # other bytes than those that are stored, or all of them once more
-            row = make(call.view(entry))
-        line, *others = row.pieces
-        for began, piece in zip(row.began, others, strict=True):
+    for line, counted in maker.rows(entries):
+        for began, piece in counted:
             age = ages.get(began)
             if age is None:
                 age = ages[began] = durations.age(began, now).encode()
@@ -74,7 +52,7 @@ def _rows(call: Call, entries: Sequence[Entry], form: Form, now: datetime) -> It
 
 
 class _Maker:
-    """Makes the rows of one list."""
+    """Makes the rows of one list, and keeps those of stored bytes."""
 
     def __init__(self, call: Call, form: Form) -> None:
         self._call = call
@@ -82,7 +60,33 @@ class _Maker:
         self._columns = tables.columns(call)
         self._unfilled = durations.Unfilled()
 
-    def __call__(self, obj: Object) -> _Row:
+    def rows(self, entries: Sequence[Entry]) -> Iterator[durations.Cut]:
+        """The rows of entries in the version of the call."""
+        call, served = self._call, self._call.served
+        shows, since = call.resource.shows, call.resource.since
+        if self._form.include == "Object":  # all of the stored bytes once more
+            for entry in entries:
+                yield self._made(call.view(entry))
+        elif call.resource.storage is served and columns.oldest(entries) > since:
+            yield from map(self._kept, columns.data(entries))
+        else:
+            for entry in entries:
+                fits = shows(entry, served)
+                yield self._kept(entry.data) if fits else self._made(call.view(entry))
+
+    def _kept(self, data: bytes) -> durations.Cut:
+        """The row of bytes that say what the version shows."""
+        key = self._call.served, self._form.version, self._form.include, data
+        row = _MADE.get(key)
+        if row is None:
+            # decoded here and let go: what entries keep decoded is for other work
+            row = self._made(orjson.loads(data))
+            size = len(row.begins) + sum(len(piece) for _, piece in row.ages)
+            _MADE.weigh(key, row, len(data) + size)
+        return row
+
+    def _made(self, obj: Object) -> durations.Cut:
+        """The row of an object."""
         form, unfilled = self._form, self._unfilled
         row = tables.row(self._call, self._columns, obj, unfilled, form, form.include)
-        return _Row(*unfilled.cut(orjson.dumps(row)))
+        return unfilled.cut(orjson.dumps(row))

@@ -94,7 +94,8 @@ class Handlers:
         if version not in ("", "0") and exchange.query.get("resourceVersionMatch") == "Exact":
             entry = await listing.exactly(self._registry, exchange.call, version)
             return await self._shown(exchange.call, entry, exchange.form)
-        await listing.settle(self._registry.store, version, listing.known_version)
+        store, is_current = self._registry.store, exchange.call.is_current
+        await listing.settle(store, version, listing.known_version, is_current=is_current)
         if exchange.trouble is not None and exchange.trouble.stale:
             entry = await listing.past(self._registry, exchange.call, exchange.trouble.stale)
         else:

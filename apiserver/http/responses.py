@@ -78,7 +78,8 @@ def _readable(value: Any) -> Any:
 def error(failure: StatusError, form: Form, warnings: Collection[str] = ()) -> Answer:
     """A StatusError as a Status body."""
     response = render(failure.body(), form, code=failure.code, warnings=warnings)
-    response.headers.update(failure.headers)
+    if failure.headers:
+        response.headers.update(failure.headers)
     return response
 
 

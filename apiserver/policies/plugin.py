@@ -39,6 +39,10 @@ class PolicyAdmission(Plugin):
     def is_alone(self) -> bool:
         return not self._judged and not self._changed  # expressions may ask for resourceVersions
 
+    @property
+    def only_refuses(self) -> bool:
+        return not self._changed
+
     async def mutate(self, attributes: Attributes) -> None:
         if self._changed and not _binds(attributes.call.resource):
             await self._mutator.mutate(attributes)

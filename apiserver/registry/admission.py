@@ -109,6 +109,11 @@ class Plugin:
         """Whether it shows writes to nobody beyond this process and writes nothing itself."""
         return True
 
+    @property
+    def only_refuses(self) -> bool:
+        """Whether `mutate` as things stand changes nothing, and reads no managedFields."""
+        return False
+
     async def mutate(self, attributes: Attributes) -> None:
         """Change `attributes.object` in place. Must not depend on later plugins."""
 
@@ -147,6 +152,11 @@ class Chain:
         return all(
             plugin.is_alone for hook in hooks for plugin in self._chosen(hook, resource, operation)
         )
+
+    def changes(self, resource: Resource, operation: Operation) -> bool:
+        """Whether a mutator may change such a write, or see who owns what of it."""
+        chosen = self._chosen("mutate", resource, operation)
+        return not all(plugin.only_refuses for plugin in chosen)
 
     def _chosen(self, hook: Hook, resource: Resource, operation: Operation) -> tuple[Plugin, ...]:
 

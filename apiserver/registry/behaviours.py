@@ -116,6 +116,8 @@ class Behaviour:
     def prepare_update(self, served: Served, obj: Object, old: Object, subresource: str) -> None:
         """Keep what this address may not change, and count the generation."""
 
+    leaves_ownership = False
+    """Whether `prepare_create` leaves alone what a creator comes to own."""
     named_by_uid = False
     """Whether a new object without a name gets a uid for one."""
     stamps = False
@@ -324,6 +326,8 @@ class Custom(Behaviour):
         self.unconditional_update = self._traits.unconditional_update
         self.returns_deleted = self._traits.returns_deleted
         self.transactor = self._traits.transactor
+        # a status that goes is nobody's, as `reset_fields` say
+        self.leaves_ownership = "" not in self._traits.parts
 
     def versionless(self, name: str) -> StatusError | None:
         return None if self._traits.versionless is None else self._traits.versionless(name)

@@ -79,6 +79,9 @@ class Call:
     """Whether the object goes with a whole collection: admission is told no name then."""
     timeout: float = math.inf
     """Seconds the client gives the request, where it says so."""
+    is_current: bool = False
+    """Whether the store has come to what was newest when the request came: to ask once more would
+    tell nothing that it has to know, and takes 4 µs."""
     weight: int = 0
     """Bytes of the request's body: much of it is worked on beside the event loop."""
 

@@ -95,7 +95,7 @@ async def find(registry: Registry, call: Call, options: ListOptions) -> Page:
     matches = matcher(call, options)
     if options.token or options.limit > 0 or options.match == "Exact":
         return await _page(registry, call, options, matches)
-    await settle(store, options.resource_version, _version)
+    await settle(store, options.resource_version, _version, is_current=call.is_current)
     name = single_name(call, options)
     if name:
         entry = store.get(call.resource.key(call.namespace, name))
@@ -256,11 +256,15 @@ async def exactly(registry: Registry, call: Call, version: str) -> Entry:
     return page.entries[0]
 
 
-async def settle(store: Store, version: str, parse: Callable[[str], int]) -> None:
-    """Let the store come to what a read asks for: "" the newest there is, "0" whatever is here, a
-    version at least that one. Raises StatusError 504, what `parse` raises, LogError."""
+async def settle(
+    store: Store, version: str, parse: Callable[[str], int], *, is_current: bool = False
+) -> None:
+    """Let the store come to what a read asks for: "" the newest there is (`Call.is_current`: it
+    has), "0" whatever is here, a version at least that one. Raises StatusError 504, what `parse`
+    raises, LogError."""
     if version == "":
-        await store.current()
+        if not is_current:
+            await store.current()
     elif version != "0":
         await wait_for(store, parse(version))
 

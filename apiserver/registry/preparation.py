@@ -15,6 +15,9 @@ from inkube.schemas.golang import strconv
 from inkube.storage.entry import Entry
 
 Object = dict[str, Any]
+_NOT_AT_FIRST = ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+NEVER_FIRST = frozenset({"managedFields", *_NOT_AT_FIRST})
+"""Members of metadata that a new object does not keep as they are sent, though they are owned."""
 
 
 def metadata(obj: Object) -> Object:
@@ -43,7 +46,7 @@ def give_name(call: Call, obj: Object, stamps: Stamps) -> None:
 def before_create(call: Call, obj: Object, stamps: Stamps) -> None:
     """Set the system fields of a new object, prepare and validate it. Raises StatusError 422."""
     behaviour, meta = call.resource.behaviour, obj["metadata"]
-    for member in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
+    for member in _NOT_AT_FIRST:
         meta.pop(member, None)
     _place(call, meta)
     meta["uid"] = stamps.uid()

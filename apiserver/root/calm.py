@@ -21,14 +21,15 @@ INSTALL_SECONDS = 1.0  # how long a request waits for definitions that another s
 DEFINITIONS = keys.prefix("customresourcedefinitions")
 
 
-def of_controllers(manager: Manager) -> Callable[[], Awaitable[None]]:
+def of_controllers(manager: Manager) -> Callable[[], Awaitable[bool]]:
     """Let the controllers finish. A webhook that asks while one of them waits for it is not kept
     waiting."""
 
-    async def wait() -> None:
+    async def wait() -> bool:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CALM_SECONDS):
                 await manager.settled()
+        return False  # of the store it has not asked
 
     return wait
 
@@ -52,13 +53,16 @@ class OtherServers:
     def _miss(self) -> None:
         self._stored = self._store.revision
 
-    async def caught_up(self) -> None:
-        """Wait until this server has what was stored; for one slow to install, not long."""
+    async def caught_up(self) -> bool:
+        """Wait until this server has what was stored; for one slow to install, not long. Whether
+        its store has come to the newest."""
+        is_current = False
         with contextlib.suppress(StorageError):  # who needs the newest state is told
-            await self._store.look()
+            is_current = await self._store.look()
         if self._stored > self._served:
             stored = self._stored
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(INSTALL_SECONDS):
                     await self._manager.done(crds.NAME, stored)
             self._served = max(self._served, stored)
+        return is_current

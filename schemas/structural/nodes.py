@@ -74,6 +74,17 @@ class Node:
         return self.holds("x-kubernetes-list-type")
 
     @cached_property
+    def typed_lists(self) -> tuple[tuple[str, "Node"], ...]:
+        """The declared fields that hold list types."""
+        found = ((name, self.children[name]) for name in self.raw.get("properties") or {})
+        return tuple((name, node) for name, node in found if node and node.holds_list_types)
+
+    @cached_property
+    def typed_values(self) -> bool:
+        """Whether the values of undeclared names hold list types."""
+        return self.additional is not None and self.additional.holds_list_types
+
+    @cached_property
     def list_map_keys(self) -> tuple[str, ...]:
         """The fields that tell items of a map list apart."""
         return tuple(self.raw.get("x-kubernetes-list-map-keys") or ())

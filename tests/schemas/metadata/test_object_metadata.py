@@ -3,8 +3,11 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.gotypes import decoding, types
 from inkube.schemas.metadata import metadecoding, names, objectmeta
 
 Meta = dict[str, Any]
@@ -230,3 +233,27 @@ def test_added_finalizers_without_a_domain_draw_a_warning() -> None:
 )
 def test_kinds_differ_in_what_is_a_name(check: names.Check, name: str, good: bool) -> None:
     assert (check(name, False) == []) is good
+
+
+_TEXTS = st.one_of(st.sampled_from(["", "a"]), st.none(), st.integers(0, 1))
+_ANYTHING = st.one_of(_TEXTS, st.dictionaries(st.sampled_from("ab"), _TEXTS), st.lists(_TEXTS))
+_MEMBERS = ("name", "namespace", "labels", "annotations", "finalizers", "uid", "generation", "odd")
+
+
+@given(st.dictionaries(st.sampled_from(_MEMBERS), _ANYTHING))
+def test_the_short_way_reads_what_the_long_one_does(meta: Meta):
+    def long_way(value: Meta) -> Any:
+        found = decoding.decode(types.of(metadecoding._TYPE), value, "metadata")
+        return found.object, found.unknown
+
+    def short_way(value: Meta) -> Any:
+        unknown: list[str] = []
+        return metadecoding.decode(value, unknown), unknown
+
+    def outcome(way: Any) -> Any:
+        try:
+            return way({name: meta[name] for name in sorted(meta)})
+        except DecodeError as error:
+            return error.text
+
+    assert outcome(short_way) == outcome(long_way)
