@@ -22,7 +22,7 @@ from inkube.apiserver.registry.delegates import Delegate
 from inkube.apiserver.registry.resources import Resources
 from inkube.schemas import status
 from inkube.schemas.definitions import Definition, Origin
-from inkube.schemas.openapi import aggregated, proto, v3
+from inkube.schemas.openapi import aggregated, proto, v3, voices
 from inkube.schemas.versions import preference
 
 Object = dict[str, Any]
@@ -168,7 +168,7 @@ def _of_groups(kinds: dict[Key, list[Definition]]) -> Iterator[_Document]:
     """Groups of custom resources have no documents of their own."""
     seen = set()
     for (group, _), found in kinds.items():
-        if group and group not in seen and found[0].origin is Origin.BUILTIN:
+        if group and group not in seen and voices.of(found[0]).in_group_documents:
             seen.add(group)
             make = partial(v3.group_document, found[0])
             yield _Document(f"apis/{group}", group, _digest(group.encode()), make)
