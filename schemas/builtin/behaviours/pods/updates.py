@@ -10,8 +10,9 @@ from typing import Any
 import orjson
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin.behaviours import addresses, checks, containers, naming
+from inkube.schemas.builtin.behaviours import addresses, checks, naming
 from inkube.schemas.builtin.behaviours.base import keep, same
+from inkube.schemas.builtin.behaviours.pods import containers
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
 from inkube.schemas.metadata import names

@@ -1,7 +1,8 @@
 """What is wrong with a pod's volumes. Follows core validation ValidateVolumes."""
 
 from inkube.schemas import fielderrors, quantity
-from inkube.schemas.builtin.behaviours import checks, fieldrefs, naming
+from inkube.schemas.builtin.behaviours import checks, naming
+from inkube.schemas.builtin.behaviours.pods import fieldrefs
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 

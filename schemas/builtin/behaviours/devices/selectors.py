@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin.behaviours import deviceparts
+from inkube.schemas.builtin.behaviours.devices import parts as deviceparts
 from inkube.schemas.cel.checking.estimator import estimate
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.environment import Environment

@@ -7,14 +7,10 @@ import re
 from typing import Any, Final
 
 from inkube.schemas import fielderrors, quantity
-from inkube.schemas.builtin.behaviours import (
-    checks,
-    deviceparts,
-    deviceselectors,
-    requirements,
-    scheduling,
-)
+from inkube.schemas.builtin.behaviours import checks, requirements, scheduling
 from inkube.schemas.builtin.behaviours.base import Behaviour, Stamp, same
+from inkube.schemas.builtin.behaviours.devices import parts as deviceparts
+from inkube.schemas.builtin.behaviours.devices import selectors as deviceselectors
 from inkube.schemas.fielderrors import FieldError, Verbatim
 from inkube.schemas.golang import gotext
 from inkube.schemas.metadata import names

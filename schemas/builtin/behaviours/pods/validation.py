@@ -6,14 +6,12 @@ from inkube.schemas import fielderrors, selectors
 from inkube.schemas.builtin.behaviours import (
     addresses,
     checks,
-    containers,
     metadata,
     naming,
     requirements,
     scheduling,
-    securitycontexts,
-    volumes,
 )
+from inkube.schemas.builtin.behaviours.pods import containers, securitycontexts, volumes
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object

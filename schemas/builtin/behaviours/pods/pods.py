@@ -4,8 +4,11 @@ Follows pkg/registry/core/pod/strategy.go and core validation ValidatePodUpdate.
 """
 
 from inkube.schemas import quantity
-from inkube.schemas.builtin.behaviours import poddefaults, podupdates, podvalidation, podwarnings
 from inkube.schemas.builtin.behaviours.base import Behaviour, Stamp, keep, reset_metadata, same
+from inkube.schemas.builtin.behaviours.pods import defaults as poddefaults
+from inkube.schemas.builtin.behaviours.pods import updates as podupdates
+from inkube.schemas.builtin.behaviours.pods import validation as podvalidation
+from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 from inkube.schemas.quantity import Quantity

@@ -8,14 +8,10 @@ from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin.behaviours import (
-    checks,
-    deviceparts,
-    deviceselectors,
-    metadata,
-    scheduling,
-)
+from inkube.schemas.builtin.behaviours import checks, metadata, scheduling
 from inkube.schemas.builtin.behaviours.base import Behaviour, same
+from inkube.schemas.builtin.behaviours.devices import parts as deviceparts
+from inkube.schemas.builtin.behaviours.devices import selectors as deviceselectors
 from inkube.schemas.fielderrors import FieldError, Verbatim
 from inkube.schemas.golang import netip
 from inkube.schemas.metadata import names

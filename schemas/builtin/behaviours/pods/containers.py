@@ -4,13 +4,8 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin.behaviours import (
-    checks,
-    fieldrefs,
-    naming,
-    requirements,
-    securitycontexts,
-)
+from inkube.schemas.builtin.behaviours import checks, naming, requirements
+from inkube.schemas.builtin.behaviours.pods import fieldrefs, securitycontexts
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 
