@@ -173,7 +173,11 @@ class Elector:
         term = await self._outcome()
         if term != self._term and self._term is not None:
             self._term = None
-            logger.warning("this server leads no more; %s does", self.holder or "nobody known")
+            if self.holder == self.identity:  # nobody else has asked for it yet
+                deadline = self._timing.deadline
+                logger.warning("the lease was not renewed for %g s: this server rests", deadline)
+            else:
+                logger.warning("this server leads no more; %s does", self.holder or "nobody known")
             await rest()
         if term != self._term and term is not None:
             logger.debug("this server leads: %s", term.holder)

@@ -45,6 +45,10 @@ class Cache:
         self._subscriptions: dict[str, dict[Subscription, None]] = {}
         self._newest: dict[str, int] = {}
         """What `newest` said of prefixes that are subscribed to, kept current."""
+        self._is_loaded = False
+        self._missed = 0
+        """What was deleted up to here may be in no history: the newest revision when everything
+        was read anew, 0 if it never was."""
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
         self._wake_at = math.inf
 
@@ -154,18 +158,22 @@ class Cache:
 
     def load(self, entries: Columns, horizon: Horizon, damaged: Iterable[str] = ()) -> None:
         """Begin anew with entries in the order of their keys; subscribers, who cannot be told what
-        lies between, end with Compacted."""
-        self._end_subscriptions(Compacted(self.revision, horizon.compacted))
+        lies between, end with Compacted, once everything is there."""
+        before = self.revision
         self._index = Index(entries)
         self._damaged = frozenset(damaged)
         self._history.clear()
         self._history_bytes = 0
         self.compacted = horizon.compacted
         self.revision = self._remembers = horizon.newest
+        self._missed = horizon.newest if self._is_loaded else 0
+        self._is_loaded = True
+        self._end_subscriptions(Compacted(before, horizon.compacted))
         self._wake()
 
     def newest(self, prefix: str) -> int:
-        """The revision of the newest change under a prefix, deletions in history included.
+        """The revision of the newest change under a prefix, deletions in history included; at
+        least that at which everything was read anew, for what was missed may be a deletion.
 
         Found once for a prefix that is subscribed to: whoever waits until all is quiet asks again
         and again for every kind, and each looked through 4,000 changes of pods to find none.
@@ -181,7 +189,7 @@ class Cache:
         for change in reversed(self._history):
             if matches(prefix, change.entry.key):
                 return change.revision
-        return max(self.list(prefix).revisions, default=0)
+        return max(max(self.list(prefix).revisions, default=0), self._missed)
 
     def before(self, prefix: str, changes: int) -> int:
         """The revision before the last so many changes under a prefix, as far as history goes."""

@@ -1,6 +1,7 @@
 """Forgetting: which part of the past is given up, and when.
 
-What is younger than `age` is kept, up to `revisions` of it. As in etcd3's compactor
+What is younger than `age` is kept, up to `revisions` of it, and the newest revision always: by it
+a process that slept sees that there is something it has not read. As in etcd3's compactor
 (apiserver/pkg/storage/etcd3/compact.go), ages are known by remembering what the newest revision
 was at each look; after a restart they count anew.
 """
@@ -86,5 +87,6 @@ class Compactor:
         self._seen.append((now, self._store.revision))
         while self._seen and self._seen[0][0] <= now - self._options.age:
             target = max(target, self._seen.popleft()[1])
+        target = min(target, self._store.revision - 1)
         if target > self._store.compacted:
             await self._store.compact(target)

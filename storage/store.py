@@ -28,6 +28,7 @@ from inkube.storage.compaction import CompactionOptions, Compactor
 from inkube.storage.entry import Change, Changes, ChangeType, Codec, Coder, Entries, Entry, Value
 from inkube.storage.errors import Closed, Compacted, FutureRevision
 from inkube.storage.failures import Failures
+from inkube.storage.following import Following
 from inkube.storage.freshness import Freshness
 from inkube.storage.log import Log, MemoryLog, Range, Record, Snapshot
 from inkube.storage.subscription import Deliver, Subscription
@@ -44,6 +45,7 @@ __all__ = [
     "DryRunStore",
     "Entries",
     "Entry",
+    "Following",
     "MemoryLog",
     "Page",
     "Snapshot",
@@ -333,6 +335,10 @@ class Store(BaseStore):
                 subscription.close()
                 raise
         return subscription
+
+    def follow(self, prefix: str, hear: Deliver, *, anew: Callable[[], None]) -> Following:
+        """Every change under a prefix from now on, for good; see Following. Raises Closed."""
+        return Following(self.subscribe, prefix, hear, anew)
 
     @property
     def shared(self) -> bool:

@@ -18,6 +18,7 @@ from inkube.storage.errors import SlowConsumer, StorageError
 logger = logging.getLogger(__name__)
 
 Deliver = Callable[[Sequence[Change]], None]
+Ended = Callable[[StorageError], None]
 
 # Changes after a revision that happened before the subscription, and whether these are all.
 Backlog = Callable[[int], Awaitable[tuple[Changes, bool]]]
@@ -54,6 +55,7 @@ class Subscription:
         self._queue: Changes = []
         self._batch: Changes = []
         self._deliver: Deliver | None = None
+        self._ended: Ended | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._over = False
         self._error: StorageError | None = None
@@ -94,15 +96,17 @@ class Subscription:
                 return []
             await self._read_backlog(self._backlog)
 
-    def attach(self, deliver: Deliver) -> None:
+    def attach(self, deliver: Deliver, ended: Ended | None = None) -> None:
         """Call `deliver` with every further batch, as soon as it is published, until `detach`.
 
         What waits in memory is handed over before this returns; a backlog in the log must have
         been read with `waiting`. `deliver` must not block; if it raises, the subscription is over.
+        `ended` is called when there will be no more, with what `next_batch` raises from then on;
+        not when the subscription or the store is closed.
         """
         if self._backlog is not None:
             raise RuntimeError("read what is waiting before attaching")
-        self._deliver = deliver
+        self._deliver, self._ended = deliver, ended
         waiting = self._batch[::-1] + self._early + self._queue
         self._batch, self._early, self._queue = [], [], []
         if waiting:
@@ -111,7 +115,7 @@ class Subscription:
 
     def detach(self) -> None:
         """Let changes wait in the queue again."""
-        self._deliver = None
+        self._deliver = self._ended = None
 
     def close(self) -> None:
         """Receive nothing more."""
@@ -183,6 +187,9 @@ class Subscription:
             self._over, self._error = True, error
             self._early, self._queue, self._deliver = [], [], None
             self._wake()
+            ended, self._ended = self._ended, None
+            if ended is not None and error is not None:
+                ended(error)
 
     # Helpers.
 

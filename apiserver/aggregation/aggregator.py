@@ -22,8 +22,7 @@ from inkube.apiserver.registry.resources import Resources
 from inkube.schemas.aggregation.marks import MANAGED
 from inkube.schemas.aggregation.registrations import Registration
 from inkube.storage.entry import Change
-from inkube.storage.store import Store
-from inkube.storage.subscription import Subscription
+from inkube.storage.store import Following, Store
 
 PREFIX = keys.prefix("apiservices")
 STOP_SECONDS = 1.5
@@ -45,24 +44,21 @@ class Aggregator:
         self._publish = publish
         self._listeners: list[Callable[[str], None]] = []
         self._delegates: dict[str, Local | Remote] = {}
-        self._subscription: Subscription | None = None
+        self._following: Following | None = None
         self._stack = contextlib.AsyncExitStack()
         self._sockets: dict[str, str] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
         """Begin to follow; requests are passed on when this returns."""
-        revision = self._store.revision
-        for entry in self._store.list(PREFIX):
-            self._put(entry.value)
-        self._subscription = self._store.subscribe(PREFIX, revision, deliver=self._deliver)
-        self._tell()
+        self._following = self._store.follow(PREFIX, self._deliver, anew=self._read)
+        self._read()
 
     async def close(self) -> None:
         """Cut every connection and stop what is served in process."""
-        if self._subscription is not None:
-            self._subscription.close()
-            self._subscription = None
+        if self._following is not None:
+            self._following.close()
+            self._following = None
         for delegate in self._delegates.values():
             self._retire(delegate)
         self._delegates = {}
@@ -98,16 +94,28 @@ class Aggregator:
         for listener in tuple(self._listeners):
             listener(name)
 
+    def _read(self) -> None:
+        """Have a delegate for each APIService there is, and no other."""
+        living = [entry.value for entry in self._store.list(PREFIX)]
+        for name in self._delegates.keys() - {obj["metadata"]["name"] for obj in living}:
+            self._drop(name)
+        for obj in living:
+            self._put(obj)
+        self._tell()
+
     def _deliver(self, changes: Sequence[Change]) -> None:
         for change in changes:
             obj = change.entry.value
             if change.type == "DELETED":
-                gone = self._delegates.pop(obj["metadata"]["name"], None)
-                if gone is not None:
-                    self._retire(gone)
+                self._drop(obj["metadata"]["name"])
             else:
                 self._put(obj)
         self._tell()
+
+    def _drop(self, name: str) -> None:
+        gone = self._delegates.pop(name, None)
+        if gone is not None:
+            self._retire(gone)
 
     def _put(self, obj: dict[str, Any]) -> None:
         registration = Registration.of(obj)

@@ -29,11 +29,11 @@ class Faults:
         self.rules: faults.rules.Rules | None = None
         if store.count(_PREFIX):
             self._read()
-        self._subscription = store.subscribe(_PREFIX, deliver=self._hear)
+        self._following = store.follow(_PREFIX, self._hear, anew=self._read)
 
     def close(self) -> None:
         """Follow the store no longer."""
-        self._subscription.close()
+        self._following.close()
 
     async def meet(
         self,

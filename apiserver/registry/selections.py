@@ -18,7 +18,6 @@ from inkube.schemas import selectors
 from inkube.schemas.objects import Object
 from inkube.storage.entry import Change, Entry
 from inkube.storage.store import Store
-from inkube.storage.subscription import Subscription
 
 logger = logging.getLogger(__name__)
 
@@ -121,18 +120,18 @@ class _Index:
         self._keys: dict[str, dict[str, None]] = {}
         self.complete = False
         # From here on every change is heard; what is there already is read in slices.
-        self._subscription: Subscription = store.subscribe(prefix, deliver=self._hear)
+        self._following = store.follow(prefix, self._hear, anew=self.close)
         self._filling = asyncio.create_task(self._fill(store.list(prefix)))
 
     @property
     def over(self) -> bool:
-        """Whether it no longer hears of changes."""
-        return self._subscription.over
+        """Whether it no longer hears of changes: one that missed some is made again."""
+        return self._following.over
 
     def close(self) -> None:
         """Hear no more."""
         self._filling.cancel()
-        self._subscription.close()
+        self._following.close()
 
     def entries(self, values: Sequence[str]) -> list[Entry]:
         """What has one of the values now, in the order of keys."""
@@ -144,7 +143,7 @@ class _Index:
             await self._read_all(entries)
         except Exception:
             logger.exception("an index of a selector could not be made")
-            self._subscription.close()
+            self._following.close()
 
     async def _read_all(self, entries: Sequence[Entry]) -> None:
         for start in range(0, len(entries), SLICE):

@@ -40,14 +40,17 @@ class OtherServers:
         self._store = store
         self._manager = manager
         self._stored = self._served = 0  # revisions of the newest definition
-        self._subscription = store.subscribe(DEFINITIONS, deliver=self._hear)
+        self._following = store.follow(DEFINITIONS, self._hear, anew=self._miss)
 
     def close(self) -> None:
         """Follow no longer."""
-        self._subscription.close()
+        self._following.close()
 
     def _hear(self, changes: Sequence[Change]) -> None:
         self._stored = changes[-1].revision
+
+    def _miss(self) -> None:
+        self._stored = self._store.revision
 
     async def caught_up(self) -> None:
         """Wait until this server has what was stored; for one slow to install, not long."""

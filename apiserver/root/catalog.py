@@ -1,10 +1,11 @@
-"""`controllers.core.catalog.Catalog` over the live table and one subscription to the store.
+"""`controllers.core.catalog.Catalog` over the live table and what is heard of the store.
 
 Most objects are bound to nothing: their bytes show it, and they are not even decoded.
 """
 
 import logging
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.resources import Resource, Resources
@@ -12,8 +13,7 @@ from inkube.apiserver.registry.storedbytes import may_be_bound
 from inkube.controllers.core.catalog import Follower, Item, Kind, Step
 from inkube.schemas.meta import split_api_version
 from inkube.storage.entry import Change, Entry
-from inkube.storage.store import Store
-from inkube.storage.subscription import Subscription
+from inkube.storage.store import Following, Store
 
 logger = logging.getLogger(__name__)
 _COUNTED = tuple(
@@ -23,14 +23,22 @@ _COUNTED = tuple(
 """Objects whose changes are told even if they are bound to nothing: quotas count them anew."""
 
 
+class _Follower(NamedTuple):
+    """One who follows; see `Catalog.follow`."""
+
+    follower: Follower
+    anew: Callable[[], None]
+    known: bool
+
+
 class LiveCatalog:
     """What is served now, and what binds the objects of it."""
 
     def __init__(self, store: Store, resources: Resources) -> None:
         self._store = store
         self._resources = resources
-        self._followers: list[Follower] = []
-        self._subscription: Subscription | None = None
+        self._followers: list[_Follower] = []
+        self._following: Following | None = None
 
     def kinds(self) -> list[Kind]:
         """See Catalog."""
@@ -43,31 +51,46 @@ class LiveCatalog:
         resource = self._resources.by_kind(group, kind)
         return _kind(resource, version) if resource is not None else None
 
-    def follow(self, follower: Follower, *, known: bool = False) -> Callable[[], None]:
+    def follow(
+        self, follower: Follower, anew: Callable[[], None], *, known: bool = False
+    ) -> Callable[[], None]:
         """See Catalog."""
+        added = _Follower(follower, anew, known)
         if known:
-            for entry in self._store.list(keys.ROOT):
-                item = self._item(entry) if may_be_bound(entry.data) else None
-                if item is not None:
-                    follower(Step(None, item))
-        self._followers.append(follower)
-        if self._subscription is None:
-            self._subscription = self._store.subscribe(keys.ROOT, deliver=self._deliver)
-        return lambda: self._end(follower)
+            self._tell_known(follower)
+        self._followers.append(added)
+        if self._following is None:
+            self._following = self._store.follow(keys.ROOT, self._deliver, anew=self._begin_anew)
+        return lambda: self._end(added)
 
-    def _end(self, follower: Follower) -> None:
+    def _tell_known(self, follower: Follower) -> None:
+        for entry in self._store.list(keys.ROOT):
+            item = self._item(entry) if may_be_bound(entry.data) else None
+            if item is not None:
+                follower(Step(None, item))
+
+    def _end(self, follower: "_Follower") -> None:
         self._followers.remove(follower)
-        if not self._followers and self._subscription is not None:
-            self._subscription.close()
-            self._subscription = None
+        if not self._followers and self._following is not None:
+            self._following.close()
+            self._following = None
+
+    def _begin_anew(self) -> None:
+        for each in tuple(self._followers):
+            try:
+                each.anew()
+                if each.known:
+                    self._tell_known(each.follower)
+            except Exception:  # as below
+                logger.exception("a follower of all changes failed at all there is")
 
     def _deliver(self, changes: Sequence[Change]) -> None:
         for change in changes:
             step = self._step(change)
             if step is not None:
-                for follower in tuple(self._followers):
+                for each in tuple(self._followers):
                     try:
-                        follower(step)
+                        each.follower(step)
                     except Exception:  # one controller's mistake must not blind the others
                         logger.exception("a follower of all changes failed at %s", step.item.key)
 

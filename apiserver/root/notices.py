@@ -3,13 +3,12 @@
 Most servers never have an APIService that leads elsewhere, or a flow schema of their own.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from inkube.apiserver.registry import keys
 from inkube.schemas.aggregation.marks import MANAGED, URL
 from inkube.storage.entry import Change, Entry
-from inkube.storage.store import Store
-from inkube.storage.subscription import Subscription
+from inkube.storage.store import Following, Store
 
 _OWN, _SERVICE, _URL = MANAGED.encode(), b'"service":', URL.encode()
 
@@ -21,23 +20,27 @@ class Notice:
     def __init__(
         self, store: Store, plural: str, wanted: Callable[[Entry], bool], load: Callable[[], None]
     ) -> None:
+        self._store = store
+        self._prefix = keys.prefix(plural)
         self._wanted = wanted
         self._load = load
-        self._subscription: Subscription | None = None
-        prefix = keys.prefix(plural)
-        if any(map(wanted, store.list(prefix))):
-            load()
-        else:
-            self._subscription = store.subscribe(prefix, deliver=self._deliver)
+        self._following: Following | None = store.follow(self._prefix, self._hear, anew=self._look)
+        self._look()
 
     def close(self) -> None:
         """Notice nothing more."""
-        if self._subscription is not None:
-            self._subscription.close()
-            self._subscription = None
+        if self._following is not None:
+            self._following.close()
+            self._following = None
 
-    def _deliver(self, changes: Sequence[Change]) -> None:
-        if self._subscription is not None and any(self._wanted(one.entry) for one in changes):
+    def _look(self) -> None:
+        self._notice(self._store.list(self._prefix))
+
+    def _hear(self, changes: Sequence[Change]) -> None:
+        self._notice(change.entry for change in changes)
+
+    def _notice(self, entries: Iterable[Entry]) -> None:
+        if self._following is not None and any(map(self._wanted, entries)):
             self.close()
             self._load()
 

@@ -28,7 +28,7 @@ from inkube.controllers.clock import FakeClock
 from inkube.controllers.environment import Environment
 from inkube.controllers.manager import Controller
 from inkube.schemas.status import Reason, StatusError
-from inkube.storage.store import Store, Subscription
+from inkube.storage.store import Following, Store
 
 T = TypeVar("T")
 LOOK_AGAIN = 0.05
@@ -223,12 +223,12 @@ def running(thread: LoopThread, plan: Plan) -> Iterator[Kube]:
         record_bodies=True,
     )
     server = APIServer(options)
-    subscription = thread.run(_start(server, plan, log))
+    following = thread.run(_start(server, plan, log))
     log.open_watches = server.streams.open
     try:
         yield Kube(server, thread, log)
     finally:
-        thread.run(_stop(server, subscription))
+        thread.run(_stop(server, following))
 
 
 def _clock(options: Options) -> FakeClock | None:
@@ -250,7 +250,7 @@ async def _is_quiet(store: Store, seconds: float) -> bool:
     return False
 
 
-async def _start(server: APIServer, plan: Plan, log: TestLog) -> Subscription:
+async def _start(server: APIServer, plan: Plan, log: TestLog) -> Following:
     await server.__aenter__()
     try:
         for wanted in plan.controllers:
@@ -260,11 +260,11 @@ async def _start(server: APIServer, plan: Plan, log: TestLog) -> Subscription:
     except BaseException:
         await server.stop()
         raise
-    return server.store.subscribe(keys.ROOT, deliver=log.hear_changes)
+    return server.store.follow(keys.ROOT, log.hear_changes, anew=log.miss_changes)
 
 
-async def _stop(server: APIServer, subscription: Subscription) -> None:
-    subscription.close()
+async def _stop(server: APIServer, following: Following) -> None:
+    following.close()
     await server.stop()
 
 

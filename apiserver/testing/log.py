@@ -103,6 +103,9 @@ class TestLog:
             gone = self._forget(self._changes)
             self._bytes[1] -= sum(len(each.data) for each in gone)
 
+    def miss_changes(self) -> None:
+        """Called by the store when another process did more than can be told: that is not kept."""
+
     def _forget(self, entries: list[Any]) -> list[Any]:
         """Take the older half out."""
         half = (len(entries) + 1) // 2

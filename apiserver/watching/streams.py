@@ -290,7 +290,7 @@ class _Stream:
             held.extend(changes)
             self._pause()
 
-        subscription.attach(hold)
+        subscription.attach(hold, self._missed)
         if self._woken is not None:
             await self._woken
         await self._tell(held)
@@ -301,8 +301,13 @@ class _Stream:
         if self._watcher.call.resource.converter is not None:
             await self._hold(subscription)
             return
-        subscription.attach(self._gather)
+        subscription.attach(self._gather, self._missed)
         await self._woken
+
+    def _missed(self, error: storage_errors.StorageError) -> None:
+        """What was told before is written, and then why there is no more."""
+        self._flush({})
+        self._pause()
 
     def _gather(self, changes: Sequence[Change]) -> None:
         """Keep what was just published until the burst it belongs to is written."""

@@ -81,10 +81,16 @@ class Catalog(Protocol):
         """The kind in that version, if it is served."""
         ...
 
-    def follow(self, follower: Follower, *, known: bool = False) -> Callable[[], None]:
+    def follow(
+        self, follower: Follower, anew: Callable[[], None], *, known: bool = False
+    ) -> Callable[[], None]:
         """Tell of every object that has owners or is being deleted whenever it changes, and of
         every object that goes; before whoever changed it has an answer. `known` begins with the
-        objects that are there."""
+        objects that are there.
+
+        `anew` is called when steps were missed: all that is known may be otherwise. With `known`
+        the objects that are there then are told again after it.
+        """
         ...
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:

@@ -58,6 +58,12 @@ class Graph:
         elif new.owners and (old is None or (old.uid, old.owners) != (new.uid, new.owners)):
             yield new.key
 
+    def clear(self) -> None:
+        """Forget who depends on whom, to be told again: the collector looks at all of them then."""
+        self._items.clear()
+        self._dependents.clear()
+        self._waiting.clear()
+
     def dependents(self, uid: str) -> list[Key]:
         """Everything that names this owner."""
         return list(self._dependents.get(uid, {}).values())
@@ -145,7 +151,10 @@ class Collector:
             for key in unknown:
                 add(key)
 
-        ends = [self._catalog.follow(follow, known=True), self._catalog.on_change(retry)]
+        ends = [
+            self._catalog.follow(follow, self._graph.clear, known=True),
+            self._catalog.on_change(retry),
+        ]
 
         def end() -> None:
             for each in ends:

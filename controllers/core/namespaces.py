@@ -92,7 +92,11 @@ class Drain:
             if namespace in self._draining:
                 add(Key("", namespace))
 
-        return self._catalog.follow(follow)
+        def anew() -> None:
+            for namespace in self._draining:
+                add(Key("", namespace))
+
+        return self._catalog.follow(follow, anew)
 
     async def reconcile(self, key: Key) -> Result | None:
         """A step towards the end of one namespace."""

@@ -40,7 +40,11 @@ class QuotaController:
                 for quota in self._known.items(step.item.key.namespace or "-"):
                     add(Key.of(quota))
 
-        return self._catalog.follow(follow)
+        def anew() -> None:
+            for quota in self._known.items():
+                add(Key.of(quota))
+
+        return self._catalog.follow(follow, anew)
 
     async def reconcile(self, key: Key) -> Result | None:
         """Bring one quota's status up to date."""

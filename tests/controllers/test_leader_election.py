@@ -185,7 +185,9 @@ async def test_who_waits_takes_over_at_once_what_is_given_back(server: APIServer
             assert await second.told.get() == "leads"
 
 
-async def test_a_leader_that_is_cut_off_rests_before_another_leads(server: APIServer):
+async def test_a_leader_that_is_cut_off_rests_before_another_leads(
+    server: APIServer, caplog: pytest.LogCaptureFixture
+):
     clock = FakeClock()
     async with (
         Candidate(server, clock, "first").running() as first,
@@ -197,6 +199,7 @@ async def test_a_leader_that_is_cut_off_rests_before_another_leads(server: APISe
         assert TIMING.deadline <= clock.monotonic() <= TIMING.deadline + TIMING.retry
         assert first.told.get_nowait() == "rests"
         assert second.told.empty()
+        assert "the lease was not renewed for 10 s: this server rests" in caplog.text
         await _pass(clock, second.told.empty)
         assert TIMING.duration <= clock.monotonic() <= TIMING.duration + 2 * TIMING.retry
         first.client.is_cut = False

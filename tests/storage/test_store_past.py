@@ -217,6 +217,16 @@ class TestCompactor:
         await compactor.look()
         assert store.compacted == old.revision
 
+    async def test_the_newest_revision_is_never_given_up(self, store: Store):
+        now = 0.0
+        compactor = Compactor(store, CompactionOptions(age=300), lambda: now)
+        entry = await store.create("/r/a", {})
+        await store.delete("/r/a", entry.revision)
+        await compactor.look()
+        now = 301.0
+        await compactor.look()
+        assert store.compacted == entry.revision
+
     async def test_what_is_more_than_the_amount_is_given_up(self, store: Store):
         compactor = Compactor(store, CompactionOptions(revisions=10), lambda: 0.0)
         for n in range(15):

@@ -10,6 +10,7 @@ from storenode import JSONCodec
 
 from inkube.storage import errors
 from inkube.storage.cache import CacheOptions
+from inkube.storage.compaction import CompactionOptions, Compactor
 from inkube.storage.log import FIRST_REVISION
 from inkube.storage.sql.postgresql import PostgresqlDatabase, postgresql_log
 from inkube.storage.store import Store, StoreOptions
@@ -125,16 +126,38 @@ async def test_who_slept_through_a_compaction_loads_anew_and_ends_its_watches(sh
     awake, asleep = await shared.open(poll=1_000), await shared.open(poll=1_000)
     for task in asleep._tasks:
         task.cancel()
+    await asyncio.gather(*asleep._tasks, return_exceptions=True)
     subscription = asleep.subscribe("/r/")
     a = await awake.create("/r/a", {})
     await awake.create("/r/b", {})
-    await awake.delete("/r/a", a.revision)
+    deleted = await awake.delete("/r/a", a.revision)
     await awake.compact(awake.revision)
     entry = await asleep.create("/r/c", {})
-    assert entry.revision == awake.revision + 1
+    await awake.current()  # as news of a write may come before its answer does
+    assert entry.revision == deleted.revision + 1
     assert [e.key for e in asleep.list("/r/")] == ["/r/b", "/r/c"]
     with pytest.raises(errors.Compacted):
         await subscription.next_batch()
+
+
+async def test_a_deletion_is_noticed_however_long_one_slept(shared: Any):
+    awake, asleep = await shared.open(poll=1_000), await shared.open(poll=1_000)
+    now = 0.0
+    compactor = Compactor(awake, CompactionOptions(age=300), lambda: now)
+    entry = await asleep.create("/r/a", {})
+    async with asleep._writer._lock:
+        await awake.current()
+        other = await awake.create("/r/b", {})
+        await awake.delete("/r/b", other.revision)
+        await awake.delete("/r/a", entry.revision)
+        await compactor.look()
+        now = 301.0
+        await compactor.look()
+        assert awake.compacted > entry.revision
+    await asleep.current()
+    assert asleep.get("/r/a") is None
+    newest = awake.revision
+    assert (await asleep.create("/r/c", {})).revision == newest + 1
 
 
 async def test_a_backlog_may_come_from_before_this_store_was_opened(shared: Any):

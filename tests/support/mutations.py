@@ -46,7 +46,7 @@ def mutate(rng, value):
     """One random change somewhere in the value."""
     path = rng.choice(list(below(value)))
     if not path:
-        return rng.choice(NASTY) if rng.random() < 0.3 else value
+        return copy.deepcopy(rng.choice(NASTY)) if rng.random() < 0.3 else value
     parent = value
     for key in path[:-1]:
         parent = parent[key]

@@ -1,9 +1,10 @@
 // A modal dialog of the browser: it keeps the focus, closes by Escape, and gives the focus back.
-import { html, useEffect, useRef } from "./html.js";
+import { html, useLayoutEffect, useRef } from "./html.js";
 
 export function Dialog({ title, close, children, wide }) {
   const dialog = useRef();
-  useEffect(() => {
+  // before the browser paints: what is typed meanwhile goes into the dialog
+  useLayoutEffect(() => {
     const back = document.activeElement;
     dialog.current.showModal();
     return () => back?.focus?.();

@@ -1,6 +1,6 @@
 // Go to a kind by a few letters of its name, plural, short name or group.
 import { Dialog } from "./dialog.js";
-import { html, useEffect, useRef, useState } from "./html.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
 import { discover, idOf, kinds } from "./kinds.js";
 import { tell } from "./notices.js";
 import { useStore } from "./store.js";
@@ -28,8 +28,8 @@ export function Palette({ close, choose }) {
   const [at, setAt] = useState(0);
   const input = useRef();
   const found = search(useStore(kinds) || [], text).slice(0, SHOWN);
+  useLayoutEffect(() => input.current.focus(), []);
   useEffect(() => {
-    input.current.focus();
     discover().catch((error) => tell(error.message, "bad"));
   }, []);
 

@@ -211,8 +211,11 @@ async def test_client_node_holds_what_the_server_holds(
     assert json.loads(told) == await held_by_server(kube, namespace)
 
 
-def operator():
-    """Writes into the status what the spec says, and holds deletions until it has heard."""
+def operator(heard):
+    """Writes into the status what the spec says, and holds deletions until it has heard.
+
+    `heard` gets the version of each object that it was told last, whatever it makes of it.
+    """
     import kopf
 
     registry = kopf.OperatorRegistry()
@@ -230,11 +233,15 @@ def operator():
     async def released(**_):
         pass
 
+    @kopf.on.event("clients.example.com", "v1", "crabs", registry=registry)
+    async def told(meta, **_):
+        heard[meta["name"]] = meta["resourceVersion"]
+
     return registry
 
 
 @contextlib.asynccontextmanager
-async def operating(namespace):
+async def operating(namespace, heard):
     import kopf
 
     settings = kopf.OperatorSettings()
@@ -244,7 +251,7 @@ async def operating(namespace):
     settings.queueing.error_delays = [0.01] * 20
     ready, stop = asyncio.Event(), asyncio.Event()
     run = kopf.operator(
-        registry=operator(),
+        registry=operator(heard),
         settings=settings,
         standalone=True,
         namespaces=[namespace],
@@ -267,6 +274,15 @@ async def operating(namespace):
 async def test_kopf_brings_every_object_where_it_should_be(
     kube, namespace, kubeconfig, crab, monkeypatch, caplog, seed
 ):
+    """It is told the newest state of each. It does not always act on it.
+
+    Where its patch that adds a finalizer is refused (the answer to the one before was lost, or a
+    list told the same version again), `patching.patch_obj` keeps the patch for the next event. With
+    that one, `processing.process_resource_causes` passes the handlers by, for there is something to
+    patch first; and then there is nothing to patch, for the finalizer is there. So the event is
+    spent, and none follows: the object waits for its next change (kopf 1.45). Every object is
+    touched once for that.
+    """
     pytest.importorskip("kopf")
     caplog.set_level(logging.CRITICAL, logger="kopf")  # it tells every retry
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
@@ -281,10 +297,18 @@ async def test_kopf_brings_every_object_where_it_should_be(
         sizes = [(each.get("status", {}).get("phase"), each["spec"]["size"]) for each in found]
         return names == living and all(phase == f"size {size}" for phase, size in sizes)
 
-    async with operating(namespace) as task:
+    heard = {}
+
+    async def knows_all():
+        found = await kube.aio.list(crabs, namespace)
+        newest = {each["metadata"]["name"]: each["metadata"]["resourceVersion"] for each in found}
+        return newest.keys() == living and newest.items() <= heard.items()
+
+    async with operating(namespace, heard) as task:
         async with weather(kube, crabs, namespace, seed) as struck:
             living = await write_at_random(kube, namespace, seed, body, crabs, struck)
-        for name in living:  # one in ten runs kopf has left an object alone until its next event
+        await kube.aio.wait_for(knows_all, within=PATIENCE)
+        for name in living:
             touched = {"metadata": {"labels": {"touched": "once"}}}
             await kube.aio.patch(crabs, name, namespace, patch=touched)
         await kube.aio.wait_for(is_done, within=PATIENCE)

@@ -58,6 +58,18 @@ def test_kinds_are_found_by_a_few_letters(kube, read, expect):
     expect(page.get_by_role("heading", name="ConfigMap")).to_be_visible()
 
 
+FOCUS_AFTER_COLON = """async () => {
+  document.body.dispatchEvent(new KeyboardEvent("keydown", { key: ":", bubbles: true }));
+  for (let turn = 0; turn < 5; turn++) await null;  // what is due before the next key or frame
+  return document.activeElement.getAttribute("aria-label");
+}"""
+
+
+def test_the_next_key_after_the_colon_is_typed_into_the_field(kube, read):
+    page = read(kube).go()
+    assert page.evaluate(FOCUS_AFTER_COLON) == "Kind"
+
+
 def test_a_table_has_the_servers_columns_and_follows_what_changes(kube, boats, read, expect):
     page = read(kube).go("kind/example.com/v1/boats")
     expect(page.get_by_role("columnheader")).to_have_text(["Name", "Namespace", "Age"])

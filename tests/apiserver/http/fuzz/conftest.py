@@ -19,7 +19,9 @@ HOME = str(Path(inkube.__path__[0]).absolute().parent)
 SERVE = [sys.executable, "-m", "inkube.apiserver.cli", "serve", "--port", "0", "--quiet"]
 BOATS = "/apis/example.com/v1/namespaces/default/boats"
 
-WARM_UP = 2_000  # requests; by then is loaded what is loaded when it is first needed
+# Requests by which is loaded what is loaded when it is first needed. A module with more kinds,
+# whose tables of bounded size fill later, has a WARM_UP of its own.
+WARM_UP = 2_000
 HISTORY = 8_192  # changes that the watch cache keeps; of a KiB each they fill what is kept decoded
 GROWTH = 1.10  # the gaps between allocations grow for a while; what clients send must not stay
 
@@ -50,16 +52,16 @@ class Apart:
 class Memory:
     """Compares a server's memory with what it was after the warm-up. Short runs say nothing."""
 
-    def __init__(self, server, rounds):
-        self._server = server
-        self._measures = rounds >= 5 * WARM_UP and sys.platform == "linux"
+    def __init__(self, server, rounds, warm_up):
+        self._server, self._warm_up = server, warm_up
+        self._measures = rounds >= 5 * warm_up and sys.platform == "linux"
         self._before = None
         if self._measures:
             fill(server.port)
 
     def due(self, number):
         """Whether the warm-up ends with this round."""
-        return self._measures and self._before is None and number >= WARM_UP
+        return self._measures and self._before is None and number >= self._warm_up
 
     def begin(self):
         """The warm-up is over, and what it stored is taken away."""
@@ -126,5 +128,6 @@ def _running(folder, log):
 
 
 @pytest.fixture
-def memory(apart):
-    return Memory(apart, int(os.environ.get("INKUBE_FUZZ", "0")))
+def memory(apart, request):
+    warm_up = getattr(request.module, "WARM_UP", WARM_UP)
+    return Memory(apart, int(os.environ.get("INKUBE_FUZZ", "0")), warm_up)

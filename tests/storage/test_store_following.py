@@ -1,0 +1,99 @@
+"""Who follows a store hears of every change, or is told that some were missed."""
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from inkube.storage.entry import Change
+from inkube.storage.store import Store
+
+
+class Keeper:
+    """Keeps the keys under a prefix, as somebody would who follows a store."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.keys: set[str] = set()
+        self.fails_at = ""
+        self.looks = 0
+        self.following = store.follow("/r/", self.hear, anew=self.look)
+        self.look()
+
+    def hear(self, changes: Sequence[Change]) -> None:
+        for change in changes:
+            if change.entry.key == self.fails_at:
+                raise ValueError("this one cannot be understood")
+            if change.type == "DELETED":
+                self.keys.discard(change.entry.key)
+            else:
+                self.keys.add(change.entry.key)
+
+    def look(self) -> None:
+        self.looks += 1
+        found = {entry.key for entry in self.store.list("/r/")}
+        if self.fails_at in found:
+            raise ValueError("this one cannot be understood")
+        self.keys = found
+
+
+@pytest.fixture
+def keeper(store: Store) -> Keeper:
+    return Keeper(store)
+
+
+async def test_changes_are_heard_before_their_writer_is_answered(store: Store, keeper: Keeper):
+    entry = await store.create("/r/a", {})
+    assert keeper.keys == {"/r/a"}
+    await store.delete("/r/a", entry.revision)
+    assert keeper.keys == set()
+    assert keeper.looks == 1
+
+
+async def test_who_closes_hears_no_more(store: Store, keeper: Keeper):
+    keeper.following.close()
+    keeper.following.close()
+    await store.create("/r/a", {})
+    assert keeper.keys == set()
+    assert keeper.following.over
+
+
+async def test_the_end_of_the_store_is_the_end(store: Store, keeper: Keeper):
+    await store.close()
+    assert keeper.following.over
+    assert keeper.looks == 1
+
+
+async def test_who_failed_at_a_change_looks_at_all_there_is(
+    store: Store, keeper: Keeper, caplog: pytest.LogCaptureFixture
+):
+    keeper.fails_at = "/r/bad"
+    with caplog.at_level(logging.CRITICAL):
+        bad = await store.create("/r/bad", {})
+        await store.create("/r/a", {})
+    assert keeper.keys == set(), "as long as it fails nothing is known"
+    await store.delete("/r/bad", bad.revision)
+    assert keeper.keys == {"/r/a"}
+    looks = keeper.looks
+    await store.create("/r/b", {})
+    assert keeper.keys == {"/r/a", "/r/b"}
+    assert keeper.looks == looks, "what can be heard is not looked for"
+
+
+async def test_what_another_compacted_is_looked_for_once(shared: Any):
+    awake, asleep = await shared.open(poll=1_000), await shared.open(poll=1_000)
+    keeper, beside = Keeper(asleep), Keeper(asleep)
+    beside.following.close()
+    gone = await asleep.create("/r/gone", {})
+    async with asleep._writer._lock:
+        await awake.current()
+        await awake.delete("/r/gone", gone.revision)
+        last = await awake.create("/r/new", {})
+        await awake.compact(last.revision)
+    await asleep.current()
+    assert (keeper.keys, keeper.looks) == ({"/r/new"}, 2)
+    await awake.create("/r/later", {})
+    await asleep.current()
+    assert (keeper.keys, keeper.looks) == ({"/r/new", "/r/later"}, 2)
+    assert beside.looks == 1
