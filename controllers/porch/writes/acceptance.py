@@ -19,7 +19,7 @@ _PUSHED = f"{_FAILED}Package pushed to remote despite render failure. Details: "
 
 
 class Acceptance:
-    """One for a server."""
+    """Renders what a write would leave behind, and refuses what does not."""
 
     def __init__(self, options: Options, depots: Depots, refusals: Refusals) -> None:
         self._depots, self._refusals = depots, refusals

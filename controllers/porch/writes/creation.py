@@ -32,7 +32,7 @@ _UNBORN = "0" * 40
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """One for a server."""
+    """Makes revisions; what it works with is the server's."""
 
     depots: Depots
     origin: Origin
@@ -42,7 +42,7 @@ class Creation:
 
     @asynccontextmanager
     async def transaction(self, write: Write, env: Environment) -> AsyncIterator[None]:
-        """See transactions."""
+        """What lies around the commit of a new revision: checks, its files, its branch."""
         obj = write.obj
         assert obj is not None, "a create has an object"
         spec = obj["spec"]

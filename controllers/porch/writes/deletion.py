@@ -24,14 +24,14 @@ from inkube.schemas.status import StatusError
 
 
 class Deletion:
-    """One for a server."""
+    """Ends revisions in git and their objects with them."""
 
     def __init__(self, depots: Depots, origin: Origin, refusals: Refusals) -> None:
         self._depots, self._origin, self._refusals = depots, origin, refusals
 
     @asynccontextmanager
     async def transaction(self, write: Write, env: Environment) -> AsyncIterator[None]:
-        """See transactions."""
+        """What lies around the commit of a deletion: who refers to it, then its branch or tag."""
         old = write.old
         assert old is not None, "what is deleted is there"
         name, package = old["spec"]["repository"], old["spec"]["packageName"]

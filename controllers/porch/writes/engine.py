@@ -46,7 +46,7 @@ class Engine:
 
     @asynccontextmanager
     async def revision(self, write: Write, env: Environment) -> AsyncIterator[None]:
-        """See transactions: PackageRevision."""
+        """The transaction of PackageRevision: that of its create, deletion or update, alone."""
         if write.operation == "create":
             inner = self._creation.transaction(write, env)
         elif write.operation == "delete" or write.goes:
@@ -58,7 +58,7 @@ class Engine:
 
     @asynccontextmanager
     async def resources(self, write: Write, env: Environment) -> AsyncIterator[None]:
-        """See transactions: PackageRevisionResources."""
+        """The transaction of PackageRevisionResources, alone."""
         async with self._alone(write, refusals.RESOURCES), self.files.transaction(write, env):
             yield
 

@@ -31,7 +31,7 @@ from inkube.schemas.objects import Object, same
 
 
 class Lifecycle:
-    """One for a server."""
+    """Carries a revision from one state to the next."""
 
     def __init__(
         self, depots: Depots, origin: Origin, acceptance: Acceptance, publication: Publication
@@ -41,7 +41,7 @@ class Lifecycle:
 
     @asynccontextmanager
     async def transaction(self, write: Write, env: Environment) -> AsyncIterator[None]:
-        """See transactions."""
+        """What lies around the commit of an update: its files, then the branches that move."""
         obj, old = write.obj, write.old
         assert obj is not None, "an update has both"
         assert old is not None, "an update has both"

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 class Origin:
-    """One for a server."""
+    """Opens repositories, and knows where their main branches were."""
 
     def __init__(self, depots: Depots, locks: Locks, refusals: Refusals) -> None:
         self._depots, self._locks, self._refusals = depots, locks, refusals

@@ -41,7 +41,7 @@ class _Edition:
 
 
 class Publication:
-    """One for a server."""
+    """Publishes proposed revisions, anew where main moved meanwhile."""
 
     def __init__(self, options: Options, depots: Depots, origin: Origin) -> None:
         self._enforces_gates = options.enforce_readiness
@@ -51,7 +51,10 @@ class Publication:
     async def transaction(
         self, write: Write, env: Environment, repository: Object, depot: Depot
     ) -> AsyncIterator[None]:
-        """See transactions; the caller holds the Repository's lock."""
+        """What lies around the commit of an approval: a commit on main and a tag.
+
+        The caller holds the Repository's lock.
+        """
         obj, old = write.obj, write.old
         assert obj is not None, "an approval has both"
         assert old is not None, "an approval has both"

@@ -18,7 +18,7 @@ FIRST_SYNC = 10.0
 
 
 class Readiness:
-    """One for a server."""
+    """Waits for the first look at a Repository, and refuses those that are unwell."""
 
     def __init__(self, refusals: Refusals) -> None:
         self._refusals = refusals

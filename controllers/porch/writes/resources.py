@@ -34,7 +34,7 @@ _MEMBERS = ("packageName", "workspaceName", "revision", "repository")
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """One for a server."""
+    """Shows and writes the files of revisions."""
 
     depots: Depots
     origin: Origin
@@ -44,7 +44,7 @@ class Resources:
 
     @asynccontextmanager
     async def transaction(self, write: Write, env: Environment) -> AsyncIterator[None]:
-        """See transactions."""
+        """What lies around the commit of changed files: their rendering, then a push."""
         obj, old, record = write.obj, write.old, write.record
         assert obj is not None, "a view is updated only"
         assert old is not None, "a view is updated only"
@@ -96,7 +96,7 @@ class Resources:
         return self.acceptance.failure(write.name, error, RESOURCES_KIND, pushed=True)
 
     async def show(self, objects: Sequence[Object], env: Environment) -> list[Object]:
-        """See transactions.View; a Repository is opened once for all of its revisions."""
+        """The objects that clients see (`transactions.View`); a Repository is opened once for all."""
         groups: dict[tuple[str, str], list[int]] = {}
         for at, obj in enumerate(objects):
             place = (obj["metadata"]["namespace"], obj["spec"]["repository"])
