@@ -96,7 +96,7 @@ class Resources:
         return self.acceptance.failure(write.name, error, RESOURCES_KIND, pushed=True)
 
     async def show(self, objects: Sequence[Object], env: Environment) -> list[Object]:
-        """The objects that clients see (`transactions.View`); a Repository is opened once for all."""
+        """The objects as clients see them; a Repository is opened once for all of its revisions."""
         groups: dict[tuple[str, str], list[int]] = {}
         for at, obj in enumerate(objects):
             place = (obj["metadata"]["namespace"], obj["spec"]["repository"])
