@@ -6,13 +6,12 @@ and what happened then begins.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from inkube.apiserver.capture.chosen import Kind
 from inkube.apiserver.registry import keys
+from inkube.schemas.objects import Object
 from inkube.storage.store import Entry, Store
 
-Object = dict[str, Any]
 _LEFT = ("resourceVersion", "selfLink")
 
 

@@ -8,7 +8,6 @@ kube-openapi/pkg/handler3 and handler.
 import hashlib
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
-from typing import Any
 
 import orjson
 from aiohttp import web
@@ -22,10 +21,10 @@ from inkube.apiserver.registry.delegates import Delegate
 from inkube.apiserver.registry.resources import Resources
 from inkube.schemas import status
 from inkube.schemas.definitions import Definition, Origin
+from inkube.schemas.objects import Object
 from inkube.schemas.openapi import aggregated, proto, v3, voices
 from inkube.schemas.versions import preference
 
-Object = dict[str, Any]
 Key = tuple[str, str]
 _YEAR = 365 * 24 * 3600
 _ROOT_V3 = ["openapi", "v3"]
