@@ -5,7 +5,7 @@ STAMP := $(VENV)/.installed
 SERVING := $(VENV)/.serving
 JOBS ?= auto
 
-.PHONY: serve test lint types exams conformance bench docs dist binary
+.PHONY: serve test lint types exams rounds conformance bench docs dist binary
 
 serve: $(SERVING)  ## http://127.0.0.1:8001, data in ./inkube.db
 	$(BIN)/inkube serve $(ARGS)
@@ -28,6 +28,9 @@ exams: $(STAMP)  ## the exams in full: kills, disks, bombs, growth, fuzz, a soak
 	INKUBE_FUZZ=20000 $(BIN)/python -m pytest -s --timeout 7200 tests/apiserver/http/fuzz $(ARGS)
 	INKUBE_EXAMS=long $(BIN)/python -m pytest -s --timeout 7200 tests/conformance/test_seeds.py $(ARGS)
 	INKUBE_FAULTS=1000 INKUBE_FAULT_SEEDS=3 $(BIN)/python -m pytest -s --timeout 7200 tests/apiserver/clients/test_clients_survive_faults.py $(ARGS)
+
+rounds: $(STAMP)  ## kills and faults of each set-up, judged: ARGS="--rounds 300"
+	$(BIN)/python tests/support/faults.py $(ARGS)
 
 conformance: $(STAMP)  ## the table: how much of kube-apiserver's recorded behaviour holds
 	$(BIN)/python tests/conformance/table.py $(ARGS)

@@ -6,11 +6,12 @@ machine, where there is such a thing; a busy machine shows in the absolute ones.
 a target is missed or a module fails.
 """
 
+import argparse
 import json
 import subprocess
 import sys
 import time
-from importlib.util import find_spec
+from collections.abc import Sequence
 
 from benchmarks.figures import Figure, table
 
@@ -36,6 +37,11 @@ MODULES = (
 LIMIT = 180
 # What takes longer is run when it is asked for by name: python -m benchmarks scale
 LONGER = {"scale": 1_200}
+ABOUT = f"""Measure and print one table; ends with 1 when a target is missed or a module fails.
+
+Each is given up after {LIMIT} s: {", ".join(MODULES)}.
+Only by name: {", ".join(f"{name} (after {limit} s)" for name, limit in LONGER.items())}.
+"""
 
 
 def run(name: str) -> tuple[list[Figure], str]:
@@ -43,19 +49,33 @@ def run(name: str) -> tuple[list[Figure], str]:
     command = [sys.executable, "-m", f"benchmarks.{name}", "--json"]
     limit = LONGER.get(name, LIMIT)
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
-    except subprocess.TimeoutExpired:
-        return [], f"{name}: took more than {limit} s"
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    trouble = f"{name}: {done.stderr.strip()[-2000:]}" if done.returncode else ""
-    return [Figure(**json.loads(line)) for line in lines], trouble
+        done = subprocess.run(command, capture_output=True, timeout=limit, check=False)
+    except subprocess.TimeoutExpired as error:
+        return _figures(error.stdout or b""), f"{name}: took more than {limit} s"
+    trouble = f"{name}: {done.stderr.decode().strip()[-2000:]}" if done.returncode else ""
+    return _figures(done.stdout), trouble
 
 
-def main() -> int:
+def _figures(told: bytes) -> list[Figure]:
+    return [Figure(**json.loads(line)) for line in told.splitlines() if line.endswith(b"}")]
+
+
+def _known(name: str) -> str:
+    if name not in (*MODULES, *LONGER):
+        raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join((*MODULES, *LONGER))}")
+    return name
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run what was asked for, else everything."""
+    parser = argparse.ArgumentParser(
+        "python -m benchmarks", description=ABOUT, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", type=_known, help="what to measure")
+    names = parser.parse_args(arguments).names
     figures, troubles = [], []
     started = time.perf_counter()
-    for name in sys.argv[1:] or [name for name in MODULES if find_spec(f"benchmarks.{name}")]:
+    for name in names or MODULES:
         print(f"measuring {name} …", file=sys.stderr, flush=True)
         found, trouble = run(name)
         figures += found

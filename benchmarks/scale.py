@@ -28,7 +28,7 @@ from benchmarks.figures import Figure
 from benchmarks.servers import Request, Server
 from inkube import APIServer
 from inkube.apiserver.registry import continuation, keys
-from inkube.storage.log import Record
+from inkube.storage.log import Log, Record
 from inkube.storage.sql.sqlite import SqliteOptions, sqlite_log
 
 MOST = int(os.environ.get("INKUBE_SCALE", "1000000"))
@@ -222,9 +222,17 @@ async def _fill(path: Path, size: int) -> int:
     async with APIServer(data=path, durable=False, controllers=False) as server:
         await server.client.create(_object("pattern", "pattern"))
         pattern = server.store.list(keys.key("configmaps", "default", "pattern"))[0].data
-        revision = server.store.revision
     log = sqlite_log(path, SqliteOptions(synchronous="NORMAL"))
     await log.open()
+    try:
+        return await _write(log, pattern, size)
+    finally:
+        await log.close()
+
+
+async def _write(log: Log, pattern: bytes, size: int) -> int:
+    """Append so many objects like one; how many bytes of keys and JSON these are."""
+    revision = await log.newest()  # a server that stops writes once more
     stored = 0
     for start in range(0, size, FILLED):
         records = []
@@ -236,7 +244,6 @@ async def _fill(path: Path, size: int) -> int:
             records.append(Record(revision, key, 0, revision, False, data, 0))
         async with log.begin() as transaction:
             await transaction.append(records)
-    await log.close()
     return stored
 
 

@@ -1,34 +1,33 @@
 """One process on a file and two behind one port: how many more GETs two answer on two cores.
 
-The client runs on the same cores, so it counts against both, and more against two: with cores of
-its own the ratio would be higher. What a GET costs of the processor, all processes together, tells
-how it would be on a machine that nobody else uses.
+The client runs on the same cores, so it counts against both, and more against two: `pipelines`
+takes a few cycles for each answer, and how many is told. What a GET costs of the processor, all
+processes together, tells how it would be on a machine that nobody else uses.
 """
 
 import os
 import tempfile
-import time
-from collections.abc import Iterable, Iterator
-from itertools import repeat
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks import figures, load, servers
+from benchmarks import figures, pipelines, servers
 from benchmarks.figures import Figure
 from benchmarks.servers import Request, Server
 
 MAP = "/api/v1/namespaces/default/configmaps/read"
-READS = 6_000
+READS = 10_000
 TURNS = 5  # the best counts: it was disturbed least
-HOW = load.Load(connections=32)
+_READ = Request("GET", MAP).raw
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Turn(NamedTuple):
-    """GETs per second, and seconds of processor time for each."""
+    """GETs per second, seconds of processor time for each, and the client's share of a core."""
 
     speed: float
     cost: float
+    share: float
 
 
 def measure() -> Iterable[Figure]:
@@ -49,7 +48,11 @@ def measure() -> Iterable[Figure]:
         best = {server: max(turn.speed for turn in turns) for server, turns in found.items()}
         cost = {server: min(turn.cost for turn in turns) for server, turns in found.items()}
         able = 2 * cost[one] / cost[two]
-        note = f"{best[two]:.0f}/s, {best[one]:.0f}/s; by processor time {able:.2f} ×"
+        share = max(turn.share for turns in found.values() for turn in turns)
+        note = (
+            f"{best[two]:.0f}/s, {best[one]:.0f}/s; by processor time {able:.2f} ×; "
+            f"the client takes {share:.0%} of a core"
+        )
         ratio = best[two] / best[one]
         yield Figure("GETs with two workers to one", ratio, "×", at_least=1.6, note=note)
 
@@ -61,18 +64,16 @@ def _prepare(server: Server) -> None:
     servers.ask(connection, Request("POST", MAP.rpartition("/")[0], body))
     connection.close()
     while len(processes(server)) > 1 and not all(seconds(pid) for pid in processes(server)):
-        load.send(server.port, _reads(10), HOW)
-    load.send(server.port, _reads(1_000), HOW)
+        pipelines.send(server.port, _READ, 100)
+    pipelines.send(server.port, _READ, 2_000)
 
 
 def read(server: Server) -> Turn:
     """Many GETs at once."""
     before = sum(map(seconds, processes(server)))
-    began = time.perf_counter()
-    load.send(server.port, _reads(READS), HOW)
-    took = time.perf_counter() - began
+    sent = pipelines.send(server.port, _READ, READS)
     used = sum(map(seconds, processes(server))) - before
-    return Turn(READS / took, used / READS)
+    return Turn(sent.speed, used / sent.answers, sent.share)
 
 
 def processes(server: Server) -> list[int]:
@@ -85,10 +86,6 @@ def seconds(pid: int) -> float:
     """Of processor time."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS
-
-
-def _reads(count: int) -> Iterator[bytes]:
-    return repeat(Request("GET", MAP).raw, count)
 
 
 if __name__ == "__main__":

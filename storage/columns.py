@@ -90,10 +90,10 @@ class Columns(Sequence[Entry]):
 
     def keep(self, places: Sequence[int]) -> None:
         """Keep the entries of these places only, in this order."""
-        self.keys = [self.keys[place] for place in places]
+        self.keys = list(map(self.keys.__getitem__, places))
         self.revisions = array("q", map(self.revisions.__getitem__, places))
         self.created = array("q", map(self.created.__getitem__, places))
-        self.data = [self.data[place] for place in places]
+        self.data = list(map(self.data.__getitem__, places))
 
 
 def data(entries: Sequence[Entry]) -> Sequence[bytes]:

@@ -7,7 +7,7 @@ memory than twice what lives. Only `writer` uses this.
 
 from collections.abc import Sequence
 from itertools import chain, compress, islice
-from operator import lt
+from operator import lt, ne
 from typing import NamedTuple
 
 from inkube.storage.columns import Columns
@@ -35,6 +35,8 @@ class Loading:
         """The revisions of damaged rows, outlived or not."""
         self._deleted: set[int] = set()
         """The revisions of deletions among them."""
+        self._outlived = 0
+        """How many rows may have been outlived since they were sorted last."""
         self._next = LEAST
         self._sorted = True
         """Whether they are in order of keys, each of which is there once."""
@@ -50,15 +52,18 @@ class Loading:
         held.keys += rows.keys
         held.revisions.extend(rows.revisions)
         held.created.extend(rows.created)
-        if any(rows.deleted):
-            self._deleted.update(compress(rows.revisions, rows.deleted))
-            pairs = zip(rows.data, rows.deleted, strict=True)
-            held.data += [b"" if deleted else data for data, deleted in pairs]
+        if rows.deleted:
+            self._deleted.update(rows.deleted)
+            pairs = zip(rows.data, rows.revisions, strict=True)
+            held.data += [b"" if at in self._deleted else data for data, at in pairs]
         else:
             held.data += rows.data
         # now, while the bytes are still at hand for the processor
         self._damaged.update(self._find_damaged(rows.data, rows.revisions))
-        if len(held) >= self._next:
+        # a row of what was created before outlives another, if that was not compacted; a deletion
+        # outlives itself, too
+        self._outlived += sum(map(ne, rows.created, rows.revisions)) + len(rows.deleted)
+        if len(held) >= self._next and 2 * self._outlived >= len(held):
             self._settle()
             self._next = max(LEAST, 2 * len(held))
 
@@ -66,7 +71,7 @@ class Loading:
         """What lives."""
         self._settle()
         rows, damaged = self._rows, self._damaged
-        if damaged.isdisjoint(rows.revisions):
+        if not damaged or damaged.isdisjoint(rows.revisions):
             return Living(rows, ())
         left_out = [
             key for key, revision in zip(rows.keys, rows.revisions, strict=True)
@@ -82,15 +87,14 @@ class Loading:
             return
         # a sort is stable: rows of one key stay in the order of their revisions
         places = sorted(range(len(keys)), key=keys.__getitem__)
-        following = chain(islice(places, 1, None), (None,))
-        self._rows.keep(
-            [
-                place
-                for place, after in zip(places, following, strict=True)
-                if (after is None or keys[place] != keys[after]) and revisions[place] not in deleted
-            ]
-        )
+        ordered = map(keys.__getitem__, places)
+        following = map(keys.__getitem__, islice(places, 1, None))
+        places = list(compress(places, map(ne, ordered, chain(following, (None,)))))
+        if deleted:
+            places = [place for place in places if revisions[place] not in deleted]
+        self._rows.keep(places)
         deleted.clear()
+        self._outlived = 0
         self._sorted = True
 
 

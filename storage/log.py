@@ -7,10 +7,11 @@ log that outlives the process.
 
 import asyncio
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
+from itertools import compress
 from operator import attrgetter
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 from inkube.storage.errors import Compacted
 
@@ -55,10 +56,25 @@ class Rows(NamedTuple):
     revisions: Sequence[int]
     keys: Sequence[str]
     created: Sequence[int]
-    deleted: Sequence[bool]
+    deleted: Collection[int]
+    """The revisions of deletions among them."""
     data: Sequence[bytes]
     compacted: Sequence[int]
     """How far was compacted; told at least once, the same each time."""
+
+    def parts(self, size: int) -> Iterator[Self]:
+        """The same in parts of that many rows."""
+        for start in range(0, len(self.revisions), size):
+            part = slice(start, start + size)
+            revisions = self.revisions[part]
+            first, last = revisions[0], revisions[-1]
+            yield self._replace(
+                revisions=revisions,
+                keys=self.keys[part],
+                created=self.created[part],
+                deleted=[each for each in self.deleted if first <= each <= last],
+                data=self.data[part],
+            )
 
 
 class Snapshot(NamedTuple):
@@ -266,7 +282,8 @@ class MemoryLog:
         found = await self.missed(revision, limit)
         columns = zip(*found.records, strict=True) if found.records else [()] * len(Record._fields)
         revisions, keys, _, created, deleted, data, _ = columns
-        return Rows(revisions, keys, created, deleted, data, (found.compacted,))
+        gone = tuple(compress(revisions, deleted))
+        return Rows(revisions, keys, created, gone, data, (found.compacted,))
 
     async def append_next(self, after: int, records: Sequence[Record]) -> bool:
         """See Log: there is nothing to save."""

@@ -27,6 +27,8 @@ from inkube.storage.underway import Underway
 
 # Rows read at once: of what others wrote, of everything at a start.
 FOLLOWED, LOADED = 1_000, 5_000
+# Of these, rows worked on before others get their turn.
+ADDED = 1_000
 # Writes committed in a row before subscribers get their turn; far below what their queues hold.
 TURN = 256
 # Seconds that a group waits for as many as wrote last time; who writes alone waits for nobody.
@@ -326,20 +328,29 @@ class Writer:
     async def _read(self) -> tuple[Loading, Horizon]:
         loading = Loading(self._coder)
         revision, begun, newest = 0, 0, 0
-        while True:
-            found = await self._log.rows(revision, LOADED)
-            compacted = found.compacted[0]
-            begun = begun or compacted
-            # A deletion that was forgotten before it was read would leave its object behind.
-            if compacted > max(begun, revision):
-                raise _Behind
-            loading.add(found)
-            if found.revisions:
-                revision = found.revisions[-1]
-            if len(found.revisions) < LOADED:
-                break
-            newest = newest or (await self._log.horizon()).newest
-            self.progress = Progress(len(loading), revision, newest)
+        reading = asyncio.ensure_future(self._log.rows(revision, LOADED))
+        try:
+            while True:
+                found = await reading
+                compacted = found.compacted[0]
+                begun = begun or compacted
+                # A deletion that was forgotten before it was read would leave its object behind.
+                if compacted > max(begun, revision):
+                    raise _Behind
+                if found.revisions:
+                    revision = found.revisions[-1]
+                is_last = len(found.revisions) < LOADED
+                if not is_last:
+                    newest = newest or (await self._log.horizon()).newest
+                    reading = asyncio.ensure_future(self._log.rows(revision, LOADED))
+                for part in found.parts(ADDED):
+                    await asyncio.sleep(0)  # the next are asked for, and others have their turns
+                    loading.add(part)
+                if is_last:
+                    break
+                self.progress = Progress(len(loading), revision, newest)
+        finally:
+            reading.cancel()
         return loading, Horizon(compacted, max(revision, compacted))
 
 

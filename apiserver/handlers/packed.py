@@ -4,11 +4,16 @@ What was made is kept by the stored bytes themselves, which never change: a GET 
 one. Loaded when somebody first asks for protobuf.
 """
 
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Final
 
 import orjson
 
-from inkube.apiserver.handlers import stored
+from inkube.apiserver.handlers import listed, stored, tables
+from inkube.apiserver.http.delivery import Body
+from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.listing import Page
 from inkube.apiserver.registry.served import Served
@@ -19,6 +24,8 @@ from inkube.storage.entry import Entry
 ENTRIES = 65_536
 BYTES = 64 * 1024 * 1024
 """Of stored bytes and messages together: 20,000 pods of about 2 KB as JSON."""
+SLICE = 256
+"""Objects made in a row before others get their turn."""
 _MADE: Final[caches.Weighed[tuple[Served, bytes], bytes]] = caches.Weighed(
     __name__, "_MADE", ENTRIES, BYTES
 )
@@ -29,13 +36,57 @@ def entry(call: Call, found: Entry) -> bytes:
     return _MADE.get((call.served, found.data)) or _make(call, found)
 
 
-def page(call: Call, found: Page) -> bytes:
-    """A whole list."""
+async def page(call: Call, found: Page) -> Body:
+    """A list; a long one is made while it is sent."""
     served, get = call.served, _MADE.get
-    made = [get((served, each.data)) or _make(call, each) for each in found.entries]
-    kind = stored.list_kind(call)
-    items = envelopes.items(served.api_version, served.kind, made)
-    return envelopes.list_envelope(served.api_version, kind, found.metadata(call), items)
+
+    def make(each: Entry) -> bytes:
+        return get((served, each.data)) or _make(call, each)
+
+    kind, metadata = stored.list_kind(call), found.metadata(call)
+    item = envelopes.item(served.api_version, served.kind)
+    if not stored.is_long(found.entries):
+        items = [make(each)[item] for each in found.entries]
+        start = envelopes.list_start(served.api_version, kind, metadata, sum(map(len, items)))
+        return b"".join([start, *items, envelopes.TAIL])
+    size = await _size(found.entries, make, item)
+    start = envelopes.list_start(served.api_version, kind, metadata, size)
+    return _pieces(start, found.entries, make, item)
+
+
+async def metadata(call: Call, found: Page, form: Form, now: datetime) -> Body:
+    """The metadata of a long list, made while it is sent. Raises StatusError 406."""
+    told = tables.transformed(call, form, now, metadata=found.metadata(call))
+    version, kind = told.head["apiVersion"], told.head["kind"]
+    item = envelopes.item(version, "PartialObjectMetadata")
+
+    def make(each: Entry) -> bytes:
+        return envelopes.sealed(told.make(call.view(each)))
+
+    size = await _size(found.entries, make, item)
+    start = envelopes.list_start(version, kind, told.head["metadata"], size)
+    return _pieces(start, found.entries, make, item)
+
+
+async def _size(entries: Sequence[Entry], make: Callable[[Entry], bytes], item: slice) -> int:
+    """How many bytes the items of a list are, which stands before them.
+
+    From the last to the first: what is made now and remembered is what is sent first.
+    """
+    size = 0
+    for number, entry in enumerate(reversed(entries), 1):
+        size += len(make(entry)[item])
+        if not number % SLICE:
+            await asyncio.sleep(0)
+    return size
+
+
+def _pieces(
+    start: bytes, entries: Sequence[Entry], make: Callable[[Entry], bytes], item: slice
+) -> Body:
+    """All of a list whose start is known."""
+    items = (make(entry)[item] for entry in entries)
+    return listed.begun(listed.gathered(start, items, envelopes.TAIL, b""))
 
 
 def _make(call: Call, found: Entry) -> bytes:

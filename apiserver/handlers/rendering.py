@@ -6,11 +6,11 @@ from typing import Any
 import orjson
 
 from inkube.apiserver import handlers
-from inkube.apiserver.handlers import rows, tables
-from inkube.apiserver.handlers.stored import begun, data_of, is_long, joined, list_body, pieces
+from inkube.apiserver.handlers import listed, rows, stored, tables
+from inkube.apiserver.handlers.stored import data_of
 from inkube.apiserver.http import responses
-from inkube.apiserver.http.delivery import Answer
-from inkube.apiserver.http.negotiation import JSON, Form
+from inkube.apiserver.http.delivery import Answer, Body
+from inkube.apiserver.http.negotiation import YAML, Form
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.listing import Page
 from inkube.apiserver.registry.stamps import Stamps
@@ -37,38 +37,49 @@ class Renderer:
             value = tables.transform(call, [value], form, self._stamps.now(), include=form.include)
         return responses.render(value, form, code=code, warnings=call.warnings)
 
-    def page(self, call: Call, page: Page, form: Form) -> Answer:
-        """A list."""
+    async def page(self, call: Call, page: Page, form: Form) -> Answer:
+        """A list; a long one is made while it is sent. Raises StatusError 400 or 406."""
+        body = await self._list(call, page, form)
+        return responses.data(body, warnings=call.warnings, media=form.media)
+
+    async def _list(self, call: Call, page: Page, form: Form) -> Body:
         if form.plain_json:
-            return responses.data(list_body(call, page), warnings=call.warnings)
+            return stored.list_body(call, page)
         if form.protobuf and not form.kind:
-            body = handlers.packed.page(call, page)
-            return responses.data(body, warnings=call.warnings, media=form.media)
+            return await handlers.packed.page(call, page)
         if form.compact_table and call.subresource != "scale":
-            table = rows.body(call, page, form, self._stamps.now())
-            return responses.data(table, warnings=call.warnings)
-        if form.kind and form.media == JSON and not form.pretty and is_long(page.entries):
-            listed = begun(self._transformed(call, page, form))
-            return responses.data(listed, warnings=call.warnings)
-        values = [call.view(entry) for entry in page.entries]
+            return rows.body(call, page, form, self._stamps.now())
+        if stored.is_long(page.entries):
+            if form.protobuf:
+                return await handlers.packed.metadata(call, page, form, self._stamps.now())
+            return listed.begun(self._pieces(call, page, form))
         if form.kind:
             value = tables.transform(
                 call,
-                values,
+                [call.view(entry) for entry in page.entries],
                 form,
                 self._stamps.now(),
                 metadata=page.metadata(call),
                 include=form.include,
             )
         else:
-            value = orjson.loads(b"".join(pieces(call, page)))
-        return responses.render(value, form, warnings=call.warnings)
+            value = orjson.loads(b"".join(stored.pieces(call, page)))
+        return responses.body(value, form)
 
-    def _transformed(self, call: Call, page: Page, form: Form) -> Iterator[bytes]:
-        """A long table, or list of metadata, made while it is sent."""
-        metadata, now = page.metadata(call), self._stamps.now()
-        head, member, make = tables.transformed(
-            call, form, now, metadata=metadata, include=form.include
-        )
-        items = (orjson.dumps(make(call.view(entry))) for entry in page.entries)
-        return joined(head, member, items)
+    def _pieces(self, call: Call, page: Page, form: Form) -> Iterator[bytes]:
+        """A long list of objects, rows or metadata, but no messages."""
+        objects: Iterator[Object]
+        if form.kind:
+            metadata, now = page.metadata(call), self._stamps.now()
+            head, member, make = tables.transformed(
+                call, form, now, metadata=metadata, include=form.include
+            )
+            objects = (make(call.view(entry)) for entry in page.entries)
+        else:
+            head, member = stored.head(call, page), "items"
+            objects = (orjson.loads(item) for item in stored.items(call, page.entries))
+        if form.media == YAML:
+            return listed.yaml(head, member, objects)
+        if form.pretty:
+            return listed.indented(head, member, objects)
+        return listed.joined(head, member, (orjson.dumps(each) for each in objects))

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from inkube.apiserver.handlers import tables
-from inkube.apiserver.handlers.stored import begun, joined
+from inkube.apiserver.handlers.listed import begun, joined
 from inkube.apiserver.http.delivery import Body
 from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.registry.calls import Call

@@ -5,8 +5,9 @@ from typing import Any
 
 import orjson
 
+from inkube.apiserver.handlers import listed
 from inkube.apiserver.http import responses
-from inkube.apiserver.http.delivery import PIECE, Body
+from inkube.apiserver.http.delivery import Body
 from inkube.apiserver.registry import storedbytes
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.listing import Page
@@ -45,60 +46,26 @@ def is_long(entries: Sequence[Entry]) -> bool:
 
 def pieces(call: Call, page: Page) -> Iterator[bytes]:
     """A list in pieces of about PIECE bytes, each made when it is asked for."""
-    head = {
+    return listed.joined(head(call, page), "items", items(call, page.entries))
+
+
+def head(call: Call, page: Page) -> Object:
+    """A list without its items, the last member."""
+    return {
         "apiVersion": call.served.api_version,
         "kind": list_kind(call),
         "metadata": page.metadata(call),
     }
-    return joined(head, "items", _items(call, page.entries))
 
 
-def begun(pieces: Iterator[bytes]) -> Body:
-    """A body whose length only its making tells: whole where it is short, else made on while it is
-    sent."""
-    made, size = list[bytes](), 0
-    for piece in pieces:
-        made.append(piece)
-        size += len(piece)
-        if size >= responses.GZIP_FROM:
-            return _continued(made, pieces)
-    return b"".join(made)
-
-
-def _continued(made: list[bytes], pieces: Iterator[bytes]) -> Iterator[bytes]:
-    # a generator, and no itertools.chain: it is closed with the answer, and lets go of all
-    while made:
-        yield made.pop(0)
-    yield from pieces
-
-
-def joined(head: Object, member: str, items: Iterable[bytes]) -> Iterator[bytes]:
-    """An object whose last member is a list of these items, in pieces of about PIECE bytes."""
-    start = b'%b,"%b":[' % (orjson.dumps(head)[:-1], member.encode())
-    return _joined(start, items)
-
-
-def _joined(start: bytes, items: Iterable[bytes]) -> Iterator[bytes]:
-    waiting, size = [start], len(start)
-    before = b""
-    for item in items:
-        waiting += (before, item)
-        before = b","
-        size += len(item)
-        if size > PIECE:
-            yield b"".join(waiting)
-            waiting, size = [], 0
-    waiting.append(b"]}\n")
-    yield b"".join(waiting)
-
-
-def _items(call: Call, entries: Sequence[Entry]) -> Iterable[bytes]:
+def items(call: Call, entries: Sequence[Entry]) -> Iterable[bytes]:
+    """The items of a list."""
     served = call.served
-    items: Iterable[bytes]
+    found: Iterable[bytes]
     if served is call.resource.storage and columns.oldest(entries) > call.resource.since:
-        items = columns.data(entries)
+        found = columns.data(entries)
     else:
-        items = (data_of(call, entry) for entry in entries)
+        found = (data_of(call, entry) for entry in entries)
     if call.resource.voice.items_have_type:
-        return items
-    return storedbytes.untyped(items, served.api_version, served.kind)
+        return found
+    return storedbytes.untyped(found, served.api_version, served.kind)

@@ -110,7 +110,7 @@ class Handlers:
             version = self._registry.store.before(prefix, exchange.trouble.stale)
             options = options._replace(resource_version=str(version), match="Exact")
         page = await listing.find(self._registry, call, options)
-        return self._renderer.page(call, page, exchange.form)
+        return await self._renderer.page(call, page, exchange.form)
 
     async def create(self, exchange: Exchange) -> web.StreamResponse:
         """POST."""
@@ -194,7 +194,7 @@ class Handlers:
             except status.StatusError as error:
                 if error.reason != status.Reason.NOT_FOUND:
                     raise
-        return self._renderer.page(call, page, exchange.form.without_transform())
+        return await self._renderer.page(call, page, exchange.form.without_transform())
 
     async def _object(self, exchange: Exchange) -> Object:
         """The object of a body."""

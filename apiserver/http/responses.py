@@ -9,7 +9,7 @@ from multidict import CIMultiDict
 
 from inkube.apiserver import http
 from inkube.apiserver.http.delivery import Answer, Body
-from inkube.apiserver.http.negotiation import JSON, PROTOBUF, Form
+from inkube.apiserver.http.negotiation import JSON, PROTOBUF, YAML, Form
 from inkube.schemas import status, warningtexts
 from inkube.schemas.builtin import protobuf
 from inkube.schemas.status import StatusError
@@ -21,14 +21,14 @@ GZIP_FROM = (
 WATCH = f"{PROTOBUF};stream=watch"
 _HEADERS = {
     media: CIMultiDict({"Content-Type": media, "Cache-Control": "no-cache, private"})
-    for media in (JSON, PROTOBUF, WATCH)
+    for media in (JSON, YAML, PROTOBUF, WATCH)
 }
 
 
 def data(
     body: Body, *, code: int = 200, warnings: Collection[str] = (), media: str = JSON
 ) -> Answer:
-    """Bytes of JSON or protobuf as they are, at once or in pieces made as they are sent."""
+    """Bytes of JSON, YAML or protobuf as they are, at once or in pieces made as they are sent."""
     return Answer(body, _headers(warnings, media), code)
 
 
@@ -48,14 +48,14 @@ def _headers(warnings: Collection[str], media: str = JSON) -> CIMultiDict[str]:
 
 def render(value: Any, form: Form, *, code: int = 200, warnings: Collection[str] = ()) -> Answer:
     """A JSON value in the form the client asked for."""
+    return data(body(value, form), code=code, warnings=warnings, media=form.media)
+
+
+def body(value: Any, form: Form) -> bytes:
+    """The bytes of that."""
     if form.media == JSON:
-        return data(encode(value, pretty=form.pretty), code=code, warnings=warnings)
-    if form.protobuf:
-        sealed = protobuf.envelopes.sealed(value)
-        return data(sealed, code=code, warnings=warnings, media=PROTOBUF)
-    response = data(http.yamls.write(value), code=code, warnings=warnings)
-    response.headers["Content-Type"] = form.media
-    return response
+        return encode(value, pretty=form.pretty)
+    return protobuf.envelopes.sealed(value) if form.protobuf else http.yamls.write(value)
 
 
 def encode(value: Any, *, pretty: bool = False) -> bytes:

@@ -6,6 +6,7 @@ from inkube.apiserver.root import eventloop as eventloop
 from inkube.apiserver.root import kubeconfig as kubeconfig
 from inkube.apiserver.root import leading as leading
 from inkube.apiserver.root import manifests as manifests
+from inkube.apiserver.root import trimming as trimming
 from inkube.apiserver.root import workloads as workloads
 from inkube.apiserver.root.sharedkeys import SharedKeys as SharedKeys
 from inkube.apiserver.root.sources import past as past

@@ -12,6 +12,7 @@ from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.apiserver.registry.storedbytes import may_be_bound
 from inkube.controllers.core.catalog import Follower, Item, Kind, Step
 from inkube.schemas.meta import split_api_version
+from inkube.storage import columns
 from inkube.storage.entry import Change, Entry
 from inkube.storage.store import Following, Store
 
@@ -64,8 +65,9 @@ class LiveCatalog:
         return lambda: self._end(added)
 
     def _tell_known(self, follower: Follower) -> None:
-        for entry in self._store.list(keys.ROOT):
-            item = self._item(entry) if may_be_bound(entry.data) else None
+        entries = self._store.list(keys.ROOT)
+        for place, data in enumerate(columns.data(entries)):
+            item = self._item(entries[place]) if may_be_bound(data) else None
             if item is not None:
                 follower(Step(None, item))
 

@@ -15,9 +15,12 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Self
 
+from inkube.apiserver import root
+
 YOUNG = (25_000, 25, 100)  # young objects are looked at after so many allocations
 STEP = 16 * 2**20
 LOOK = 0.5  # seconds
+LARGE = 256 * 2**20  # from here on what the C library keeps is worth to be given back
 _STATM = "/proc/self/statm"
 
 
@@ -54,6 +57,8 @@ class Collector:
     def _collect_whole(self) -> None:
         gc.unfreeze()
         gc.collect()
+        if self._resident() >= LARGE:
+            root.trimming.give_back()
         self._settle()
         self._whole = self._next - STEP
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from inkube.storage.errors import LogError
-from inkube.storage.log import Record
+from inkube.storage.log import Record, Rows
 from inkube.storage.sql.statements import Row, Statement
 
 
@@ -18,6 +18,11 @@ class Connection(Protocol):
 
     async def fetch(self, query: Statement, parameters: Mapping[str, Any]) -> Sequence[Row]:
         """The rows a query finds."""
+        ...
+
+    async def joined(self, revision: int, limit: int) -> Rows | None:
+        """What Statement.ROWS finds, where the database can join it to few values at less cost;
+        None: it is to be asked row by row."""
         ...
 
     async def execute(self, statement: Statement, parameters: Mapping[str, Any]) -> None:

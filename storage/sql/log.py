@@ -8,6 +8,7 @@ import warnings
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
+from itertools import compress
 from typing import Any
 
 from inkube.storage.errors import Compacted, NewerSchema
@@ -266,9 +267,14 @@ async def _missed(connection: Connection, *, revision: int, limit: int) -> Misse
 
 
 async def _rows(connection: Connection, *, revision: int, limit: int) -> Rows:
+    joined = await connection.joined(revision, limit)
+    if joined is not None:
+        return joined
     found = await connection.fetch(Statement.ROWS, {"after": revision, "limit": limit})
     if found:
-        return Rows(*zip(*found, strict=True))
+        revisions, keys, created, deleted, data, compacted = zip(*found, strict=True)
+        gone = tuple(compress(revisions, deleted))
+        return Rows(revisions, keys, created, gone, data, compacted)
     # Asked last: what is not compacted now was not when there was nothing to be found.
     ((compacted,),) = await connection.fetch(Statement.MARK, {"name": "compacted"})
     return Rows((), (), (), (), (), (compacted,))

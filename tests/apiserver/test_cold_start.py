@@ -39,6 +39,7 @@ LATER = (
     "inkube.apiserver.console.pages",
     "inkube.apiserver.console.requestlog",
     "inkube.apiserver.root.aggregation",
+    "inkube.apiserver.root.trimming",
     "inkube.apiserver.root.workloads",
     "inkube.apiserver.streaming.commands",
     "inkube.apiserver.streaming.sockets",

@@ -1,9 +1,14 @@
 """Garbage in cycles is collected when memory has grown, however few objects it takes."""
 
 import gc
+import platform
 import weakref
 
-from inkube.apiserver.root.collector import STEP, Collector
+import pytest
+
+from inkube.apiserver import root
+from inkube.apiserver.root import collector as collector_module
+from inkube.apiserver.root.collector import LARGE, STEP, Collector
 
 
 class Cycle:
@@ -43,3 +48,26 @@ async def test_the_collector_is_left_as_it_was():
     with Collector(lambda: STEP):
         assert gc.get_threshold() != before
     assert (gc.get_threshold(), gc.get_freeze_count()) == (before, 0)
+
+
+async def test_what_the_c_library_keeps_is_given_back_where_a_server_is_large(monkeypatch):
+    resident: int = LARGE // 2
+    given_back: list[int] = []
+    monkeypatch.setattr(root.trimming, "give_back", lambda: given_back.append(resident))
+    with Collector(lambda: resident) as collector:
+        collector.look()
+        assert given_back == []
+        resident = LARGE
+        collector.look()
+        assert given_back == [LARGE]
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc alone keeps holes")
+def test_holes_between_what_lives_are_given_back():
+    blocks = [bytes(1_000) for _ in range(100_000)]
+    kept = blocks[::10]  # two in three pages lie between
+    del blocks
+    before = collector_module._resident()
+    root.trimming.give_back()
+    assert collector_module._resident() < before - 20 * 2**20
+    assert len(kept) == 10_000

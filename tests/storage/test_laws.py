@@ -1,6 +1,6 @@
 """Histories of many clients are linearizable, and nothing acknowledged is lost, whatever breaks.
 
-A short version of what `python tests/support/faults.py KIND ROUNDS` does for hours.
+A short version of what `python tests/support/faults.py --rounds 300` does.
 """
 
 from functools import partial

@@ -1,8 +1,10 @@
 """Clients of several stores on one log, while things break; what they were told is a history.
 
-python tests/support/faults.py sqlite 300      # rounds of one set-up, with counts at the end
+python tests/support/faults.py --rounds 300     # of every set-up, with counts at the end of each
+python tests/support/faults.py replicas         # ten of one
 """
 
+import argparse
 import asyncio
 import contextlib
 import itertools
@@ -12,10 +14,12 @@ import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import histories
 import postgresql
@@ -131,6 +135,15 @@ class Round:
     watches: list[Watching] = field(default_factory=list)
 
 
+class Verdict(NamedTuple):
+    """What is wrong with a round: acknowledged writes that are lost, lists and watches that differ
+    from the log, histories that are not linearizable."""
+
+    lost: list[str]
+    wrong: list[str]
+    unordered: list[str]
+
+
 class Fleet:
     """Nodes on one log. Rounds are played one after the other, each on keys of its own."""
 
@@ -156,15 +169,20 @@ class Fleet:
 
     async def faults_of(self, played: Round) -> list[str]:
         """What is wrong with a round; empty when all laws hold."""
-        log = await self._log()
-        found = histories.compare(
-            played.history,
-            played.lists,
-            played.watches,
-            [each for each in log if each.key.startswith(played.prefix)],
-        )
+        verdict = await self.judged(played)
+        return verdict.lost + verdict.wrong + verdict.unordered
+
+    async def judged(self, played: Round) -> Verdict:
+        """What is wrong with a round, and how."""
+        log = [each for each in await self._log() if each.key.startswith(played.prefix)]
+        lost = histories.lost(played.history, log)
+        found = histories.compare(played.history, played.lists, played.watches, log)
         guilty = histories.judge(played.history)
-        return found + ([f"no order explains {guilty}"] if guilty else [])
+        return Verdict(
+            lost,
+            [each for each in found if each not in lost],
+            [f"no order explains {guilty}"] if guilty else [],
+        )
 
     async def _log(self) -> list[Event]:
         """Every step since the last round, as a node that lives tells it."""
@@ -319,42 +337,85 @@ async def in_memory(seed: int = 0) -> AsyncIterator[Fleet]:
         yield Fleet([LocalNode(store)], seed)
 
 
-async def _campaign(kind: str, rounds: int) -> int:
-    """Play rounds and print what came of them; how many broke a law."""
-    counts: dict[str, int] = {}
-    bad = operations = unknown = 0
+class SetUp(NamedTuple):
+    """How many processes, and on what; none: one store in memory, of which nothing breaks."""
+
+    about: str
+    nodes: int
+    on_postgresql: bool = False
+
+
+SET_UPS = {
+    "memory": SetUp("one store in memory", 0),
+    "file": SetUp("one process on a file", 1),
+    "workers": SetUp("two processes on a file", 2),
+    "replicas": SetUp("three processes on PostgreSQL", 3, on_postgresql=True),
+}
+
+
+@contextlib.asynccontextmanager
+async def _begun(what: SetUp) -> AsyncIterator[tuple[Fleet, Breaker | None]]:
     async with contextlib.AsyncExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        if not what.nodes:
+            yield await stack.enter_async_context(in_memory(1)), None
+            return
         cluster = None
-        if kind == "postgresql":
+        if what.on_postgresql:
             cluster = stack.enter_context(postgresql.cluster(durable=True))
-            place, nodes = await cluster.database(), 3
+            place = await cluster.database()
         else:
-            place, nodes = str(Path(folder) / "inkube.db"), 2
-        if kind == "memory":
-            fleet = await stack.enter_async_context(in_memory(1))
-        else:
-            fleet = await stack.enter_async_context(processes(place, nodes, 1))
-        breaker = Breaker(fleet, place, cluster)
+            place = str(Path(stack.enter_context(tempfile.TemporaryDirectory())) / "inkube.db")
+        fleet = await stack.enter_async_context(processes(place, what.nodes, 1))
+        yield fleet, Breaker(fleet, place, cluster)
+
+
+async def _campaign(name: str, rounds: int) -> int:
+    """Play rounds and print what came of them; how many broke a law."""
+    causes: Counter[str] = Counter()
+    sums: Counter[str] = Counter()
+    bad = 0
+    began = time.monotonic()
+    async with _begun(SET_UPS[name]) as (fleet, breaker):
         for number in range(rounds):
-            name = "nothing" if kind == "memory" else breaker.names[number % len(breaker.names)]
-
-            async def fault(name: str = name) -> None:
-                if name != "nothing":
-                    await breaker.cause(name)
-
+            cause = breaker.names[number % len(breaker.names)] if breaker else "nothing"
+            causes[cause] += 1
+            fault = partial(breaker.cause, cause) if breaker else _nothing
             played = await fleet.play(fault)
-            found = await fleet.faults_of(played)
-            counts[name] = counts.get(name, 0) + 1
-            operations += len(played.history) + len(played.lists)
-            unknown += sum(each.outcome == "unknown" for each in played.history)
+            verdict = await fleet.judged(played)
+            sums["operations"] += len(played.history) + len(played.lists)
+            sums["acknowledged writes"] += sum(each.is_acknowledged for each in played.history)
+            sums["without an answer"] += sum(each.outcome == "unknown" for each in played.history)
+            sums["lost"] += len(verdict.lost)
+            sums["histories not linearizable"] += len(verdict.unordered)
+            sums["lists or watches wrong"] += len(verdict.wrong)
+            found = verdict.lost + verdict.wrong + verdict.unordered
             bad += bool(found)
             for text in found[:3]:
-                print(f"round {number}, {name}: {text[:2000]}", flush=True)
-    print(f"{kind}: {rounds} rounds {counts}, {operations} operations, {unknown} without an answer,"
-          f" {bad} rounds broke a law")  # fmt: skip
+                print(f"round {number}, {cause}: {text[:2000]}", flush=True)
+    took = time.monotonic() - began
+    counted = ", ".join(f"{count} {what}" for what, count in sums.items())
+    broken = ", ".join(f"{count} {cause}" for cause, count in causes.items())
+    print(f"{name} ({SET_UPS[name].about}): {rounds} rounds ({broken}) in {took:.0f} s: {counted}",
+          flush=True)  # fmt: skip
     return bad
 
 
+async def _nothing() -> None:
+    pass
+
+
+async def _main() -> int:
+    parser = argparse.ArgumentParser(
+        description="Rounds of kills and faults under load; ends with 1 when one broke a law."
+    )
+    parser.add_argument("names", nargs="*", metavar="SET-UP", help=f"of {', '.join(SET_UPS)}")
+    parser.add_argument("--rounds", type=int, default=10, help="of each (10)")
+    asked = parser.parse_args()
+    unknown = set(asked.names) - set(SET_UPS)
+    if unknown:
+        parser.error(f"no such set-up: {', '.join(unknown)}")
+    return sum([await _campaign(name, asked.rounds) for name in asked.names or SET_UPS])
+
+
 if __name__ == "__main__":
-    sys.exit(bool(asyncio.run(_campaign(sys.argv[1], int(sys.argv[2])))))
+    sys.exit(bool(asyncio.run(_main())))

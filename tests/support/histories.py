@@ -38,6 +38,11 @@ class Operation:
     outcome: Literal["done", "refused", "unknown"] = "unknown"
     revision: int = ABSENT
 
+    @property
+    def is_acknowledged(self) -> bool:
+        """Whether it is a write that was answered as done."""
+        return self.kind != "get" and self.outcome == "done"
+
     def after(self, state: int) -> int | None:
         """The state it leaves behind when it finds `state`; None: it cannot have found that."""
         if self.kind == "get":
@@ -135,7 +140,7 @@ def compare(
     for before, event in pairwise(log):
         if event.revision != before.revision + 1:
             found.append(f"{event.revision} follows {before.revision}")
-    found += _lost(history, log) + _disordered(history, lists)
+    found += lost(history, log) + _disordered(history, lists)
     found += _mislisted(lists, log)
     for watch in watches:
         until = watch.events[-1].revision if watch.events else watch.start
@@ -149,12 +154,12 @@ def compare(
     return found
 
 
-def _lost(history: Sequence[Operation], log: Sequence[Event]) -> list[str]:
+def lost(history: Sequence[Operation], log: Sequence[Event]) -> list[str]:
     """Acknowledged writes that are not in the log."""
     steps = {event.revision: event for event in log}
     found = []
     for each in history:
-        if each.kind == "get" or each.outcome != "done":
+        if not each.is_acknowledged:
             continue
         step = steps.get(each.revision)
         if step is None or step.key != each.key or (each.kind != "delete" and step.tag != each.tag):
@@ -164,11 +169,7 @@ def _lost(history: Sequence[Operation], log: Sequence[Event]) -> list[str]:
 
 def _disordered(history: Sequence[Operation], lists: Sequence[Listing]) -> list[str]:
     """Answers older than what had been answered before they were asked for."""
-    writes = sorted(
-        (each.answered, each.revision)
-        for each in history
-        if each.kind != "get" and each.outcome == "done"
-    )
+    writes = sorted((each.answered, each.revision) for each in history if each.is_acknowledged)
     answers = sorted(writes + [(each.answered, each.revision) for each in lists])
     newest = list(accumulate((revision for _, revision in answers), max))
     found = []

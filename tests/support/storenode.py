@@ -7,6 +7,7 @@ Run as a program by `faults`, which kills it.
 
 import asyncio
 import json
+import logging
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -121,4 +122,5 @@ async def main(place: str) -> None:
 
 
 if __name__ == "__main__":
+    logging.disable()  # what fails is told with the answer, and faults make much of it
     asyncio.run(main(sys.argv[1]))

@@ -3,7 +3,6 @@
 PREFIX  1: TypeMeta {1: apiVersion, 2: kind}  2: object  3: contentEncoding  4: contentType
 """
 
-from collections.abc import Iterable
 from typing import Final
 
 from inkube.schemas import caches
@@ -51,20 +50,15 @@ def decode(data: bytes, gvk: GVK) -> Object:
     return {"apiVersion": gvk.api_version, "kind": gvk.kind, **found}
 
 
-def list_envelope(api_version: str, kind: str, metadata: Object, fields: Iterable[bytes]) -> bytes:
-    """A list of what `items` gave."""
+def list_start(api_version: str, kind: str, metadata: Object, size: int) -> bytes:
+    """What comes before the items of a list, which are so many bytes; after them comes TAIL."""
     first = encoding.sized(1, encoding.encode(_LIST_META, metadata))
-    parts = [first, *fields]
-    size = wire.size(sum(map(len, parts)))
-    parts[0] = b"%b\x12%b%b" % (_head(api_version, kind), size, first)
-    parts.append(TAIL)
-    return b"".join(parts)
+    return b"%b\x12%b%b" % (_head(api_version, kind), wire.size(len(first) + size), first)
 
 
-def items(api_version: str, kind: str, sealed: Iterable[bytes]) -> list[bytes]:
-    """Objects of a kind as the fields of a list: number 2, as in an envelope."""
-    start, end = len(_head(api_version, kind)), -len(TAIL)
-    return [data[start:end] for data in sealed]
+def item(api_version: str, kind: str) -> slice:
+    """The part of a sealed object of a kind that is an item of a list: field 2, as in both."""
+    return slice(len(_head(api_version, kind)), -len(TAIL))
 
 
 def sealed(obj: Object) -> bytes:

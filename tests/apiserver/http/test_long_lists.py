@@ -11,7 +11,7 @@ import tracemalloc
 import pytest
 import pytest_asyncio
 
-from inkube.apiserver.handlers import stored, tables
+from inkube.apiserver.handlers import packed, stored, tables
 from inkube.apiserver.http import responses
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -22,6 +22,7 @@ COUNT, SIZE = 300, 64_000
 JSON = "application/json"
 TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
 METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+YAML, PROTOBUF = "application/yaml", "application/vnd.kubernetes.protobuf"
 # What decoding may keep (storage's StoreOptions.decoded), and some pieces under way.
 BOUNDED = 4 * 2**20 + 4 * 2**20
 
@@ -76,9 +77,17 @@ async def body(server, path, accept, *headers):
         (MAPS, JSON, "X-None: 1"),
         (MAPS, JSON, "Accept-Encoding: gzip"),
         (f"{MAPS}?includeObject=Object", TABLE, "X-None: 1"),
+        (f"{MAPS}?pretty=1", JSON, "X-None: 1"),
+        (f"{MAPS}?pretty=1&includeObject=Object", TABLE, "X-None: 1"),
+        (MAPS, YAML, "X-None: 1"),
+        (MAPS, PROTOBUF, "X-None: 1"),
+        (MAPS, PROTOBUF, "Accept-Encoding: gzip"),
     ],
 )
-async def test_a_list_takes_no_memory_for_what_is_sent(server, path, accept, header):
+async def test_a_list_takes_no_memory_for_what_is_sent(server, monkeypatch, path, accept, header):
+    if accept == PROTOBUF:  # what it remembers has a bound of its own
+        packed._MADE.clear()
+        monkeypatch.setattr(packed._MADE, "most", 2**20)
     async with begun(server, path, accept, header) as (reader, _, head):
         assert b"transfer-encoding: chunked" in head
         gc.collect()
@@ -93,6 +102,24 @@ async def test_a_list_takes_no_memory_for_what_is_sent(server, path, accept, hea
             tracemalloc.stop()
     assert "gzip" in header or sent > COUNT * SIZE
     assert peak < BOUNDED < COUNT * SIZE / 2
+
+
+@pytest.mark.parametrize("path", [MAPS, BOATS])
+@pytest.mark.parametrize("media", [JSON, YAML, PROTOBUF])
+@pytest.mark.parametrize("form", [JSON, METADATA])
+async def test_each_form_has_the_same_bytes_whether_it_is_long_or_not(
+    server, monkeypatch, path, media, form
+):
+    if (path, media, form) == (BOATS, PROTOBUF, JSON):
+        pytest.skip("of custom resources messages tell no more than the metadata")
+    accept = form.replace(JSON, media)
+    path = f"{path}?pretty=1"
+    async with begun(server, path, accept) as (_, _, head):
+        assert b"transfer-encoding: chunked" in head
+        assert f"content-type: {media}\r\n".encode() in head
+    streamed = await body(server, path, accept)
+    monkeypatch.setattr(responses, "GZIP_FROM", 1 << 40)
+    assert await body(server, path, accept) == streamed
 
 
 @pytest.mark.parametrize("path", [MAPS, BOATS])
@@ -116,10 +143,12 @@ async def test_a_list_is_the_same_whether_it_is_long_or_not(server, monkeypatch,
     assert list(told[0]) == list(told[1])
 
 
-@pytest.mark.parametrize("accept", [JSON, TABLE])
-async def test_who_goes_away_leaves_nothing_behind(server, accept):
+@pytest.mark.parametrize("accept", [JSON, TABLE, YAML, PROTOBUF])
+async def test_who_goes_away_leaves_nothing_behind(server, monkeypatch, accept):
     # one of the middle: tables decode from the start, and keep what they decoded last
     data = server.store.get("/registry/configmaps/default/long-220").data
+    packed._MADE.clear()
+    monkeypatch.setattr(packed._MADE, "most", 0)
     gc.collect()
     before = sys.getrefcount(data)
     async with begun(server, f"{MAPS}?includeObject=Object", accept) as (_, writer, _):

@@ -1,0 +1,103 @@
+"""One request again and again, at next to no cost here: what is measured is the server alone.
+
+Requests lie ready and are sent many at once on each of a few connections; the system wakes this
+process when their answers are there (SO_RCVLOWAT), and it counts the bodies, which are all the
+same. Linux only.
+"""
+
+import selectors
+import socket
+import time
+from contextlib import ExitStack
+from typing import NamedTuple
+
+AHEAD = 16
+"""Requests sent at once on a connection."""
+CONNECTIONS = 16
+TIMEOUT = 60.0
+PIECE = 1 << 20
+OK = b"HTTP/1.1 200 "
+
+
+class Sent(NamedTuple):
+    """What came of it: answers, seconds by the clock, seconds of the processor used here."""
+
+    answers: int
+    seconds: float
+    cpu: float
+
+    @property
+    def speed(self) -> float:
+        """Answers per second."""
+        return self.answers / self.seconds
+
+    @property
+    def share(self) -> float:
+        """Of one core, how much was used here."""
+        return self.cpu / self.seconds
+
+
+def send(port: int, request: bytes, count: int, connections: int = CONNECTIONS) -> Sent:
+    """Send a request about so many times. Raises RuntimeError for any answer but 200."""
+    with ExitStack() as stack, selectors.DefaultSelector() as selector:
+        opened = [stack.enter_context(_connection(port)) for _ in range(connections)]
+        batch = request * AHEAD
+        for each in opened:
+            expected = _answer(each, request)
+        turns = max(1, count // AHEAD // connections)
+        left = dict.fromkeys(opened, turns)
+        for each in opened:
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, len(expected) * AHEAD)
+            selector.register(each, selectors.EVENT_READ)
+        began, used = time.perf_counter(), time.process_time()
+        for each in opened:
+            each.sendall(batch)
+        while left:
+            found = selector.select(TIMEOUT)
+            if not found:
+                raise RuntimeError("the server does not answer")
+            for key, _ in found:
+                each = opened[opened.index(key.fileobj)]
+                _read(each, expected)
+                left[each] -= 1
+                if left[each]:
+                    each.sendall(batch)
+                else:
+                    del left[each]
+                    selector.unregister(each)
+        seconds, cpu = time.perf_counter() - began, time.process_time() - used
+    return Sent(turns * AHEAD * connections, seconds, cpu)
+
+
+def _connection(port: int) -> socket.socket:
+    opened = socket.create_connection(("127.0.0.1", port), TIMEOUT)
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return opened
+
+
+def _answer(connection: socket.socket, request: bytes) -> bytes:
+    """The answer to a request. Raises RuntimeError where it is not 200."""
+    connection.sendall(request)
+    found = b""
+    while b"\r\n\r\n" not in found:
+        found += connection.recv(PIECE)
+    head = found.partition(b"\r\n\r\n")[0]
+    length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+    while len(found) < len(head) + 4 + length:
+        found += connection.recv(PIECE)
+    if not found.startswith(OK):
+        raise RuntimeError(found[:500].decode(errors="replace"))
+    return found
+
+
+def _read(connection: socket.socket, expected: bytes) -> None:
+    """The answers to one batch, as the expected one but for what numbers and times tell."""
+    body = expected.partition(b"\r\n\r\n")[2]
+    found = connection.recv(PIECE)
+    while not (found.endswith(body) and found.count(body) == AHEAD):
+        more = connection.recv(PIECE)
+        if not more or len(found) > 2 * len(expected) * AHEAD:
+            raise RuntimeError(f"other answers: {found[-500:]!r}")
+        found += more
+    if found.count(OK) != AHEAD:
+        raise RuntimeError(f"other answers: {found[:500]!r}")

@@ -1,0 +1,34 @@
+"""A list that is made piece by piece has the bytes of one that is written as a whole."""
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inkube.apiserver.handlers import listed
+from inkube.apiserver.http import responses
+from inkube.apiserver.http.negotiation import INDENTED, PLAIN, YAML, Form
+
+TEXTS = st.text(max_size=12)
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+SCALARS = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | FLOATS | TEXTS
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
+OBJECTS = st.dictionaries(TEXTS, VALUES, max_size=4)
+HEADS = st.dictionaries(TEXTS.filter(lambda text: text != "items"), VALUES, min_size=1, max_size=4)
+
+
+@settings(max_examples=100, deadline=None)
+@given(HEADS, st.lists(OBJECTS, min_size=1, max_size=6), st.integers(1, 200))
+def test_whatever_is_listed_has_the_bytes_of_the_whole(head, objects, size):
+    whole = {**head, "items": objects}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(listed, "SLOW_PIECE", size)
+        pieces = list(listed.yaml(head, "items", objects))
+    assert b"".join(pieces) == responses.body(whole, Form(YAML))
+    assert b"".join(listed.indented(head, "items", objects)) == responses.body(whole, INDENTED)
+    compact = listed.joined(head, "items", map(orjson.dumps, objects))
+    assert b"".join(compact) == responses.body(whole, PLAIN)
