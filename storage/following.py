@@ -5,11 +5,12 @@ process had not read. Whoever keeps something that follows from what is stored i
 all there is, and goes on hearing.
 """
 
+import contextlib
 import logging
 from collections.abc import Callable, Sequence
 
 from inkube.storage.entry import Change
-from inkube.storage.errors import StorageError
+from inkube.storage.errors import Closed, StorageError
 from inkube.storage.subscription import Deliver, Subscription
 
 logger = logging.getLogger(__name__)
@@ -53,8 +54,9 @@ class Following:
 
     def _again(self, error: StorageError) -> None:
         logger.debug("what happened under %s was missed: %s", self._prefix, error)
-        self._subscription = self._begin()
-        self._look()
+        with contextlib.suppress(Closed):  # what is about to end need not begin again
+            self._subscription = self._begin()
+            self._look()
 
     def _deliver(self, changes: Sequence[Change]) -> None:
         if not self._missed:

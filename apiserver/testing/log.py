@@ -81,6 +81,8 @@ class TestLog:
         self.requests = Requests()
         self.forgotten = 0
         """How many requests and changes there were before those that are kept."""
+        self.gaps = 0
+        """How often another process did more than can be told: that is not in `history`."""
         self.open_watches: Callable[[], Sequence[OpenWatch]] = lambda: ()
         self._changes: list[ObjectChange] = []
         self._bytes = [0, 0]
@@ -104,7 +106,8 @@ class TestLog:
             self._bytes[1] -= sum(len(each.data) for each in gone)
 
     def miss_changes(self) -> None:
-        """Called by the store when another process did more than can be told: that is not kept."""
+        """Called by the store when another process did more than can be told."""
+        self.gaps += 1
 
     def _forget(self, entries: list[Any]) -> list[Any]:
         """Take the older half out."""

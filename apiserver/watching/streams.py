@@ -375,6 +375,7 @@ class _Stream:
         self._timer = self._loop.call_later(wait, self._look)
 
     def _tell_bookmark(self) -> None:
+        self._flush({})  # which may be the last that this watch tells
         subscription = self._subscription
         following = self._woken is not None and not self._woken.done()
         wanted = self._watcher.options.bookmarks and self._framer.bookmarks

@@ -135,8 +135,8 @@ async def test_all_who_follow_the_store_look_anew_and_go_on(
     options = Options(
         data=tmp_path / "inkube.db", durable=False, aggregated={"v1.x.example.com": nothing}
     )
-    here = APIServer(options)
-    following = await testing._start(here, testing.Plan(options), TestLog())
+    here, log = APIServer(options), TestLog()
+    following = await testing._start(here, testing.Plan(options), log)
     async with (
         contextlib.AsyncExitStack() as stack,
         APIServer(data=options.data, durable=False, controllers=False) as there,
@@ -151,6 +151,7 @@ async def test_all_who_follow_the_store_look_anew_and_go_on(
             await there.client.create(config_map("one"))
         assert set(told) >= set(mine), "each is told once that it missed something"
         assert len(told) == len(set(told))
+        assert log.gaps == 1
         lost = {made[each][0] for each in mine if each.over}
         assert lost == {"selections.py"}, "an index is made again when it is asked for"
 

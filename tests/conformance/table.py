@@ -136,9 +136,14 @@ def _held(text: str) -> Held:
 
 
 def kubectl(url: str, client: str, *, of: Path = HERE, token: str = TOKEN) -> Held:
-    """Every transcript in a folder's `kubectl`, with a kubectl."""
+    """Every transcript in a folder's `kubectl`, with a kubectl.
+
+    Those about workloads one after the other: pods of one land on the node that another drains.
+    """
     rights = ["--token", token] if token else []
-    text = _run("kubectl.py", "--server", url, *rights, "--kubectl", client, str(of / "kubectl"))
+    jobs = ["--jobs", "1" if of == WORKLOADS else "2"]
+    folder = str(of / "kubectl")
+    text = _run("kubectl.py", "--server", url, *rights, *jobs, "--kubectl", client, folder)
     found = [match for line in text.splitlines() if (match := _COMMAND.match(line))]
     return Held(text, _total(text), _named((f"{m[1]}: {m[3]}", m[2]) for m in found))
 

@@ -1,11 +1,13 @@
 """Who follows a store hears of every change, or is told that some were missed."""
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from inkube.storage import writes
 from inkube.storage.entry import Change
 from inkube.storage.store import Store
 
@@ -97,3 +99,19 @@ async def test_what_another_compacted_is_looked_for_once(shared: Any):
     await asleep.current()
     assert (keeper.keys, keeper.looks) == ({"/r/new", "/r/later"}, 2)
     assert beside.looks == 1
+
+
+async def test_a_store_that_ends_while_it_reads_anew_still_writes_what_waits(shared: Any):
+    awake, asleep = await shared.open(poll=1_000), await shared.open(poll=1_000)
+    keeper = Keeper(asleep)
+    async with asleep._writer._lock:
+        await awake.create("/r/a", {})
+        last = await awake.create("/r/b", {})
+        await awake.compact(last.revision)
+        waiting = await asleep.submit(writes.Create("/r/c", {}))
+        closing = asyncio.create_task(asleep.close())
+        await asyncio.sleep(0)
+    await closing
+    (entry,) = await waiting
+    assert entry.revision == last.revision + 1
+    assert keeper.following.over

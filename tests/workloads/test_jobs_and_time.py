@@ -1,6 +1,5 @@
 """Jobs, CronJobs, lifetimes: hours pass in a test at once, in the same order every time."""
 
-import re
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -163,31 +162,26 @@ def test_indexes_are_written_and_read(numbers, text):
 
 
 def told(kube_thread):
-    """What happened in an hour of a clock that stands still otherwise, in its order.
+    """All that happened until an hour had passed, byte for byte.
 
-    The random ends of names are left out.
+    What one write begins is done before the next: how far controllers have come when somebody else
+    writes is up to the processor, not to the seed.
     """
-    options = Options(offline=True, workloads=Workloads(seed=7), clock=FakeClock())
+    options = Options(offline=True, seed=7, workloads=Workloads(seed=7), clock=FakeClock())
     with running(kube_thread, Plan(options)) as kube:
-        for name in ("a", "b", "c"):
-            kube.client.create(w.cron_job(name, "*/20 * * * *"))
-        kube.client.create(w.workload("Deployment", replicas=4))
-        kube.client.create(w.job(ttlSecondsAfterFinished=30, completions=3, parallelism=3))
-        kube.settled()
+        for body in (
+            *(w.cron_job(name, "*/20 * * * *") for name in ("a", "b", "c")),
+            w.workload("Deployment", replicas=4),
+            w.job(ttlSecondsAfterFinished=30, completions=3, parallelism=3),
+        ):
+            kube.client.create(body)
+            kube.settled()
         begun = len(kube.log.history())
         kube.advance(3600)
-        found = [(change.type, change.object) for change in kube.log.history()[begun:]]
-    return [(kind, obj["kind"], stem(obj)) for kind, obj in found]
-
-
-def stem(obj):
-    meta = obj["metadata"]
-    if obj["kind"] == "Event":
-        return obj["reason"]
-    return meta.get("generateName") or re.sub(r"-[0-9]+$", "", meta["name"])
+        return begun, [(change.type, change.data) for change in kube.log.history()]
 
 
 def test_an_hour_passes_in_the_same_order_every_time(kube_thread):
-    first, second = told(kube_thread), told(kube_thread)
-    assert first == second
-    assert len(first) > 20
+    begun, first = told(kube_thread)
+    assert told(kube_thread) == (begun, first)
+    assert len(first) - begun > 20

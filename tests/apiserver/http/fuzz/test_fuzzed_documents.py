@@ -131,7 +131,7 @@ def _home(tmp_path):
     configuration.set_hypothesis_home_dir(None)
 
 
-@pytest.mark.timeout(120 + ROUNDS / 10)
+@pytest.mark.timeout(400 + ROUNDS / 10)  # a request that hangs is given up after PATIENCE
 def test_no_request_that_the_documents_suggest_is_an_error(apart, memory):
     probe = Probe(apart.url)
     for document, path in targets(apart.url):
