@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from circles import circle
 
-APISERVER = Path(__file__).parent.parent / "apiserver"
+ROOT = Path(__file__).parent.parent
+APISERVER = ROOT / "apiserver"
 
 
 @pytest.mark.parametrize("folder", ["apiserver", "storage", "controllers", "schemas"])
@@ -45,5 +46,16 @@ def test_hardly_anybody_asks_what_sort_of_kind_this_is() -> None:
         if not (file.parent.name == "registry" and file.name in _ANSWERS)
         for number, line in enumerate(file.read_text().splitlines(), 1)
         if _QUESTION.search(re.sub(r"`[^`]*`|schemas\.builtin", "", line))
+    ]
+    assert len(asked) <= 5, "\n".join(asked)
+
+
+def test_of_documents_and_files_hardly_anybody_asks_either() -> None:
+    asked = [
+        f"{file.relative_to(ROOT)}:{number}: {line.strip()}"
+        for folder in ("schemas", "controllers", "apiserver")
+        for file in (ROOT / folder).rglob("*.py")
+        for number, line in enumerate(file.read_text().splitlines(), 1)
+        if re.search(r"\.origin (is|in|==|!=) ", line)
     ]
     assert len(asked) <= 5, "\n".join(asked)

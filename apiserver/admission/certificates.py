@@ -4,8 +4,6 @@ Beside a right to the request itself the user needs one to its signer. Follows
 plugin/pkg/admission/certificates/{approval,signing,subjectrestriction}.
 """
 
-from typing import Any
-
 from inkube.apiserver import auth
 from inkube.apiserver.auth.attributes import Attributes as Action
 from inkube.apiserver.auth.authorizer import Authorizer
@@ -14,7 +12,6 @@ from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import status
 from inkube.schemas.builtin import pem
 
-Object = dict[str, Any]
 _GROUP, _PLURAL = "certificates.k8s.io", "certificatesigningrequests"
 _CLIENT = "kubernetes.io/kube-apiserver-client"
 _MASTERS = "system:masters"

@@ -11,8 +11,7 @@ from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import status
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 
 class DeclaredKind(Protocol):

@@ -4,15 +4,13 @@ Follows plugin/pkg/admission/storage/{setdefault,storageobjectinuseprotection}, 
 volume/resize, network/defaultingressclass and nodetaint.
 """
 
-from typing import Any
-
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import quantity, status
+from inkube.schemas.objects import Object
 from inkube.storage.store import Store
 
-Object = dict[str, Any]
 _CLAIMS, _INGRESSES = ("", "persistentvolumeclaims"), ("networking.k8s.io", "ingresses")
 _FINALIZERS = {
     _CLAIMS: "kubernetes.io/pvc-protection",

@@ -7,7 +7,6 @@ pkg/registry/rbac/validation/rule.go.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from inkube.apiserver.auth import rules
 from inkube.apiserver.auth.attributes import MASTERS
@@ -19,8 +18,8 @@ from inkube.apiserver.registry.calls import Call, User
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import status
 from inkube.schemas.golang.gotext import quote
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _ROLES = ("roles", "clusterroles")
 _BINDINGS = ("rolebindings", "clusterrolebindings")
 _TARGETS = {"Role": "roles", "ClusterRole": "clusterroles"}

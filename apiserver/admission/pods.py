@@ -3,16 +3,14 @@
 Follows plugin/pkg/admission/{priority,runtimeclass,defaulttolerationseconds}.
 """
 
-from typing import Any
-
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import status
 from inkube.schemas.builtin import behaviours, tolerations
+from inkube.schemas.objects import Object
 from inkube.storage.store import Store
 
-Object = dict[str, Any]
 _PODS, _CLASSES = ("", "pods"), ("scheduling.k8s.io", "priorityclasses")
 _PREEMPTION = "PreemptLowerPriority"
 

@@ -14,9 +14,9 @@ from inkube.schemas import status
 from inkube.schemas.builtin import podsecurity
 from inkube.schemas.builtin.podsecurity import standards
 from inkube.schemas.builtin.podsecurity.standards import Level, Policy, Standard
+from inkube.schemas.objects import Object
 from inkube.storage.store import Store
 
-Object = dict[str, Any]
 MAX_PODS = 3000  # of a namespace that are looked at when its labels change, as the reference does
 _PODS, _NAMESPACES = ("", "pods"), ("", "namespaces")
 _TEMPLATES: dict[tuple[str, str], Sequence[str]] = {

@@ -4,8 +4,6 @@ What is allowed is charged to the quota's status at once; `controllers.core.quot
 objects go. Follows apiserver/pkg/admission/plugin/resourcequota (controller.go, checkRequest).
 """
 
-from typing import Any
-
 import orjson
 
 from inkube.apiserver.registry import keys
@@ -15,12 +13,12 @@ from inkube.apiserver.registry.derived import Derived
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import quantity, status
 from inkube.schemas.builtin import quotas
+from inkube.schemas.objects import Object
 from inkube.schemas.quantity import Quantity
 from inkube.storage import errors
 from inkube.storage.entry import Entry
 from inkube.storage.store import Store
 
-Object = dict[str, Any]
 _PODS = ("", "pods")
 _PREFIX = keys.prefix("resourcequotas")
 

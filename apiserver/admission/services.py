@@ -13,9 +13,9 @@ from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import caches, fielderrors, status
 from inkube.schemas.builtin import behaviours
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
 from inkube.storage.store import Store
 
-Object = dict[str, Any]
 _PORTS = range(30000, 32768)
 
 

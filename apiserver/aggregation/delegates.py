@@ -23,9 +23,9 @@ from inkube.apiserver.registry.calls import User
 from inkube.schemas.aggregation import discovery
 from inkube.schemas.aggregation.registrations import Registration
 from inkube.schemas.golang.gotext import quote
+from inkube.schemas.objects import Object
 from inkube.schemas.openapi import aggregated
 
-Object = dict[str, Any]
 CHECK_SECONDS = 5.0
 """Of a question whether the server is there."""
 DOCUMENT_SECONDS = 30.0

@@ -14,10 +14,10 @@ from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.calls import User
 from inkube.apiserver.registry.derived import Derived
+from inkube.schemas.objects import Object
 from inkube.storage.entry import Entry
 from inkube.storage.store import Store
 
-Object = dict[str, Any]
 _SCHEMAS = keys.prefix("flowschemas")
 _LEVELS = keys.prefix("prioritylevelconfigurations")
 _EVERY = "*"

@@ -6,7 +6,7 @@ Follows plugin/pkg/auth/authorizer/rbac/rbac.go and pkg/registry/rbac/validation
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from inkube.apiserver.auth import rules
 from inkube.apiserver.auth.attributes import MASTERS, Attributes, Decision
@@ -15,10 +15,10 @@ from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.calls import User
 from inkube.schemas import status
 from inkube.schemas.golang.gotext import quote
+from inkube.schemas.objects import Object
 from inkube.storage.entry import Entry
 from inkube.storage.store import BaseStore
 
-Object = dict[str, Any]
 GROUP = "rbac.authorization.k8s.io"
 _CLUSTER = keys.prefix("clusterrolebindings")
 _NAMESPACED = keys.prefix("rolebindings")

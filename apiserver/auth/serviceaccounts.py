@@ -7,15 +7,15 @@ is `signing`. Follows pkg/serviceaccount/{jwt,claims}.go.
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from inkube.apiserver import auth
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.calls import User
 from inkube.schemas.golang.gotext import quote
+from inkube.schemas.objects import Object
 from inkube.storage.store import BaseStore
 
-Object = dict[str, Any]
 ISSUER = "https://kubernetes.default.svc"
 PREFIX = "system:serviceaccount:"
 _GROUP = "system:serviceaccounts"

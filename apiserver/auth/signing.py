@@ -16,7 +16,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
+
 PublicKey = ec.EllipticCurvePublicKey | rsa.RSAPublicKey
 MAX_TOKEN = 16 * 1024
 _CURVES = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}

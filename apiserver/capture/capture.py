@@ -5,7 +5,6 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from inkube.apiserver import root
 from inkube.apiserver.capture import chosen
@@ -16,7 +15,6 @@ from inkube.apiserver.registry.codec import JSONCodec
 from inkube.storage.store import Store, StoreOptions
 
 logger = logging.getLogger(__name__)
-Object = dict[str, Any]
 SHORTEST, LONGEST = 0.5, 30.0
 """Seconds until a watch that broke is tried again."""
 WATCHES = 2_000

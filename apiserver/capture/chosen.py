@@ -1,13 +1,13 @@
 """Which kinds of a cluster are captured: all that are kept, but those that do harm in a copy."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from inkube.apiserver.capture.cluster import Address
 from inkube.apiserver.registry import keys
 from inkube.schemas import builtin
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _ADMISSION = "admissionregistration.k8s.io"
 FIRST = (
     ("", "namespaces"),

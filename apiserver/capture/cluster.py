@@ -8,12 +8,13 @@ import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import aiohttp
 import orjson
 
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
+
 PAGE = 500
 MAX_LINE = 8 * 2**20
 """Bytes of one event of a watch; etcd keeps no objects as large."""

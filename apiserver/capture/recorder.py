@@ -1,18 +1,17 @@
 """States and changes of a cluster in a data file, under the keys that the registry reads.
 
 Objects are stored as they are: a cluster has checked them already. Each write is a revision of the
-file's own, with the time it was heard of. `MARK` says where what was there at first ends and
-what happened then begins.
+file's own, with the time it was heard of. `keys.CAPTURED` says where what was there at first ends
+and what happened then begins.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from inkube.apiserver.capture.chosen import Kind
+from inkube.apiserver.registry import keys
+from inkube.schemas.objects import Object
 from inkube.storage.store import Entry, Store
 
-Object = dict[str, Any]
-MARK = "/capture"
 _LEFT = ("resourceVersion", "selfLink")
 
 
@@ -50,7 +49,7 @@ class Recorder:
     async def mark(self, server: str) -> None:
         """Everything that was there at first is written."""
         value = {"kind": "Capture", "apiVersion": "inkube.dev/v1", "metadata": {"name": server}}
-        await self._store.create(MARK, value)
+        await self._store.create(keys.CAPTURED, value)
 
     def _entries(self, kind: Kind, namespace: str) -> Sequence[Entry]:
         return self._store.list(f"{kind.prefix}{namespace}/" if namespace else kind.prefix)

@@ -20,10 +20,10 @@ import yaml
 from inkube.apiserver.commands import moments
 from inkube.apiserver.configuration import LOCAL
 from inkube.apiserver.registry import keys
+from inkube.schemas.objects import Object
 from inkube.storage.errors import Compacted, StorageError
 from inkube.storage.log import Log, Range, Record
 
-Object = dict[str, Any]
 PAGE = 500
 HIDDEN, CHANGED = "<hidden>", "<hidden, changed>"
 

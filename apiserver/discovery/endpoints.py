@@ -3,7 +3,7 @@
 import platform
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from aiohttp import web
 from multidict import CIMultiDict
@@ -17,8 +17,8 @@ from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
 from inkube.apiserver.registry.resources import Resources
 from inkube.schemas import caches, status
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 Endpoint = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamResponse]]
 
 # The reference whose behaviour is served; clients compare it with their own version.

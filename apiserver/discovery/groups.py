@@ -21,9 +21,9 @@ from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.schemas.aggregation import priorities, registrations
 from inkube.schemas.aggregation.registrations import Registration
 from inkube.schemas.meta import GVR
+from inkube.schemas.objects import Object
 from inkube.schemas.versions import preference
 
-Object = dict[str, Any]
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
 
 

@@ -8,7 +8,6 @@ kube-openapi/pkg/handler3 and handler.
 import hashlib
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
-from typing import Any
 
 import orjson
 from aiohttp import web
@@ -22,10 +21,10 @@ from inkube.apiserver.registry.delegates import Delegate
 from inkube.apiserver.registry.resources import Resources
 from inkube.schemas import status
 from inkube.schemas.definitions import Definition, Origin
-from inkube.schemas.openapi import aggregated, proto, v3
+from inkube.schemas.objects import Object
+from inkube.schemas.openapi import aggregated, proto, v3, voices
 from inkube.schemas.versions import preference
 
-Object = dict[str, Any]
 Key = tuple[str, str]
 _YEAR = 365 * 24 * 3600
 _ROOT_V3 = ["openapi", "v3"]
@@ -168,7 +167,7 @@ def _of_groups(kinds: dict[Key, list[Definition]]) -> Iterator[_Document]:
     """Groups of custom resources have no documents of their own."""
     seen = set()
     for (group, _), found in kinds.items():
-        if group and group not in seen and found[0].origin is Origin.BUILTIN:
+        if group and group not in seen and voices.of(found[0]).in_group_documents:
             seen.add(group)
             make = partial(v3.group_document, found[0])
             yield _Document(f"apis/{group}", group, _digest(group.encode()), make)

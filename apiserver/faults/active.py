@@ -21,7 +21,7 @@ Labels = dict[str, str]
 
 
 class Faults:
-    """See the module's docstring."""
+    """What the stored faults do to requests, and who is told that one matched."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

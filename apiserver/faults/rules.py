@@ -8,12 +8,12 @@ import fnmatch
 import random
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from inkube.apiserver.faults.trouble import Trouble, Watching
 from inkube.schemas import selectors, status
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 Labels = dict[str, str]
 REMEMBERED = 1024
 """Sorts of requests whose faults are remembered; paths are the clients' to make up."""

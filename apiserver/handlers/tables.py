@@ -15,8 +15,8 @@ from inkube.schemas import durations, jsonpath, status
 from inkube.schemas.definitions import Column
 from inkube.schemas.golang.gotext import compact_json, quote
 from inkube.schemas.metadata.columns import AGE, NAME
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 logger = logging.getLogger(__name__)
 
 _SCALE = (

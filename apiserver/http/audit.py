@@ -16,9 +16,9 @@ import orjson
 
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import Call, User
+from inkube.schemas.objects import Object
 
 logger = logging.getLogger("inkube.audit")
-Object = dict[str, Any]
 Level = Literal["None", "Metadata", "Request", "RequestResponse"]
 LEVELS: Sequence[str] = ("None", "Metadata", "Request", "RequestResponse")
 STAGE = "ResponseComplete"

@@ -14,8 +14,8 @@ from inkube.schemas.builtin import protobuf
 from inkube.schemas.golang.gotext import quote
 from inkube.schemas.golang.unmarshal import DecodeError, cannot_unmarshal
 from inkube.schemas.meta import GVK
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 MAX_BODY = 3 * 1024 * 1024  # apiserver/pkg/server/config.go: MaxRequestBodyBytes
 JSON = "application/json"
 _MEDIA = {JSON: "json", "application/yaml": "yaml"}

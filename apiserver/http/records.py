@@ -10,8 +10,6 @@ import orjson
 
 from inkube.schemas import golang
 
-Object = dict[str, Any]
-
 
 class RequestRecord(NamedTuple):
     """One finished request; `path` has its query, `verb` and the rest are "" outside resources.

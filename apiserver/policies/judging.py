@@ -5,7 +5,6 @@ Policies are compiled when first needed and kept as long as their stored entry i
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
@@ -19,13 +18,13 @@ from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.apiserver.registry.served import Served
 from inkube.schemas import status
 from inkube.schemas.meta import split_api_version
+from inkube.schemas.objects import Object
 from inkube.schemas.policies.matching import Target, matched_version
 from inkube.schemas.policies.validating import CompiledPolicy, Denial
 from inkube.schemas.selectors import selects
 from inkube.storage.entry import Entry
 from inkube.storage.store import BaseStore
 
-Object = dict[str, Any]
 _FAILURE = "validation.policy.admission.k8s.io/validation_failure"
 _CODES = {"Forbidden": 403, "RequestEntityTooLarge": 413, "Unauthorized": 401}
 _OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}

@@ -1,7 +1,5 @@
 """What bound MutatingAdmissionPolicies change: apiserver pkg/admission/plugin/policy/mutating."""
 
-from typing import Any
-
 import orjson
 
 from inkube.apiserver.policies.judging import Bound, ConfigError
@@ -10,10 +8,9 @@ from inkube.apiserver.registry.admission import Attributes
 from inkube.apiserver.registry.calls import Call
 from inkube.schemas import status
 from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.objects import Object
 from inkube.schemas.policies.mutating import MutatingPolicy, MutationError
 from inkube.schemas.policies.validating import CompiledPolicy
-
-Object = dict[str, Any]
 
 
 class Mutator(Bound):

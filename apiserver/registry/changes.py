@@ -17,9 +17,8 @@ from inkube.schemas import patch as patches
 from inkube.schemas import status
 from inkube.schemas.golang import gotext
 from inkube.schemas.golang.unmarshal import cannot_unmarshal
+from inkube.schemas.objects import Object
 from inkube.schemas.ownership import apply as apply_rules
-
-Object = dict[str, Any]
 
 
 class Patch(NamedTuple):

@@ -1,11 +1,10 @@
 """Between objects and stored bytes: JSON with the resourceVersion stamped in."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import orjson
 
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 
 class JSONCodec:

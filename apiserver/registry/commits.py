@@ -5,7 +5,7 @@ kind's transaction is entered here, where it has one. A dry run is another store
 `registry.Registry` calls this.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
@@ -19,13 +19,12 @@ from inkube.apiserver.registry.transactions import Pending, to_the_end
 from inkube.apiserver.registry.worker import Worker
 from inkube.schemas import status
 from inkube.schemas.golang import gojson
-from inkube.schemas.objects import same
+from inkube.schemas.objects import Object, same
 from inkube.storage import errors as storage_errors
 from inkube.storage import writes
 from inkube.storage.entry import Entry, ShownEntry
 from inkube.storage.store import Store, Underway
 
-Object = dict[str, Any]
 MAX_OBJECT = 1_572_864  # etcd's default request limit, which the reference's clients meet
 GENERATE_RETRIES = 8  # as CreateWithGenerateName retries
 

@@ -6,16 +6,16 @@ version is fetched here, a batch at a time, before anything looks at it.
 """
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import orjson
 
 from inkube.apiserver.registry.resources import Resource
 from inkube.apiserver.registry.served import Served
+from inkube.schemas.objects import Object
 from inkube.schemas.ownership.typed import Steps, finished, relabelled
 from inkube.storage.entry import Change, Entry, ShownEntry
 
-Object = dict[str, Any]
 T = TypeVar("T")
 
 

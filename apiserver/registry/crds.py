@@ -4,7 +4,6 @@ What a CRD must look like is `schemas.crds`; when its kind is served is `control
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from inkube.apiserver.registry.behaviours import Behaviour, Converter, Custom, Warn
 from inkube.apiserver.registry.resources import Resource, Resources
@@ -14,8 +13,8 @@ from inkube.schemas import crds
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import objectmeta
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 GROUP, PLURAL = "apiextensions.k8s.io", "customresourcedefinitions"
 
 

@@ -7,8 +7,7 @@ discovery tells of them. Here is only what these see of one.
 from typing import Any, Protocol
 
 from inkube.schemas import aggregation
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 
 class Delegate(Protocol):

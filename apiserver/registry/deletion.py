@@ -6,15 +6,15 @@ updateForGracefulDeletionAndFinalizers of generic/registry/store.go.
 """
 
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from inkube.apiserver.registry.calls import Call, DeleteOptions
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.schemas import meta as metadata
 from inkube.schemas import status
+from inkube.schemas.objects import Object
 from inkube.storage.entry import Entry
 
-Object = dict[str, Any]
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
 

@@ -7,7 +7,6 @@ apiextensions-apiserver's schemaCoercingDecoder.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import orjson
 
@@ -18,8 +17,7 @@ from inkube.schemas.builtin import unstructured
 from inkube.schemas.builtin.decoding import patch_refusal
 from inkube.schemas.golang import gotext
 from inkube.schemas.golang.unmarshal import DecodeError
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 
 def admit(call: Call, obj: Object, duplicates: list[str]) -> Object:

@@ -8,6 +8,9 @@ ROOT = "/registry/"
 LEADER = "/registry/leases/kube-system/inkube-controllers"
 """The Lease of the server that runs controllers."""
 
+CAPTURED = "/capture"
+"""Where a capture notes that what was there at first is written; what follows happened then."""
+
 
 def prefix(plural: str, group: str = "") -> str:
     """What the keys of a kind begin with; `group` for kinds that are not built in."""

@@ -4,11 +4,10 @@ Follows apiserver/pkg/endpoints/handlers/create.go (dedupOwnerReferencesAndAddWa
 """
 
 import json
-from typing import Any
 
 from inkube.apiserver.registry.calls import Call
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _AFTER = "after mutating admission happens"
 _WARNING = (
     ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner "

@@ -9,10 +9,9 @@ from typing import Any
 from inkube.apiserver.registry import conversions
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.resources import Resource
+from inkube.schemas.objects import Object
 from inkube.schemas.ownership import managedfields
 from inkube.schemas.ownership.typed import TypedSchema, Versions
-
-Object = dict[str, Any]
 
 
 class _LazySchemas(dict[str, TypedSchema]):

@@ -13,12 +13,11 @@ late, and what takes long holds nobody up for longer than that.
 import asyncio
 from collections import deque
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
+from inkube.schemas.objects import Object
 from inkube.storage.entry import Entry
 from inkube.storage.store import Underway
-
-Object = dict[str, Any]
 
 PATIENCE = 0.25
 """Seconds that a writer waits for those before it."""

@@ -1,11 +1,10 @@
 """Objects stored under an older schema, as today's shows them: worked out once, within a bound."""
 
 from collections.abc import Callable
-from typing import Any
 
+from inkube.schemas.objects import Object
 from inkube.storage.entry import Entry
 
-Object = dict[str, Any]
 VERDICTS = 65_536  # some 100 bytes each
 KEPT = 16  # decoded objects; who shows one asks for it a few times in a row
 

@@ -17,9 +17,9 @@ from inkube.apiserver.registry.served import Served
 from inkube.apiserver.registry.voices import Voice
 from inkube.schemas.definitions import Definition
 from inkube.schemas.lazyproperty import cached_property
+from inkube.schemas.objects import Object
 from inkube.storage.entry import Entry
 
-Object = dict[str, Any]
 T = TypeVar("T")
 
 

@@ -3,17 +3,15 @@
 Follows apiextensions-apiserver/pkg/registry/customresource/etcd.go (ScaleREST).
 """
 
-from typing import Any
-
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.resources import Resource
 from inkube.apiserver.registry.voices import read_path
 from inkube.schemas import status
 from inkube.schemas.definitions import Scale
 from inkube.schemas.meta import GVK
+from inkube.schemas.objects import Object
 from inkube.schemas.ownership import scalefields
 
-Object = dict[str, Any]
 SCALE = GVK("autoscaling", "v1", "Scale")
 
 

@@ -18,11 +18,11 @@ from inkube.schemas import bodies, caches, status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.golang import gotext
 from inkube.schemas.gotypes import table
+from inkube.schemas.objects import Object
 from inkube.schemas.ownership import apply as apply_rules
 from inkube.schemas.ownership import managedfields, scalefields
 from inkube.schemas.ownership.typed import TypedSchema
 
-Object = dict[str, Any]
 UNREGISTERED = (
     "no kind is registered for the type v1.Scale in scheme "
     '"k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go:781"'

@@ -12,12 +12,12 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
+from inkube.schemas.objects import Object
 from inkube.storage import errors as storage_errors
 from inkube.storage import writes
 from inkube.storage.entry import Entry
 from inkube.storage.store import Store
 
-Object = dict[str, Any]
 T = TypeVar("T")
 
 

@@ -18,10 +18,10 @@ from inkube.schemas.builtin import columns, decoding, resources
 from inkube.schemas.definitions import Definition, Origin, Scale
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.meta import GVR
+from inkube.schemas.objects import Object
 from inkube.schemas.selectors import format_selector
 from inkube.schemas.status import StatusError
 
-Object = dict[str, Any]
 UNKNOWN_FORMAT = "the body of the request was in an unknown format - accepted media types include: "
 
 

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
 
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.behaviours import Behaviour, Builtin
@@ -14,9 +13,9 @@ from inkube.apiserver.root.client import InProcessClient
 from inkube.schemas import builtin, status
 from inkube.schemas.builtin import behaviours
 from inkube.schemas.definitions import Definition
+from inkube.schemas.objects import Object
 from inkube.storage.store import BaseStore
 
-Object = dict[str, Any]
 MakeKind = Callable[[], behaviours.Behaviour]
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 

@@ -15,9 +15,9 @@ from inkube.schemas import bodies, documents, status
 from inkube.schemas.crds import conditions
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import split_api_version
+from inkube.schemas.objects import Object
 from inkube.schemas.status import StatusError
 
-Object = dict[str, Any]
 Source = Path | str | Mapping[str, Any]
 """A file, a folder with everything below it, or an object itself."""
 

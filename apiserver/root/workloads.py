@@ -21,8 +21,7 @@ from inkube.controllers.manager import Manager
 from inkube.controllers.workloads.cluster import Cluster, Outside
 from inkube.controllers.workloads.stages import kinds
 from inkube.schemas.meta import split_api_version
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 
 def wanted(option: Any) -> workloads.Workloads | None:

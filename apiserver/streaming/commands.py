@@ -14,7 +14,7 @@ import base64
 import binascii
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import orjson
 from aiohttp import WSMsgType, web
@@ -23,9 +23,9 @@ from inkube.apiserver.streaming import sockets
 from inkube.apiserver.streaming.connections import Connection, Stream
 from inkube.apiserver.streaming.takeover import Takeover
 from inkube.schemas import status
+from inkube.schemas.objects import Object
 from inkube.schemas.status import StatusError
 
-Object = dict[str, Any]
 V5, V4, OLDEST = "v5.channel.k8s.io", "v4.channel.k8s.io", "channel.k8s.io"
 BASE64, V4_BASE64 = "base64.channel.k8s.io", "v4.base64.channel.k8s.io"
 WEBSOCKET = (V5, V4, V4_BASE64, OLDEST, BASE64)

@@ -6,7 +6,6 @@ pkg/registry/core/pod/storage (BindingREST.Create, setPodNodeAndMetadata).
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from aiohttp import web
 
@@ -20,9 +19,9 @@ from inkube.apiserver.subresources import posted
 from inkube.schemas import fielderrors, status
 from inkube.schemas.builtin import podstatus
 from inkube.schemas.meta import GVK
+from inkube.schemas.objects import Object
 from inkube.storage import errors as storage_errors
 
-Object = dict[str, Any]
 KIND = GVK("", "v1", "Binding")
 
 

@@ -23,8 +23,8 @@ from inkube.schemas import status
 from inkube.schemas.golang import rfc3339, strconv
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.golang.urlquery import truthy
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 SESSIONS = 1000
 """Streams of all clients together; one more answers 429."""
 LOOK = 2.0

@@ -5,7 +5,6 @@ Follows pkg/registry/core/pod/storage/eviction.go.
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 from aiohttp import web
 
@@ -19,10 +18,10 @@ from inkube.apiserver.subresources import posted
 from inkube.schemas import selectors, status
 from inkube.schemas.builtin import podstatus
 from inkube.schemas.meta import GVK
+from inkube.schemas.objects import Object
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Entry
 
-Object = dict[str, Any]
 KIND = GVK("policy", "v1", "Eviction")
 MAX_DISRUPTED = 2000  # pods that the budget's controller has not seen go yet
 _REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."

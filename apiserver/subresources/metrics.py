@@ -16,8 +16,8 @@ from inkube.apiserver.http import responses
 from inkube.apiserver.registry.registry import Registry
 from inkube.schemas import meta, selectors, status
 from inkube.schemas.definitions import Definition, Names, Origin, Version
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 GROUP, VERSION = "metrics.k8s.io", "v1beta1"
 WINDOW = "10s"
 

@@ -8,7 +8,6 @@ simulated kubelets answer, `containers` asks them. Follows pkg/registry/core/{po
 
 import ipaddress
 from collections.abc import Mapping
-from typing import Any
 
 from aiohttp import web
 
@@ -21,9 +20,9 @@ from inkube.apiserver.subresources import posted
 from inkube.schemas import fielderrors, status
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
+from inkube.schemas.objects import Object
 from inkube.storage.entry import Entry
 
-Object = dict[str, Any]
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _KUBELET_PORT = 10250
 _PROXY_VERBS = ("get", "create", "update", "patch", "delete")

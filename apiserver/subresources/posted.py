@@ -5,7 +5,6 @@ Read the body as that kind, answer a Status. Follows apiserver/pkg/endpoints/han
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from aiohttp import web
 
@@ -16,8 +15,7 @@ from inkube.schemas import bodies as decoding
 from inkube.schemas import status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.meta import GVK
-
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
 
 
 def check_verb(call: Call, *allowed: str) -> None:

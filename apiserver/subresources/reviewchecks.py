@@ -1,11 +1,9 @@
 """What an access review must say. Follows pkg/apis/authorization/validation/validation.go."""
 
-from typing import Any
-
 from inkube.schemas import fielderrors, status
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 _GROUP = "authorization.k8s.io"
 _RESOURCE, _PATH = "spec.resourceAttributes", "spec.nonResourceAttributes"
 

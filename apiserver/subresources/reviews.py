@@ -5,7 +5,6 @@ Follows pkg/registry/authorization/* and pkg/registry/authentication/*.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from aiohttp import web
 
@@ -21,8 +20,8 @@ from inkube.apiserver.registry.calls import Call, User
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.subresources import reviewchecks
 from inkube.schemas import status
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 Review = Callable[[Call, Object], Object]
 _AUTHENTICATION = "authentication.k8s.io"
 _AUTHORIZATION = "authorization.k8s.io"

@@ -1,7 +1,5 @@
 """The scale subresource over HTTP: an autoscaling/v1 Scale seen through an object's paths."""
 
-from typing import Any
-
 from aiohttp import web
 
 from inkube.apiserver.handlers import tables
@@ -12,9 +10,8 @@ from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.scales import SCALE
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.schemas import status
+from inkube.schemas.objects import Object
 from inkube.storage.entry import Entry
-
-Object = dict[str, Any]
 
 
 class ScaleHandler:

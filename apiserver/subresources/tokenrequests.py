@@ -4,7 +4,6 @@ Follows pkg/registry/core/serviceaccount/storage/token.go and pkg/serviceaccount
 """
 
 from datetime import timedelta
-from typing import Any
 
 from aiohttp import web
 
@@ -22,8 +21,8 @@ from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang.gotext import quote
 from inkube.schemas.meta import GVK
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 KIND = GVK("authentication.k8s.io", "v1", "TokenRequest")
 _HOUR = 3600  # what expirationSeconds is when nothing is said
 _MIN, _MAX = 600, 1 << 32

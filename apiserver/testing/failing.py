@@ -3,13 +3,13 @@
 from collections.abc import Collection
 from dataclasses import KW_ONLY, dataclass
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 from inkube.apiserver.testing.clients import AsyncClient, BlockingClient
 from inkube.apiserver.testing.criteria import split
+from inkube.schemas.objects import Object
 from inkube.schemas.status import Reason, StatusError
 
-Object = dict[str, Any]
 FAULTS = "world.inkube.dev/v1/faults"
 Texts = str | Collection[str]
 

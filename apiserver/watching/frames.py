@@ -4,7 +4,7 @@ each made once for all its watchers."""
 import itertools
 from collections.abc import Callable, Hashable, Iterable
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
@@ -15,10 +15,10 @@ from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.watching.watch import Watcher, bookmark, last_state
 from inkube.schemas.builtin import protobuf
+from inkube.schemas.objects import Object
 from inkube.schemas.status import StatusError
 from inkube.storage.entry import Change, Entry
 
-Object = dict[str, Any]
 TYPES = ("ADDED", "MODIFIED", "DELETED")
 SharedFrames = dict[Hashable, tuple[list[Change], bytes]]
 """By sort of watcher: the changes told last, and their bytes on the wire."""

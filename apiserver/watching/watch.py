@@ -5,7 +5,6 @@ apiserver/pkg/storage/cacher.
 """
 
 from collections.abc import Hashable, Sequence
-from typing import Any
 
 import orjson
 
@@ -14,11 +13,11 @@ from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.listing import ListOptions
 from inkube.apiserver.registry.registry import Registry
 from inkube.schemas import status
+from inkube.schemas.objects import Object
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Change, Entry
 from inkube.storage.subscription import Subscription
 
-Object = dict[str, Any]
 SLOW = "the watcher was too slow; resume"
 
 

@@ -6,18 +6,17 @@ refused: there is no cluster network to reach it through.
 
 import asyncio
 import math
-from typing import Any
 
 import aiohttp
 
 from inkube.apiserver import http
 from inkube.apiserver.registry import keys
 from inkube.schemas.golang.gotext import quote
+from inkube.schemas.objects import Object
 from inkube.schemas.webhooks import replies
 from inkube.schemas.webhooks.replies import ReplyError
 from inkube.storage.store import BaseStore
 
-Object = dict[str, Any]
 MAX_ANSWER = 16 * 1024 * 1024
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json, */*"}
 

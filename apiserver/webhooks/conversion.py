@@ -8,18 +8,17 @@ heard.
 import time
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Any
 
 import orjson
 
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.webhooks.caller import WebhookCaller
 from inkube.schemas import status
+from inkube.schemas.objects import Object
 from inkube.schemas.webhooks import conversionreview
 from inkube.schemas.webhooks.conversionreview import ConversionError
 from inkube.schemas.webhooks.replies import ReplyError
 
-Object = dict[str, Any]
 SECONDS = 30.0
 KEPT = 1.0  # seconds
 KEPT_BYTES = 16 * 1024 * 1024

@@ -16,13 +16,12 @@ from inkube.apiserver.webhooks.caller import WebhookCaller
 from inkube.apiserver.webhooks.views import Asking, internal
 from inkube.schemas import patch as patches
 from inkube.schemas import status
+from inkube.schemas.objects import Object
 from inkube.schemas.webhooks import review
 from inkube.schemas.webhooks.matching import Hook
 from inkube.schemas.webhooks.replies import ReplyError
 from inkube.schemas.webhooks.review import Answer, InvalidAnswerError, Rejection, Seen
 from inkube.storage.store import BaseStore
-
-Object = dict[str, Any]
 
 
 class CallFailed(Exception):

@@ -16,12 +16,12 @@ from inkube.apiserver.registry.served import Served
 from inkube.schemas import selectors, status
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import GVK, GVR
+from inkube.schemas.objects import Object
 from inkube.schemas.webhooks import conditions, matching, review
 from inkube.schemas.webhooks.matching import Hook
 from inkube.schemas.webhooks.review import Facts, Seen
 from inkube.storage.store import BaseStore
 
-Object = dict[str, Any]
 _VERBS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
 
 

@@ -66,7 +66,10 @@ class Process:
 
 
 class Parent:
-    """See the module. `style` is that of the logs, text or json."""
+    """Starts the workers, hands connections to them and starts again who ended.
+
+    `style` is that of the logs, text or json.
+    """
 
     def __init__(
         self,

@@ -4,16 +4,14 @@ In come options, a client, provisioning's git hosts and a clock; out come the ki
 the services they use. `porch.Porch` is all the composition root uses. Drafts are branches,
 published revisions are tags, approval is a commit on the main branch.
 
-types, repository                             the kinds; how a Repository is checked and synced
-variants, variantsets, injection              controllers that draft revisions of other revisions
-rules, refusals                               what clients may ask of a revision, and refusals
-engine                                        the transactions: one write of a revision at a time
-creation, lifecycle, publication, deletion    what each write does; `tasks` make a revision's files
-resources, acceptance                         a revision's files, and which ones a write may leave
-origin, readiness, health, troubles           git as writes use it, and what ails a Repository
-depots, content, commits, scripted            git: opened, read, committed to, pushed to
-sync, discovery, layout, revisions, stock     from what is in git to objects
-documents, kptfile, packages, merge, render, functions    files of a package; pure
+types, repository        the kinds; how a Repository is checked and synced
+rules, refusals          what clients may ask of a revision, and refusals
+sync, revisions, stock   from what is in git to objects
+health, troubles         what ails a Repository
+files/                   files of a package; pure
+git/                     git: opened, looked through, committed to, pushed to
+writes/                  one write of a revision at a time, and what it does in git
+variants/                controllers that draft revisions of other revisions
 """
 
 from inkube.schemas import lazy

@@ -9,9 +9,10 @@ from typing import Any
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Result, Watch
-from inkube.controllers.porch import readiness, revisions, stock
-from inkube.controllers.porch.engine import Engine
+from inkube.controllers.porch import revisions, stock
 from inkube.controllers.porch.types import GROUP, PackageRevision, Repository
+from inkube.controllers.porch.writes import readiness
+from inkube.controllers.porch.writes.engine import Engine
 from inkube.controllers.records import Record
 from inkube.schemas import fielderrors
 from inkube.schemas.objects import Object

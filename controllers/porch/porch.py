@@ -13,9 +13,8 @@ from typing import Any, Self
 
 from inkube.controllers.client import Client
 from inkube.controllers.kinds import KindModule
-from inkube.controllers.porch import health, repository, variants, variantsets
-from inkube.controllers.porch.depots import Depots
-from inkube.controllers.porch.engine import Engine
+from inkube.controllers.porch import health, repository
+from inkube.controllers.porch.git.depots import Depots
 from inkube.controllers.porch.options import Options
 from inkube.controllers.porch.refusals import RESOURCES
 from inkube.controllers.porch.types import (
@@ -23,6 +22,9 @@ from inkube.controllers.porch.types import (
     PackageRevisionResources,
     PorchPackage,
 )
+from inkube.controllers.porch.variants import sets as variantsets
+from inkube.controllers.porch.variants import variants
+from inkube.controllers.porch.writes.engine import Engine
 from inkube.controllers.provisioning.outside.remotes import Remotes
 from inkube.controllers.transactions import Part, View
 

@@ -24,11 +24,12 @@ from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Key
 from inkube.controllers.kinds import KindModule
 from inkube.controllers.manager import Controller, Result, Watch
-from inkube.controllers.porch import layout, stock, sync, troubles
-from inkube.controllers.porch.depots import SecretMissing, SecretUnfit
-from inkube.controllers.porch.engine import Engine
+from inkube.controllers.porch import stock, sync, troubles
+from inkube.controllers.porch.git import layout
+from inkube.controllers.porch.git.depots import SecretMissing, SecretUnfit
 from inkube.controllers.porch.options import Options
 from inkube.controllers.porch.types import CONFIG, Repository
+from inkube.controllers.porch.writes.engine import Engine
 from inkube.controllers.provisioning.outside import urls
 from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound
 from inkube.controllers.transactions import Part, Write

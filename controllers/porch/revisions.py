@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
-from inkube.controllers.porch import layout
-from inkube.controllers.porch.depots import Depot
-from inkube.controllers.porch.discovery import Found
-from inkube.controllers.porch.documents import Files
-from inkube.controllers.porch.kptfile import Kptfile
-from inkube.controllers.porch.layout import FINAL, PLACEHOLDER
+from inkube.controllers.porch.files.documents import Files
+from inkube.controllers.porch.files.kptfile import Kptfile
+from inkube.controllers.porch.git import layout
+from inkube.controllers.porch.git.depots import Depot
+from inkube.controllers.porch.git.discovery import Found
+from inkube.controllers.porch.git.layout import FINAL, PLACEHOLDER
 from inkube.controllers.porch.types import GROUP, LATEST, VERSION
 from inkube.schemas.objects import Object
 

@@ -6,8 +6,8 @@
 
 from typing import Any
 
-from inkube.controllers.porch import layout
-from inkube.controllers.porch.layout import DELETION_PROPOSED, DRAFT, FINAL, PROPOSED, PUBLISHED
+from inkube.controllers.porch.git import layout
+from inkube.controllers.porch.git.layout import DELETION_PROPOSED, DRAFT, FINAL, PROPOSED, PUBLISHED
 from inkube.controllers.porch.options import Options
 from inkube.controllers.porch.refusals import Refusals, invalid
 from inkube.controllers.porch.types import LATEST

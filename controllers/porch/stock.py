@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from inkube.controllers.client import Client, Selection
 from inkube.controllers.environment import Environment
-from inkube.controllers.porch import layout, revisions
+from inkube.controllers.porch import revisions
+from inkube.controllers.porch.git import layout
 from inkube.controllers.porch.types import PackageRevision, PorchPackage, Repository
 from inkube.controllers.records import MOST, Record
 from inkube.schemas.objects import Object

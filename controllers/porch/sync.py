@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from inkube.controllers.environment import Environment
-from inkube.controllers.porch import discovery, layout, revisions, stock
-from inkube.controllers.porch.content import Refs, Update
-from inkube.controllers.porch.depots import Depot, Depots
-from inkube.controllers.porch.discovery import Found
+from inkube.controllers.porch import revisions, stock
+from inkube.controllers.porch.git import discovery, layout
+from inkube.controllers.porch.git.content import Refs, Update
+from inkube.controllers.porch.git.depots import Depot, Depots
+from inkube.controllers.porch.git.discovery import Found
 from inkube.controllers.records import Record
 from inkube.schemas.objects import Object, same
 

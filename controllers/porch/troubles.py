@@ -1,7 +1,7 @@
 """What keeps a Repository's git from being read, and how conditions and refusals say it. Pure."""
 
 from inkube.controllers.checks import OutsideError
-from inkube.controllers.porch.depots import SecretMissing, SecretUnfit
+from inkube.controllers.porch.git.depots import SecretMissing, SecretUnfit
 from inkube.controllers.porch.sync import BranchNotFound
 from inkube.controllers.provisioning.outside.contents import TooMuch
 from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound

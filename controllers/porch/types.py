@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
-from inkube.controllers.porch.layout import LIFECYCLES
+from inkube.controllers.porch.git.layout import LIFECYCLES
 from inkube.schemas.definitions import Column, SelectableField
 from inkube.schemas.models import Model, Resource, Status
 

@@ -70,7 +70,7 @@ class Proposal(NamedTuple):
 
 
 class Autoscaler:
-    """See the module's docstring."""
+    """Looks at one autoscaler at a time and scales its target."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster

@@ -48,7 +48,10 @@ class Usage(Protocol):
 
 
 class Cluster:
-    """See the module's docstring. Bounded by what the informers hold."""
+    """What all controllers of workloads share: clients, informers, indexes.
+
+    Bounded by what the informers hold.
+    """
 
     def __init__(self, manager: Manager, config: Workloads, outside: Outside) -> None:
         self.manager = manager

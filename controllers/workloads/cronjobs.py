@@ -58,7 +58,7 @@ def times(schedule: cron.Schedule, zone: tzinfo, since: datetime, now: datetime)
 
 
 class CronJobController:
-    """See the module's docstring."""
+    """Makes the Jobs of one CronJob at a time, and clears old ones away."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock

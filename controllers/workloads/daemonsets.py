@@ -84,7 +84,7 @@ def target(pod: Object) -> str:
 
 
 class DaemonSetController:
-    """See the module's docstring."""
+    """Makes and deletes the pods of one DaemonSet at a time, node by node."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock

@@ -28,7 +28,7 @@ class _Outdated(Exception):
 
 
 class DeploymentController:
-    """See the module's docstring."""
+    """Makes and scales the ReplicaSets of one Deployment at a time."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock

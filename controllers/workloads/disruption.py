@@ -42,7 +42,7 @@ class _Uncountable(Exception):
 
 
 class Disruption:
-    """See the module's docstring."""
+    """Keeps the status of one budget at a time true."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock

@@ -48,7 +48,7 @@ def is_waiting(pod: Object) -> bool:
 
 
 class Scheduler:
-    """See the module's docstring."""
+    """Places one pod at a time; remembers those that fit nowhere and those being bound."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock

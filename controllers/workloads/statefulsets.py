@@ -47,7 +47,7 @@ class Pair(NamedTuple):
 
 
 class StatefulSetController:
-    """See the module's docstring."""
+    """Makes and deletes the pods and claims of one StatefulSet at a time, in their order."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock

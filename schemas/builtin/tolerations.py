@@ -5,9 +5,9 @@ plugin/pkg/admission/defaulttolerationseconds.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
+
 DEFAULT_SECONDS = 300  # that a pod stays on a node that is gone
 _CONDITIONS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 

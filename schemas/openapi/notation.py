@@ -5,7 +5,7 @@ Follows apiextensions-apiserver/pkg/controller/openapi/builder (builder.go) and 
 
 from typing import Any
 
-from inkube.schemas.definitions import Definition, Origin
+from inkube.schemas.definitions import Definition
 from inkube.schemas.gotypes import table
 
 Schema = dict[str, Any]
@@ -28,16 +28,6 @@ PATCH: Schema = {
 _DROPPED = frozenset({"example", "externalDocs", "id", "$schema"})
 """What a structural schema does not keep."""
 _NOT_IN_V2 = frozenset({"oneOf", "anyOf", "allOf", "not", "nullable", "default"})
-
-
-def name_of(definition: Definition, version: str) -> str:
-    """The name of a kind's schema: `com.example.v1.Widget` for the group example.com."""
-    if definition.origin is Origin.BUILTIN:
-        known = table.table().of(definition.gvk(version))
-        if known:
-            return known
-    labels = ".".join(reversed(definition.group.split("."))) if definition.group else "core"
-    return f"{labels}.{version}.{definition.names.kind}"
 
 
 def reference(name: str, description: str = "") -> Schema:
@@ -63,9 +53,9 @@ def custom(definition: Definition, version: str) -> Schema:
     return made
 
 
-def list_of(definition: Definition, version: str) -> Schema:
-    """The schema of a kind's list."""
-    name, kind = name_of(definition, version), definition.names.kind
+def list_of(definition: Definition, version: str, name: str) -> Schema:
+    """The schema of a kind's list; the kind's own has that name."""
+    kind = definition.names.kind
     list_kind = definition.names.list_kind or f"{kind}List"
     items = f"List of {definition.names.plural}. More info: {_CONVENTIONS}"
     properties = _type_meta()

@@ -5,33 +5,19 @@ What all operations of a path share stands with the path. The texts of parameter
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import orjson
 
 from inkube.schemas import caches
-from inkube.schemas.builtin import behaviours, resources
-from inkube.schemas.definitions import Definition, Origin
-from inkube.schemas.gotypes import table
-from inkube.schemas.meta import GVK
+from inkube.schemas.definitions import Definition
 from inkube.schemas.objects import Object
-from inkube.schemas.openapi.notation import META, gvk_of, name_of, reference
+from inkube.schemas.openapi import voices
+from inkube.schemas.openapi.notation import META, gvk_of, reference
+from inkube.schemas.openapi.voices import MEDIA, Voice
 
-SCALE = "io.k8s.api.autoscaling.v1.Scale"
-_JSON = "application/json"
-_MEDIA = (_JSON, "application/vnd.kubernetes.protobuf", "application/yaml")
-_MEDIA_OF_CUSTOM = (_JSON, "application/yaml")
-_STREAMED = (
-    *_MEDIA, "application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch",
-)  # fmt: skip
-_PATCH_MEDIA = (
-    "application/apply-patch+yaml",
-    "application/json-patch+json",
-    "application/merge-patch+json",
-)
-_STRATEGIC = "application/strategic-merge-patch+json"
 _METHODS = {
     "get": "get", "list": "get", "create": "post", "update": "put", "patch": "patch",
     "delete": "delete", "deletecollection": "delete", "watch": "get", "watchlist": "get",
@@ -95,19 +81,21 @@ def paths(definition: Definition, version: str) -> Object:
     root = f"/apis/{definition.group}/{version}" if definition.group else f"/api/{version}"
     inner = f"{root}/namespaces/{{namespace}}/{plural}" if definition.namespaced else None
     collection = inner or f"{root}/{plural}"
-    shown = _Shown(definition, version, name_of(definition, version), gvk_of(definition, version))
+    voice = voices.of(definition)
+    name = voice.name_of(definition, version)
+    shown = _Shown(definition, version, name, gvk_of(definition, version))
     found: Object = {}
     _put(found, collection, shown, _of(verbs, "deletecollection", "list", "create"))
     if inner:
         _put(found, f"{root}/{plural}", shown, _of(verbs, "list"))
     if "get" in verbs:
         _put(found, f"{collection}/{{name}}", shown, _of(verbs, "delete", "get", "patch", "update"))
-    if shown.builtin and "watch" in verbs:
+    if voice.tells_watches and "watch" in verbs:
         watched = collection.replace(root, f"{root}/watch", 1)
         for path in dict.fromkeys((f"{root}/watch/{plural}", watched)):
             _put(found, path, shown, ["watchlist"])
         _put(found, f"{watched}/{{name}}", shown, ["watch"])
-    for name, (schema, gvk), sub_verbs in _subresources(definition, version):
+    for name, (schema, gvk), sub_verbs in voice.subresources(definition, version):
         sub = _Shown(definition, version, schema, gvk, name)
         path = f"{collection}/{{name}}/{name}"
         _put(found, path, sub, sub_verbs)
@@ -130,8 +118,8 @@ class _Shown(NamedTuple):
     sub: str = ""
 
     @property
-    def builtin(self) -> bool:
-        return self.definition.origin is Origin.BUILTIN
+    def voice(self) -> Voice:
+        return voices.of(self.definition)
 
     @property
     def kind(self) -> str:
@@ -141,42 +129,6 @@ class _Shown(NamedTuple):
     def connects(self) -> bool:
         """Whether requests are passed on to a kubelet or what is behind a proxy."""
         return self.sub in _OPTIONS and self.sub != "log"
-
-    @property
-    def media(self) -> tuple[str, ...]:
-        return _MEDIA if self.builtin else _MEDIA_OF_CUSTOM
-
-
-def subresource_kinds(definition: Definition, version: str) -> Iterator[tuple[str, GVK]]:
-    """The built-in subresources whose kind is not the parent's."""
-    known = resources.by_name().get((definition.group, definition.names.plural))
-    if definition.origin is not Origin.BUILTIN or known is None:
-        return
-    for sub in known.subresources:
-        group = sub.group if sub.version else definition.group
-        yield sub.name, GVK(group, sub.version or version, sub.kind)
-
-
-def _subresources(
-    definition: Definition, version: str
-) -> Iterator[tuple[str, tuple[str, Object], list[str]]]:
-    """(name, (schema, gvk), verbs) of each."""
-    served = definition.version(version)
-    own = (name_of(definition, version), gvk_of(definition, version))
-    verbs = ["get", "patch", "update"]
-    if definition.origin is not Origin.BUILTIN:
-        if served is not None and served.status:
-            yield "status", own, verbs
-        if served is not None and served.scale:
-            # the operations name the kind itself, as the reference has it
-            yield "scale", (SCALE, own[1]), verbs
-        return
-    known = resources.by_name().get((definition.group, definition.names.plural))
-    for sub in known.subresources if known else ():
-        group = sub.group if sub.version else definition.group
-        gvk = {"group": group, "kind": sub.kind, "version": sub.version or version}
-        schema = table.table().of(GVK(gvk["group"], gvk["version"], sub.kind)) or ""
-        yield sub.name, (schema, gvk), list(sub.verbs)
 
 
 def _put(found: Object, path: str, shown: _Shown, verbs: Sequence[str]) -> None:
@@ -248,7 +200,7 @@ def _operation(path: str, shown: _Shown, verb: str) -> Object:
 
 
 def _phrase(shown: _Shown, verb: str) -> str:
-    if verb == "list" and shown.builtin and "watch" in shown.definition.verbs:
+    if verb == "list" and shown.voice.tells_watches and "watch" in shown.definition.verbs:
         return f"list or watch objects of kind {shown.kind}"
     text = _PHRASES[verb].format(f"{shown.sub} of " if shown.sub else "", shown.kind)
     return text.replace(f" a {shown.kind}", f" an {shown.kind}") if _vowel(shown.kind) else text
@@ -284,11 +236,11 @@ def _connection(path: str, shown: _Shown, verb: str) -> Object:
 
 def _responses(shown: _Shown, verb: str) -> Object:
     """What comes back, by code."""
-    schema, media = _answered(shown, verb), shown.media
-    if shown.builtin and verb in ("list", "watch", "watchlist"):
-        media = _STREAMED if "watch" in shown.definition.verbs else _MEDIA
+    schema, media = _answered(shown, verb), shown.voice.media
+    if verb in ("list", "watch", "watchlist"):
+        media = shown.voice.list_media(shown.definition)
     if shown.sub == "log":
-        media, schema = ("text/plain", *_MEDIA), ""
+        media, schema = ("text/plain", *MEDIA), ""
     found = {"200": answer("OK", schema, media)}
     if verb in ("create", "update", "patch"):
         found["201"] = answer("Created", schema, media)
@@ -300,9 +252,8 @@ def _responses(shown: _Shown, verb: str) -> Object:
 
 def _answered(shown: _Shown, verb: str) -> str:
     definition = shown.definition
-    if verb == "delete" and shown.builtin and not shown.sub:
-        own = behaviours.of(definition.group, definition.names.plural)
-        return shown.schema if own.returns_deleted else f"{META}.Status"
+    if verb == "delete" and not shown.sub and shown.voice.returns_deleted(definition):
+        return shown.schema
     if verb in ("delete", "deletecollection"):
         return f"{META}.Status"
     if verb in ("watch", "watchlist"):
@@ -310,7 +261,7 @@ def _answered(shown: _Shown, verb: str) -> str:
     return f"{shown.schema}List" if verb == "list" and shown.schema else shown.schema
 
 
-def answer(text: str, schema: str, media: Iterable[str] = _MEDIA) -> Object:
+def answer(text: str, schema: str, media: Iterable[str] = MEDIA) -> Object:
     """A response whose content is of that schema, a text where there is none."""
     content = reference(schema) if schema else {"type": "string"}
     return {"description": text, "content": {name: {"schema": content} for name in media}}
@@ -318,9 +269,9 @@ def answer(text: str, schema: str, media: Iterable[str] = _MEDIA) -> Object:
 
 def _body(shown: _Shown, verb: str) -> Object | None:
     if verb == "patch":
-        media = (*_PATCH_MEDIA, _STRATEGIC) if shown.builtin else _PATCH_MEDIA
         schema = reference(f"{META}.Patch")
-        return {"required": True, "content": {name: {"schema": schema} for name in media}}
+        content = {name: {"schema": schema} for name in shown.voice.patch_media}
+        return {"required": True, "content": content}
     if verb in ("delete", "deletecollection"):
         return {"content": {"*/*": {"schema": reference(f"{META}.DeleteOptions")}}}
     if verb in ("create", "update") and shown.schema:
@@ -336,12 +287,7 @@ def tag(definition: Definition, version: str = "") -> str:
 
 def _group(definition: Definition) -> str:
     """A group in operation ids: `Core`, `RbacAuthorization`, `StableExampleCom`."""
-    name = definition.group
-    return _camel(name.removesuffix(".k8s.io") if _builtin(definition) else name) or "Core"
-
-
-def _builtin(definition: Definition) -> bool:
-    return definition.origin is Origin.BUILTIN
+    return _camel(voices.of(definition).group_word(definition.group)) or "Core"
 
 
 def _operation_id(path: str, shown: _Shown, verb: str) -> str:
@@ -377,7 +323,7 @@ def of_group(definition: Definition) -> Object:
     return {f"/apis/{definition.group}/": {"get": {**made, "tags": [tag(definition)]}}}
 
 
-def plain(text: str, name: str, schema: str, media: Iterable[str] = _MEDIA) -> Object:
+def plain(text: str, name: str, schema: str, media: Iterable[str] = MEDIA) -> Object:
     """An operation that reads what is no object; `tags` are left to the caller."""
     responses = {"200": answer("OK", schema, media), "401": {"description": "Unauthorized"}}
     return {"description": text, "operationId": name, "responses": responses}

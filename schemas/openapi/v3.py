@@ -7,10 +7,10 @@ paths. Follows apiextensions-apiserver/pkg/controller/openapi/builder and kube-o
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from inkube.schemas.definitions import Definition, Origin
+from inkube.schemas.definitions import Definition
 from inkube.schemas.gotypes import table
 from inkube.schemas.objects import Object
-from inkube.schemas.openapi import enums, notation
+from inkube.schemas.openapi import enums, notation, voices
 from inkube.schemas.openapi import paths as openapipaths
 from inkube.schemas.openapi.notation import META
 
@@ -45,7 +45,7 @@ def document(definitions: Sequence[Definition], version: str) -> Object:
     paths: Object = {}
     for definition in definitions:
         paths |= openapipaths.paths(definition, version)
-    if all(d.origin is Origin.BUILTIN for d in definitions):
+    if all(voices.of(d).in_group_documents for d in definitions):
         paths = openapipaths.of_version(definitions, version) | paths
         return _kubernetes(paths, {(d.group, version) for d in definitions})
     return {
@@ -135,29 +135,16 @@ def components(definitions: Sequence[Definition], version: str) -> Object:
     own: Object = {}
     wanted = set(_ALWAYS)
     for definition in definitions:
-        name = notation.name_of(definition, version)
-        if definition.origin is Origin.BUILTIN:
-            wanted |= {name, f"{name}List"}
-        else:
-            own[name] = notation.custom(definition, version)
-            own[f"{name}List"] = notation.list_of(definition, version)
-        wanted.update(_others(definition, version))
+        voice = voices.of(definition)
+        name = voice.name_of(definition, version)
+        wanted |= {name, f"{name}List"}
+        wanted |= {schema for _, (schema, _), _ in voice.subresources(definition, version)}
+        own |= voice.schemas(definition, version)
     found = table.components(n for n in sorted(wanted) if n in table.table().types)
     groups = {(d.group, version) for d in definitions}
     _mark(found, groups)
     found[f"{META}.Patch"] = notation.PATCH
     return dict(sorted((found | own).items()))
-
-
-def _others(definition: Definition, version: str) -> Iterable[str]:
-    """Types of subresources that are not the kind itself."""
-    served = definition.version(version)
-    if served is not None and served.scale:
-        yield openapipaths.SCALE
-    for _, gvk in openapipaths.subresource_kinds(definition, version):
-        name = table.table().of(gvk)
-        if name:
-            yield name
 
 
 def _mark(found: Object, groups: Iterable[tuple[str, str]]) -> None:

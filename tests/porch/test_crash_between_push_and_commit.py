@@ -3,7 +3,7 @@
 import pytest
 from parcels import git, parcels, refs
 
-from inkube.controllers.porch.depots import Depot
+from inkube.controllers.porch.git.depots import Depot
 from inkube.storage.store import Store
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from inkube.controllers.porch import documents, packages, render
+from inkube.controllers.porch.files import documents, packages, render
 
 DEPLOYMENT = """# what we run
 apiVersion: apps/v1

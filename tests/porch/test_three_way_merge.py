@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inkube.controllers.porch import documents, merge, packages
-from inkube.controllers.porch.kptfile import Place
+from inkube.controllers.porch.files import documents, merge, packages
+from inkube.controllers.porch.files.kptfile import Place
 
 PLACE = Place("https://example.com/up.git", "base", "base/v1", "0" * 40)
 names = st.sampled_from(["a", "b", "c"])

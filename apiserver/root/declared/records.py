@@ -15,11 +15,11 @@ from inkube.controllers.records import Record
 from inkube.controllers.transactions import Transaction, View, Write
 from inkube.schemas import status
 from inkube.schemas.meta import split_api_version
+from inkube.schemas.objects import Object
 from inkube.storage import errors as storage_errors
 from inkube.storage import writes
 from inkube.storage.store import Store
 
-Object = dict[str, Any]
 _OPERATIONS: Any = {"CREATE": "create", "UPDATE": "update", "DELETE": "delete"}
 
 

@@ -7,15 +7,14 @@ pkg/controlplane (instance.go, controller/kubernetesservice, controller/defaults
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import orjson
 
 from inkube.schemas.aggregation import marks, priorities, registrations
 from inkube.schemas.builtin import resources
 from inkube.schemas.builtin.behaviours import services
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 Objects = Iterator[tuple[str, Object]]
 _OWN = {"name": "kubernetes", "namespace": "default"}
 _FLOW_CONTROL = Path(__file__).with_name("flowcontrol.json")

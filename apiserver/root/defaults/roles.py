@@ -7,9 +7,9 @@ namespace_policy.go).
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-Object = dict[str, Any]
+from inkube.schemas.objects import Object
+
 GROUP = "rbac.authorization.k8s.io"
 _DATA = Path(__file__).with_name("roles.txt")
 _OF_MODULES = Path(__file__).with_name("moduleroles.txt")

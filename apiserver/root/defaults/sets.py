@@ -7,15 +7,14 @@ RBAC its roles are made at the start, since they decide who may ask.
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.root import defaults
+from inkube.schemas.objects import Object
 from inkube.storage import errors
 from inkube.storage.store import Store
 
-Object = dict[str, Any]
 Objects = Iterable[tuple[str, Object]]
 ROLES = "roles"
 PROVISIONING_ROLES = "roles of provisioning"

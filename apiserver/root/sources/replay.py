@@ -23,7 +23,6 @@ from inkube.storage.log import Log, MemoryLog, Record
 from inkube.storage.store import Store
 
 logger = logging.getLogger(__name__)
-MARK = "/capture"
 PAGE = 500
 
 
@@ -61,7 +60,7 @@ class Player:
 
     async def _first(self) -> Record:
         """What says that everything that was there at first is written."""
-        marks = await self._log.changes(MARK, (await self._log.horizon()).compacted, 1)
+        marks = await self._log.changes(keys.CAPTURED, (await self._log.horizon()).compacted, 1)
         if not marks:
             raise ValueError(f"{self._path} is no file of inkube capture")
         return marks[0][0]

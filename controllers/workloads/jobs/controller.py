@@ -33,7 +33,7 @@ _ORPHAN = "pods"
 
 
 class JobController:
-    """See the module's docstring."""
+    """Makes and counts the pods of one Job at a time."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock

@@ -50,7 +50,7 @@ def disrupted(pod: Object, reason: str, message: str, now: str) -> Object:
 
 
 class Eviction:
-    """See the module's docstring."""
+    """Deletes one pod at a time when a taint of its node has been borne for long enough."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock

@@ -21,7 +21,7 @@ _MESSAGE = "PodGC: node no longer exists"
 
 
 class PodGarbage:
-    """See the module's docstring."""
+    """Deletes pods, one key at a time; knows which nodes are missed and which pods ended."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock

@@ -60,7 +60,7 @@ def wanted_taints(node: Object) -> list[tuple[str, str]]:
 
 
 class Lifecycle:
-    """See the module's docstring."""
+    """Taints one node at a time, and tells of those that have been silent for too long."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster

@@ -10,8 +10,8 @@ from typing import Any
 
 from inkube.controllers.workloads.stages import jq
 from inkube.schemas import caches, cel
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 Outputs = Callable[[Object], list[Any]]
 CEL_COST = 100_000
 """Cost units of one evaluation."""

@@ -12,8 +12,8 @@ from inkube.schemas import fielderrors, quantity
 from inkube.schemas.definitions import Column, Definition, Names, Origin, Version
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotime, regexp
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 Check = Callable[[Object], list[FieldError]]
 KWOK = "kwok.x-k8s.io"
 OWN = "workloads.inkube.dev"

@@ -12,8 +12,8 @@ from inkube.controllers.workloads.stages import functions
 from inkube.controllers.workloads.stages.functions import Addresses
 from inkube.schemas import meta
 from inkube.schemas.clock import Clock
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 UNREADY = "pod-unready.stage.kwok.x-k8s.io"
 NOT_READY = "node-not-ready.stage.kwok.x-k8s.io"
 FAIL, COMPLETE = "pod-fail.stage.kwok.x-k8s.io", "pod-complete.stage.kwok.x-k8s.io"

@@ -6,8 +6,8 @@ from typing import Any
 
 from inkube.schemas import bodies, caches, documents
 from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 FOLDER = Path(__file__).with_name("builtin")
 NAMES = ("fast", "slow", "chaotic")
 DEFAULT = "fast"

@@ -22,8 +22,8 @@ from inkube.schemas import bodies, fielderrors
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotime, rfc3339
 from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 Renderer = Callable[[Object], Any]
 """From an object to what a patch of it holds. Raises gotemplates.RunError."""
 PatchType = Literal["json", "merge", "strategic", "apply"]

@@ -43,7 +43,7 @@ def default_class(classes: Iterable[Object]) -> Object | None:
 
 
 class Binder:
-    """See the module's docstring."""
+    """Binds one claim or volume at a time to what fits it."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._clock = cluster.clock

@@ -20,8 +20,8 @@ _CORE: _Family = {
     "nodes": "nodes.Nodes",
     "persistentvolumeclaims": "storagekinds.Claims",
     "persistentvolumes": "storagekinds.Volumes",
-    "pods": "pods.Pods",
-    "podtemplates": "pods.PodTemplates",
+    "pods": "pods.pods.Pods",
+    "podtemplates": "pods.pods.PodTemplates",
     "replicationcontrollers": "workloads.ReplicationControllers",
     "resourcequotas": "limits.ResourceQuotas",
     "secrets": "configuration.Secrets",
@@ -84,10 +84,10 @@ _GROUPS: dict[str, _Family] = {
     "policy": {"poddisruptionbudgets": "autoscaling.DisruptionBudgets"},
     "rbac.authorization.k8s.io": _RBAC,
     "resource.k8s.io": {
-        "deviceclasses": "deviceslices.Classes",
-        "resourceclaims": "deviceclaims.Claims",
-        "resourceclaimtemplates": "deviceclaims.Templates",
-        "resourceslices": "deviceslices.Slices",
+        "deviceclasses": "devices.slices.Classes",
+        "resourceclaims": "devices.claims.Claims",
+        "resourceclaimtemplates": "devices.claims.Templates",
+        "resourceslices": "devices.slices.Slices",
     },
     "scheduling.k8s.io": {"priorityclasses": "leases.PriorityClasses"},
     "storage.k8s.io": _STORAGE,
@@ -101,6 +101,6 @@ def of(group: str, plural: str) -> Behaviour:
     home = _GROUPS.get(group, {}).get(plural)
     if home is None:
         return Behaviour(resource)
-    module, _, name = home.partition(".")
+    module, _, name = home.rpartition(".")
     found: type[Behaviour] = getattr(import_module(f"{__name__}.{module}"), name)
     return found(resource)

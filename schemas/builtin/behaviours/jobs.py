@@ -7,8 +7,10 @@ import itertools
 import zoneinfo
 
 from inkube.schemas import fielderrors, selectors
-from inkube.schemas.builtin.behaviours import checks, naming, poddefaults, podvalidation
+from inkube.schemas.builtin.behaviours import checks, naming
 from inkube.schemas.builtin.behaviours.base import Behaviour, same
+from inkube.schemas.builtin.behaviours.pods import defaults as poddefaults
+from inkube.schemas.builtin.behaviours.pods import validation as podvalidation
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import strconv
 from inkube.schemas.metadata import names

@@ -4,15 +4,11 @@ Follows core validation ValidatePersistentVolume(Claim) and pkg/apis/storage.
 """
 
 from inkube.schemas import fielderrors, quantity
-from inkube.schemas.builtin.behaviours import (
-    checks,
-    naming,
-    poddefaults,
-    podwarnings,
-    scheduling,
-    volumes,
-)
+from inkube.schemas.builtin.behaviours import checks, naming, scheduling
 from inkube.schemas.builtin.behaviours.base import Behaviour, same
+from inkube.schemas.builtin.behaviours.pods import defaults as poddefaults
+from inkube.schemas.builtin.behaviours.pods import volumes
+from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object

@@ -4,14 +4,11 @@ Follows pkg/apis/apps/v1/defaults.go, pkg/apis/apps/validation and pkg/registry/
 """
 
 from inkube.schemas import fielderrors, selectors
-from inkube.schemas.builtin.behaviours import (
-    checks,
-    naming,
-    poddefaults,
-    podvalidation,
-    podwarnings,
-)
+from inkube.schemas.builtin.behaviours import checks, naming
 from inkube.schemas.builtin.behaviours.base import Behaviour, same
+from inkube.schemas.builtin.behaviours.pods import defaults as poddefaults
+from inkube.schemas.builtin.behaviours.pods import validation as podvalidation
+from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
 from inkube.schemas.objects import Object

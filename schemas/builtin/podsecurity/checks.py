@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from inkube.schemas.builtin.podsecurity.standards import Level, Standard
+from inkube.schemas.objects import Object
 
-Object = dict[str, Any]
 T = TypeVar("T")
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from inkube.schemas.builtin.behaviours import deviceselectors
 from inkube.schemas.builtin.behaviours.base import Stamp
+from inkube.schemas.builtin.behaviours.devices import selectors as deviceselectors
 
 STAMP = Stamp("2026-01-01T00:00:00Z", "admin", "", (), ())
 

@@ -1,0 +1,49 @@
+"""The functions of kpt's catalogue that this server runs itself: no pods, no binaries. Pure.
+
+A function is known by the last segment of its image, whatever its registry and version. In comes a
+config and a package's documents, which are changed in place; out come remarks. `render` calls them.
+
+labels       set-namespace, set-labels, set-annotations
+setters      apply-setters, search-replace
+replacements apply-replacements
+resources    set-image, ensure-name-substring, upsert-resource
+"""
+
+import re
+
+from inkube.controllers.porch.files.functions import labels, replacements, resources, setters
+from inkube.controllers.porch.files.functions.base import Function as Function
+from inkube.controllers.porch.files.functions.base import Package as Package
+from inkube.controllers.porch.files.functions.base import Result
+from inkube.schemas.objects import Object
+
+_TAG = re.compile(r"(@sha256:[0-9a-f]+|:[^/:@]+)\Z")
+
+
+def not_run(config: Object, package: Package) -> list[Result]:
+    """Passes by what cannot be run here."""
+    return [Result("not run by inkube")]
+
+
+_FUNCTIONS: dict[str, Function] = {
+    "set-namespace": labels.set_namespace,
+    "set-labels": labels.set_labels,
+    "set-annotations": labels.set_annotations,
+    "apply-setters": setters.apply_setters,
+    "search-replace": setters.search_replace,
+    "apply-replacements": replacements.apply_replacements,
+    "set-image": resources.set_image,
+    "ensure-name-substring": resources.ensure_name_substring,
+    "upsert-resource": resources.upsert_resource,
+    "kubeconform": not_run,
+    "gatekeeper": not_run,
+    "starlark": not_run,
+}
+
+
+def find(image: str) -> Function | None:
+    """The function of an image; None for one that nobody here knows."""
+    name = image
+    while (shorter := _TAG.sub("", name)) != name:
+        name = shorter
+    return _FUNCTIONS.get(name.rpartition("/")[2])

@@ -1,0 +1,87 @@
+"""set-image, ensure-name-substring and upsert-resource."""
+
+from typing import Any
+
+from inkube.controllers.porch.files import documents
+from inkube.controllers.porch.files.documents import Document
+from inkube.controllers.porch.files.functions.base import Failed, Package, Result, parameters
+from inkube.schemas.objects import Object
+
+_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
+
+
+def set_image(config: Object, package: Package) -> list[Result]:
+    """Give containers of an image another name, tag or digest."""
+    given = parameters(config, "image")
+    name = given.get("name")
+    if not name:
+        raise Failed("config is needed: `name` of the image must not be empty")
+    found = []
+    for document in package.mutable:
+        changed: list[str] = []
+
+        def change(tree: Any, changed: list[str] = changed) -> None:
+            for path, holder, key, value in list(documents.scalars(tree)):
+                inside = any(f".{member}[" in f".{path}" for member in _CONTAINERS)
+                if key != "image" or not inside or _bare(str(value)) != name:
+                    continue
+                holder[key] = _image(str(value), given)
+                changed.append(path)
+
+        if document.edit(change):
+            found.append(Result("set image", document, changed[0]))
+    return found
+
+
+def _bare(image: str) -> str:
+    head = image.partition("@")[0]
+    name, colon, tag = head.rpartition(":")
+    return name if colon and "/" not in tag else head
+
+
+def _image(old: str, given: Object) -> str:
+    name = given.get("newName") or _bare(old)
+    if given.get("digest"):
+        return f"{name}@{given['digest']}"
+    if given.get("newTag"):
+        return f"{name}:{given['newTag']}"
+    return f"{name}{old[len(_bare(old)) :]}"
+
+
+def ensure_name_substring(config: Object, package: Package) -> list[Result]:
+    """Give every name a prefix or suffix that it does not have."""
+    given = parameters(config)
+    prefix, suffix = str(given.get("prepend") or ""), str(given.get("append") or "")
+    if not prefix and not suffix:
+        raise Failed("config is needed: one of prepend and append")
+    found = []
+    for document in package.mutable:
+
+        def change(tree: Any) -> None:
+            metadata = documents.descend(tree, "metadata")
+            name = str(metadata.get("name") or "")
+            if prefix and prefix not in name:
+                name = f"{prefix}{name}"
+            if suffix and suffix not in name:
+                name = f"{name}{suffix}"
+            metadata["name"] = name
+
+        if document.edit(change):
+            found.append(Result("set name", document, "metadata.name"))
+    return found
+
+
+def upsert_resource(config: Object, package: Package) -> list[Result]:
+    """Put the configured object into the package, in place of the one of its identity."""
+    if not config.get("kind") or not config.get("apiVersion"):
+        raise Failed("config is needed: the object to put into the package")
+    text = documents.dump(config)
+    for document in package.mutable:
+        is_config = document.value is config
+        if not is_config and documents.identity(document.value) == documents.identity(config):
+            document.replace(text)
+            return [Result("replaced the object", document)]
+    _, kind, _, name = documents.identity(config)
+    made = Document(f"{package.where}{kind.lower()}_{name}.yaml", 0, text)
+    package.all.append(made)
+    return [Result("added the object", made)]

@@ -1,0 +1,239 @@
+"""apply-setters and search-replace: values found by their comments, paths or texts."""
+
+import re
+from typing import Any
+
+import re2
+
+from inkube.controllers.porch.files import documents
+from inkube.controllers.porch.files.documents import Document, Unreadable
+from inkube.controllers.porch.files.functions.base import Failed, Package, Result, parameters
+from inkube.schemas.objects import Object
+
+_SETTER = re.compile(r"\$\{([A-Za-z0-9_.-]+)\}")
+_LINE = re.compile(
+    r"^(?P<indent>[ \t]*(?:-[ \t]+)*)(?P<key>(?:[^\s#:'\"]+|'[^']*'|\"[^\"]*\")[ \t]*:)?"
+    r"(?P<gap>[ \t]*)(?P<value>.*?)(?P<comment>[ \t]*#[ \t]*kpt-set:[ \t]*(?P<pattern>.*?)[ \t]*)$"
+)
+_MEMBER = re.compile(
+    r"^([ ]*)((?:-[ \t]+)*)(?:([^\s#:'\"-][^\s#:'\"]*)[ \t]*:(?=[ \t]|$)|(?=[^\s#]))"
+)
+_PLAIN = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./@:+-]*")
+
+
+def apply_setters(config: Object, package: Package) -> list[Result]:
+    """Fill in values whose line bears `# kpt-set: …${name}…`."""
+    setters = {str(key): value for key, value in parameters(config).items()}
+    if not setters:
+        raise Failed("config is needed: input setters list cannot be empty")
+    found: list[Result] = []
+    for document in package.chosen:
+        if "kpt-set:" in document.text and document.value.get("kind") != "Kptfile":
+            found += _apply(document, setters)
+    return found
+
+
+def _apply(document: Document, setters: Object) -> list[Result]:
+    lines = document.text.split("\n")
+    found: list[Result] = []
+    place = 0
+    while place < len(lines):
+        match = _LINE.match(lines[place])
+        if match is not None and _SETTER.search(match["pattern"]):
+            if match["value"].strip() or not match["key"]:
+                found += _scalar(document, lines, place, match, setters)
+            else:
+                found += _list(document, lines, place, match, setters)
+        place += 1
+    document.replace("\n".join(lines))
+    return found
+
+
+def _scalar(
+    document: Document, lines: list[str], place: int, match: re.Match[str], setters: Object
+) -> list[Result]:
+    pattern = match["pattern"]
+    old = documents.parse(match["value"])
+    values = _resolved(pattern, _told(old), setters)
+    if values is None:
+        return []
+    text = _SETTER.sub(lambda each: values[each[1]], pattern)
+    if text == _told(old):
+        return []
+    value = text if not isinstance(old, str) or _PLAIN.fullmatch(text) else _quoted(text)
+    if isinstance(old, str) and not isinstance(documents.parse(value or "''"), str):
+        value = _quoted(text)
+    if match["value"].strip()[:1] in ("'", '"'):
+        value = _quoted(text, match["value"].strip()[0])
+    head = f"{match['indent']}{match['key'] or ''}{match['gap']}"
+    lines[place] = f"{head}{value or _quoted('')}{match['comment']}"
+    path = _path(lines, place)
+    return [Result(f'set field value to "{text}"', document, path, _told(old), text)]
+
+
+def _list(
+    document: Document, lines: list[str], place: int, match: re.Match[str], setters: Object
+) -> list[Result]:
+    """A sequence below its key, which one setter gives as a whole."""
+    whole = _SETTER.fullmatch(match["pattern"])
+    if whole is None or whole[1] not in setters:
+        return []
+    raw = setters[whole[1]]
+    items = documents.parse(raw) if isinstance(raw, str) else raw
+    if not isinstance(items, list):
+        raise Failed(f"setter {whole[1]} must be a list: it is set at a sequence")
+    indent = len(match["indent"])
+    end = place + 1
+    while end < len(lines) and re.match(rf"[ ]{{{indent},}}-[ \t]", lines[end]):
+        end += 1
+    margin = re.match(r"[ ]*", lines[place + 1] if end > place + 1 else match["indent"])
+    assert margin is not None, "it matches anything"
+    made = [f"{margin[0]}- {documents.dump([each])[2:].rstrip()}" for each in items]
+    old = lines[place + 1 : end]
+    if made == old:
+        return []
+    lines[place + 1 : end] = made
+    text = str([_told(each) for each in items])
+    return [Result(f'set field value to "{text}"', document, _path(lines, place))]
+
+
+def _resolved(pattern: str, old: str, setters: Object) -> dict[str, str] | None:
+    """Each setter's text: as given, or what the present value has in its place."""
+    names = [match[1] for match in _SETTER.finditer(pattern)]
+    if not any(name in setters for name in names):
+        return None
+    missing = [name for name in names if name not in setters]
+    present: dict[str, str] = {}
+    if missing:
+        shape = "".join(
+            f"(?P<s{at // 2}>.*)" if at % 2 else re.escape(part)
+            for at, part in enumerate(_SETTER.split(pattern))
+        )
+        match = re.fullmatch(shape, old)
+        if match is None:
+            raise Failed(
+                f"values for setters [{', '.join('${' + m + '}' for m in missing)}] "
+                "must be provided"
+            )
+        present = {name: match[f"s{at}"] for at, name in enumerate(names)}
+    return {name: _told(setters[name]) if name in setters else present[name] for name in names}
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
+
+def _quoted(text: str, quote: str = '"') -> str:
+    if quote == "'":
+        return "'" + text.replace("'", "''") + "'"
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _path(lines: list[str], place: int) -> str:
+    """The path of the field on a line, by indentation."""
+    parts: list[str] = []
+    limit = -1
+    for at in range(place, -1, -1):
+        match = _MEMBER.match(lines[at])
+        if match is None:
+            continue
+        column = len(match[1]) + len(match[2])
+        if limit < 0 or column < limit:
+            if match[3]:
+                parts.append(f".{match[3]}")
+            limit = column
+        elif not (column == limit and match[2]):
+            continue
+        if match[2]:
+            parts.append(f"[{_position(lines, at, len(match[1]))}]")
+            limit = len(match[1]) + 1
+    return "".join(reversed(parts)).removeprefix(".")
+
+
+def _position(lines: list[str], place: int, indent: int) -> int:
+    """Which item of its list begins on a line."""
+    position = 0
+    for line in reversed(lines[:place]):
+        depth = len(line) - len(line.lstrip())
+        if line.strip() and (depth < indent or (depth == indent and line[depth] != "-")):
+            break
+        position += depth == indent and line[depth : depth + 1] == "-"
+    return position
+
+
+def search_replace(config: Object, package: Package) -> list[Result]:
+    """Find values by path, text or pattern, and put another one there."""
+    given = parameters(config)
+    wanted = {key: str(value) for key, value in given.items()}
+    unknown = wanted.keys() - {"by-path", "by-value", "by-value-regex", "put-value", "by-file-path"}
+    if unknown:
+        raise Failed(f"invalid matcher {min(unknown)!r}")
+    if not wanted.keys() & {"by-path", "by-value", "by-value-regex"}:
+        raise Failed("config is needed: at least one of by-path, by-value, by-value-regex")
+    if "by-value" in wanted and "by-value-regex" in wanted:
+        raise Failed("only one of by-value and by-value-regex can be given")
+    found: list[Result] = []
+    for document in package.mutable:
+        found += _replace(document, wanted)
+    return found
+
+
+def _replace(document: Document, wanted: dict[str, str]) -> list[Result]:
+    found: list[Result] = []
+    put = wanted.get("put-value")
+    shape = _path_shape(wanted["by-path"]) if "by-path" in wanted else None
+
+    def change(tree: Any) -> None:
+        for path, holder, key, value in list(documents.scalars(tree)):
+            text = _told(value)
+            if shape is not None and not shape.fullmatch(path):
+                continue
+            new = _replaced(text, wanted, put)
+            if new is None:
+                continue
+            if put is None:
+                found.append(Result(f'Matched field value "{text}"', document, path, text))
+            elif new != text:
+                holder[key] = _typed(new, value)
+                found.append(Result(f'Mutated field value to "{new}"', document, path, text, new))
+
+    document.edit(change)
+    return found
+
+
+def _replaced(text: str, wanted: dict[str, str], put: str | None) -> str | None:
+    """The new text; None where the value does not match."""
+    if "by-value" in wanted:
+        return (put if put is not None else text) if text == wanted["by-value"] else None
+    if "by-value-regex" in wanted:
+        try:
+            match = re2.search(wanted["by-value-regex"], text)
+        except re2.error as error:
+            raise Failed(f"by-value-regex cannot be read: {error}") from error
+        if match is None:
+            return None
+        if put is None:
+            return text
+        return re.sub(r"\$\{(\d+)\}", lambda each: match.group(int(each[1])) or "", put)
+    return put if put is not None else text
+
+
+def _typed(text: str, old: Any) -> Any:
+    """The text as a value of the old one's type, where it can be one."""
+    if isinstance(old, str):
+        return text
+    try:
+        value = documents.parse(text)
+    except Unreadable:
+        return text
+    return value if isinstance(value, str | int | float | bool) else text
+
+
+def _path_shape(path: str) -> Any:
+    steps = {"**": r".*", "*": r"[^.\[\]]*", "[*]": r"\[\d+\]", ".": r"\."}
+    found = re.findall(r"\*\*|\*|\[\*\]|\[\d+\]|[^.\[\]*]+|\.", path)
+    parts = [steps.get(part) or re2.escape(part) for part in found]
+    return re2.compile("".join(parts).replace(r".*\.", r"(?:.*\.)?"))

@@ -1,0 +1,224 @@
+"""The Kptfile of a package: what it says, and edits that keep its comments. Pure."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from inkube.controllers.porch.files import documents
+from inkube.controllers.porch.files.documents import Files, Unreadable
+from inkube.schemas.objects import Object
+
+NAME = "Kptfile"
+RENDERED = "Rendered"
+CONFLICTS = "UpgradeConflicts"
+Edit = Callable[[Any], None]
+"""A change of a Kptfile's editable tree, in place."""
+
+
+class Place(NamedTuple):
+    """A directory of a repository at a commit."""
+
+    repo: str
+    directory: str
+    ref: str
+    commit: str
+
+    def upstream(self) -> Object:
+        """As a Kptfile names what a package was made from."""
+        git = {"repo": self.repo, "directory": self.directory, "ref": self.ref}
+        return {"type": "git", "git": git}
+
+    def lock(self) -> Object:
+        """The same with the commit."""
+        git = {**self.upstream()["git"], "commit": self.commit}
+        return {"type": "git", "git": git}
+
+
+class Kptfile:
+    """What a Kptfile says. Raises Unreadable when it is none."""
+
+    def __init__(self, text: str) -> None:
+        value = documents.parse(text)
+        if not isinstance(value, dict) or value.get("kind") != NAME:
+            raise Unreadable("the Kptfile must be of kind: Kptfile")
+        if not str(value.get("apiVersion", "")).startswith("kpt.dev/v1"):
+            raise Unreadable("the Kptfile must be of apiVersion: kpt.dev/v1")
+        self.value: Object = value
+
+    @classmethod
+    def of(cls, files: Mapping[str, str]) -> "Kptfile":
+        """That of a package. Raises Unreadable."""
+        if NAME not in files:
+            raise Unreadable("package must contain Kptfile at root")
+        return cls(files[NAME])
+
+    def _at(self, *path: str) -> Any:
+        value: Any = self.value
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        return value
+
+    @property
+    def name(self) -> str:
+        """`metadata.name`."""
+        return str(self._at("metadata", "name") or "")
+
+    @property
+    def gates(self) -> list[Object]:
+        """`info.readinessGates`, as a PackageRevision has them."""
+        return [
+            {"conditionType": str(gate["conditionType"])}
+            for gate in self._list("info", "readinessGates")
+            if gate.get("conditionType")
+        ]
+
+    @property
+    def conditions(self) -> list[Object]:
+        """`status.conditions`, of the members a PackageRevision has."""
+        members = ("type", "status", "reason", "message")
+        return [
+            {name: str(each[name]) for name in members if each.get(name) is not None}
+            for each in self._list("status", "conditions")
+            if each.get("type") and each.get("status")
+        ]
+
+    @property
+    def metadata(self) -> Object:
+        """Labels and annotations, those that are there."""
+        found = {
+            name: {str(key): str(value) for key, value in self._at("metadata", name).items()}
+            for name in ("labels", "annotations")
+            if isinstance(self._at("metadata", name), dict)
+        }
+        return {name: value for name, value in found.items() if value}
+
+    @property
+    def upstream_lock(self) -> Object:
+        """`upstreamLock`; {} without an upstream."""
+        git = self._at("upstreamLock", "git")
+        if not isinstance(git, dict):
+            return {}
+        members = ("repo", "directory", "ref", "commit")
+        return {"type": "git", "git": {m: str(git[m]) for m in members if git.get(m) is not None}}
+
+    @property
+    def pipeline(self) -> Object:
+        """`pipeline`."""
+        found = self._at("pipeline")
+        return found if isinstance(found, dict) else {}
+
+    def _list(self, *path: str) -> list[Object]:
+        found = self._at(*path)
+        return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def edit(files: Files, *changes: Edit) -> Files:
+    """The files with functions of the editable tree applied to the root Kptfile."""
+
+    def change(tree: Any) -> None:
+        for each in changes:
+            each(tree)
+
+    return {**files, NAME: documents.edited(files[NAME], change)}
+
+
+def renamed(name: str) -> Edit:
+    """Sets metadata.name."""
+
+    def change(tree: Any) -> None:
+        documents.descend(tree, "metadata")["name"] = name
+
+    return change
+
+
+def from_upstream(place: Place) -> Edit:
+    """Says where the package comes from."""
+
+    def change(tree: Any) -> None:
+        tree["upstream"] = place.upstream()
+        tree["upstreamLock"] = place.lock()
+
+    return change
+
+
+def merged_metadata(metadata: Object) -> Edit:
+    """Adds labels and annotations, given keys first."""
+
+    def change(tree: Any) -> None:
+        for member in ("labels", "annotations"):
+            if metadata.get(member):
+                documents.descend(tree, "metadata", member).update(metadata[member])
+
+    return change
+
+
+def replaced_metadata(metadata: Object) -> Edit:
+    """Replaces labels and annotations, each where it is given."""
+
+    def change(tree: Any) -> None:
+        own = documents.descend(tree, "metadata")
+        for member in ("labels", "annotations"):
+            if metadata.get(member):
+                own[member] = dict(metadata[member])
+            elif member in metadata:
+                own.pop(member, None)
+
+    return change
+
+
+def replaced_gates(gates: Sequence[Object]) -> Edit:
+    """Replaces the readiness gates."""
+
+    def change(tree: Any) -> None:
+        info = documents.descend(tree, "info")
+        if gates:
+            info["readinessGates"] = [{"conditionType": gate["conditionType"]} for gate in gates]
+        else:
+            info.pop("readinessGates", None)
+
+    return change
+
+
+def replaced_conditions(conditions: Sequence[Object]) -> Edit:
+    """Replaces the conditions, but for what rendering says."""
+
+    def change(tree: Any) -> None:
+        status = documents.descend(tree, "status")
+        old = status.get("conditions") or []
+        kept = [each for each in old if each.get("type") == RENDERED]
+        others = [dict(each) for each in conditions if each.get("type") != RENDERED]
+        status["conditions"] = [*others, *kept]
+
+    return change
+
+
+def with_condition(kind: str, is_true: bool, reason: str, message: str = "") -> Edit:
+    """Sets one condition, where it is another one."""
+    made: Object = {"type": kind, "status": "True" if is_true else "False", "reason": reason}
+    if message:
+        made["message"] = message
+
+    def change(tree: Any) -> None:
+        status = documents.descend(tree, "status")
+        old = status.get("conditions")
+        conditions = old if isinstance(old, list) else []
+        for place, each in enumerate(conditions):
+            if each.get("type") == kind:
+                if dict(each) != made:
+                    conditions[place] = made
+                return
+        status["conditions"] = [*conditions, made]
+
+    return change
+
+
+def without_condition(kind: str) -> Edit:
+    """Drops one condition."""
+
+    def change(tree: Any) -> None:
+        status = tree.get("status")
+        if isinstance(status, dict) and isinstance(status.get("conditions"), list):
+            kept = [each for each in status["conditions"] if each.get("type") != kind]
+            if len(kept) != len(status["conditions"]):
+                status["conditions"] = kept
+
+    return change

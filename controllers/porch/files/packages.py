@@ -1,0 +1,160 @@
+"""What is done to a package's files when it is made: init, clone, the rules of its files. Pure."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from inkube.controllers.porch.files import documents, kptfile
+from inkube.controllers.porch.files.documents import Document, Files, Unreadable
+from inkube.controllers.porch.files.kptfile import Kptfile, Place
+from inkube.schemas.objects import Object
+
+CONTEXT = "package-context.yaml"
+IDENTIFIER = "internal.kpt.dev/upstream-identifier"
+LOCAL = {"config.kubernetes.io/local-config": "true"}
+_METADATA = re.compile(r"^metadata:[ \t]*$", re.MULTILINE)
+_MERGE_COMMENT = re.compile(r"^metadata:[ \t]*#[ \t]*kpt-merge:[ \t]*(\S*)", re.MULTILINE)
+
+
+def created(name: str, options: Object) -> Files:
+    """The three files of a new package; `options` is the init task's block."""
+    info: Object = {}
+    if options.get("site"):
+        info["site"] = options["site"]
+    info["description"] = options.get("description") or "sample description"
+    if options.get("keywords"):
+        info["keywords"] = list(options["keywords"])
+    head: Object = {
+        "apiVersion": "kpt.dev/v1",
+        "kind": "Kptfile",
+        "metadata": {"name": name, "annotations": dict(LOCAL)},
+        "info": info,
+    }
+    files = {
+        "Kptfile": documents.dump(head),
+        "README.md": _readme(name, info["description"]),
+        CONTEXT: context_text({"name": "example"}),
+    }
+    below = (options.get("subpackage") or "").strip("/")
+    return {f"{below}/{each}" if below else each: text for each, text in files.items()}
+
+
+def _readme(name: str, description: str) -> str:
+    return (
+        f"# {name}\n\n## Description\n\n{description}\n\n## Usage\n\n"
+        f"    kpt pkg get REPOSITORY.git/{name} {name}\n"
+        f"    kpt live init {name}\n    kpt live apply {name}\n"
+    )
+
+
+def context_text(data: Object) -> str:
+    """The ConfigMap that functions of a package learn its name from."""
+    return documents.dump(
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "kptfile.kpt.dev", "annotations": dict(LOCAL)},
+            "data": data,
+        }
+    )
+
+
+def with_context(files: Files, data: Object) -> Files:
+    """The files with members of the context's data set; the context is made if need be."""
+    text = files.get(CONTEXT)
+    if text is None:
+        return {**files, CONTEXT: context_text(data)}
+
+    def change(tree: Any) -> None:
+        documents.descend(tree, "data").update(data)
+
+    return {**files, CONTEXT: documents.edited(text, change)}
+
+
+def cloned(files: Files, name: str, place: Place) -> Files:
+    """An upstream's files as a package of another name that remembers whence it came.
+
+    Raises Unreadable.
+    """
+    read = documents.read(files)
+    for document in read:
+        if document.is_object:
+            mark(document)
+    made = documents.write(files, read)
+    return kptfile.edit(made, kptfile.renamed(name), kptfile.from_upstream(place))
+
+
+def mark(document: Document) -> None:
+    """Write down who an object is upstream, by which an upgrade will know it again."""
+    if documents.is_kptfile(document.file):
+        return
+    group, kind, namespace, name = documents.identity(document.value)
+    if IDENTIFIER not in documents.annotations(document.value):
+        identifier = "|".join((group, kind, namespace or "default", name))
+
+        def change(tree: Any) -> None:
+            documents.descend(tree, "metadata", "annotations")[IDENTIFIER] = identifier
+
+        document.edit(change)
+    if not _MERGE_COMMENT.search(document.text):
+        comment = f"metadata: # kpt-merge: {namespace}/{name}"
+        document.replace(_METADATA.sub(lambda _: comment, document.text, count=1))
+
+
+def upstream_identity(document: Document) -> tuple[str, ...]:
+    """Who an object is upstream: by its annotation, its comment, or as it is."""
+    told = documents.annotations(document.value).get(IDENTIFIER, "").split("|")
+    group, kind, namespace, name = documents.identity(document.value)
+    if len(told) == len(("group", "kind", "namespace", "name")):
+        return (told[0], told[1], told[2] if told[2] != "default" else "", told[3])
+    comment = _MERGE_COMMENT.search(document.text)
+    if comment is not None and "/" in comment[1]:
+        namespace, _, name = comment[1].partition("/")
+    return (group, kind, namespace if namespace != "default" else "", name)
+
+
+def unmarked(value: Any) -> Any:
+    """An object without the annotation of its upstream identity."""
+    if IDENTIFIER not in documents.annotations(value):
+        return value
+    metadata = dict(value["metadata"])
+    kept = {k: v for k, v in metadata["annotations"].items() if k != IDENTIFIER}
+    if kept:
+        metadata["annotations"] = kept
+    else:
+        del metadata["annotations"]
+    return {**value, "metadata": metadata}
+
+
+def wrong_with(files: Files) -> Iterator[tuple[str, str]]:
+    """What keeps files from being a package: file names and why."""
+    for name in sorted(files):
+        if why := wrong_with_name(name):
+            yield name, why
+    try:
+        Kptfile.of(files)
+    except Unreadable as error:
+        yield "Kptfile", str(error)
+    for name in sorted(files):
+        if name == "Kptfile" or not documents.is_yaml(name):
+            continue
+        try:
+            documents.read_file(name, files)
+        except Unreadable as error:
+            yield name, str(error).removeprefix(f"{name}: ")
+
+
+def wrong_with_name(name: str) -> str:
+    """What keeps a text from being the name of a file in a package."""
+    segments = name.split("/")
+    if name.startswith("/"):
+        return "file names are relative to the package and must not begin with /"
+    if "" in segments:
+        return "file names must not have empty segments"
+    if ".." in segments or "." in segments:
+        return "file names must not lead out of the package by . or .."
+    if ".git" in segments:
+        return "file names must not lie in .git"
+    if "\\" in name or any(ord(letter) < ord(" ") for letter in name):
+        return "file names must not hold backslashes or control characters"
+    return ""

@@ -1,0 +1,46 @@
+"""The commits that writes of package revisions make in a Repository's git.
+
+Each function answers a commit that nobody has been shown yet: pushing is `origin`'s. All block.
+"""
+
+from inkube.controllers.porch.files.documents import Files
+from inkube.controllers.porch.git.depots import Depot
+
+
+def first(depot: Depot, main: str, package: str, files: Files, *, text: str, user: str) -> str:
+    """A new revision's files on top of the main branch; `main` is "" where that is empty."""
+    return _replaced(depot, main, package, depot.store.write(files, None), text=text, user=user)
+
+
+def changed(depot: Depot, head: str, package: str, files: Files, *, text: str, user: str) -> str:
+    """These files on top of a branch's head; the head itself if nothing differs."""
+    store = depot.store
+    before = store.directory(store.head(head).tree, depot.layout.path(package))
+    own = store.write(files, before)
+    if own == before:
+        return head
+    return _replaced(depot, head, package, own, text=text, user=user)
+
+
+def published(depot: Depot, main: str, head: str, package: str, *, text: str, user: str) -> str:
+    """The package as it is at a draft's head, on top of the main branch."""
+    store = depot.store
+    store.fetch([each for each in (main, head) if each])
+    own = store.directory(store.head(head).tree, depot.layout.path(package))
+    return _replaced(depot, main, package, own, text=text, user=user)
+
+
+def removed(depot: Depot, main: str, package: str, *, user: str) -> str:
+    """The main branch without the package."""
+    depot.store.fetch([main])
+    return _replaced(depot, main, package, None, text=f"Delete {package}\n", user=user)
+
+
+def _replaced(
+    depot: Depot, parent: str, package: str, directory: bytes | None, *, text: str, user: str
+) -> str:
+    """What is at a commit ("": nothing), with another directory for the package, or none."""
+    store = depot.store
+    root = store.head(parent).tree if parent else None
+    tree = store.replace(root, depot.layout.path(package), directory)
+    return store.commit(tree, [parent] if parent else [], text, depot.signature(user))

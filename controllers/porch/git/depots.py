@@ -1,0 +1,198 @@
+"""Where the packages of a Repository are: its git repository, opened with its credentials.
+
+Who answers is decided as for provisioning: a file, the scripted world, or a git server behind the
+same guard, time limits and threads.
+"""
+
+import asyncio
+import base64
+import binascii
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from dulwich.client import Urllib3HttpGitClient
+from dulwich.repo import BaseRepo, MemoryRepo, Repo
+
+from inkube.controllers.client import Client
+from inkube.controllers.porch.git import content, layout
+from inkube.controllers.porch.git.content import Far, Near, Store
+from inkube.controllers.porch.git.layout import Layout
+from inkube.controllers.porch.git.scripted import Scripted
+from inkube.controllers.provisioning import outside
+from inkube.controllers.provisioning.outside import urls
+from inkube.controllers.provisioning.outside.hosts import Credentials, NotAuthorized, Target
+from inkube.controllers.provisioning.outside.remotes import Remotes
+from inkube.schemas.objects import Object
+from inkube.schemas.status import StatusError
+
+T = TypeVar("T")
+MOST = 128
+"""Repositories that are kept open."""
+_IDENTITY = "kpt.dev/workload-identity-auth"
+
+
+class SecretMissing(Exception):
+    """The Secret that is named is not there."""
+
+
+class SecretUnfit(Exception):
+    """The Secret is there and holds no credentials that can be used here; says why."""
+
+
+class ReadOnly(content.Refused):
+    """The scripted host lets these credentials read only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Depot:
+    """A Repository's place in git."""
+
+    store: Store
+    layout: Layout
+    url: str
+    may_write: bool = True
+    deployment: bool = False
+    author: str = ""
+    email: str = ""
+
+    def signature(self, user: str) -> tuple[str, str]:
+        """Whose commits these are."""
+        return self.author or self.email or user, self.email or self.author or user
+
+    def push(self, updates: list[content.Update]) -> None:
+        """Push. It blocks. Raises Moved, Refused."""
+        if not self.may_write:
+            raise ReadOnly("the credentials do not allow to push")
+        self.store.push(updates)
+
+
+class Depots:
+    """Opens repositories; one for a server."""
+
+    def __init__(self, remotes: Remotes, client: Client, *, clones: Path | None) -> None:
+        self._remotes = remotes
+        self._client = client
+        self._clones = clones
+        self._scripted = Scripted()
+        self._stores: OrderedDict[tuple[str, str], Store] = OrderedDict()
+
+    async def open(self, repository: Object) -> Depot:
+        """The place of a Repository. Raises as hosts do, SecretMissing, SecretUnfit."""
+        spec = repository["spec"]
+        git = spec["git"]
+        namespace = repository["metadata"]["namespace"]
+        store, may_write = await self.source(git["repo"], git.get("secretRef"), namespace)
+        where = Layout(git.get("branch") or "main", layout.directory(git.get("directory") or ""))
+        return Depot(
+            store,
+            where,
+            git["repo"],
+            may_write,
+            bool(spec.get("deployment")),
+            git.get("author") or "",
+            git.get("email") or "",
+        )
+
+    async def source(self, url: str, secret: Object | None, namespace: str) -> tuple[Store, bool]:
+        """Any git repository, and whether it takes pushes as far as is known."""
+        credentials = await self._credentials((secret or {}).get("name") or "", namespace)
+        target = Target("git", url, credentials)
+        if url.startswith("file://"):
+            return await self.run(url, lambda: self._near(url)), True
+        session = await self._remotes.scripted(target)
+        if session is not None:
+            host, repository = await session.repository()
+            store = await self.run(url, lambda: self._scripted.store(host, repository))
+            return store, await session.may_write()
+        return self._far(target), True
+
+    async def run(self, url: str, question: Callable[[], T]) -> T:
+        """Ask a repository, within the time limit of outside systems; a file takes its time."""
+        if url.startswith("file://"):
+            return await self.work(question)
+        return await self._remotes.git.run(urls.host_of(url) or "the local repository", question)
+
+    @staticmethod
+    async def work(task: Callable[[], T]) -> T:
+        """Do in a thread what asks nobody: read what is at hand, merge, render."""
+        return await asyncio.to_thread(task)
+
+    def _near(self, url: str) -> Near:
+        key = (url, "")
+        store = self._stores.get(key)
+        if isinstance(store, Near) and store.is_there():
+            return store
+        store = content.open_file(url)
+        return self._keep(key, store)
+
+    def _far(self, target: Target) -> Store:
+        secret = f"{target.credentials.user}\0{target.credentials.token}"
+        key = (target.url, hashlib.sha256(secret.encode()).hexdigest())
+        store = self._stores.get(key)
+        if store is None:
+            pushing = _Pushing(self._remotes.git, target)
+            store = Far(self._clone(target.url), pushing, target.url, urls.host_of(target.url))
+        return self._keep(key, store)
+
+    def _keep(self, key: tuple[str, str], store: T) -> T:
+        assert isinstance(store, Store), "only stores are kept"
+        self._stores[key] = store
+        self._stores.move_to_end(key)
+        while len(self._stores) > MOST:
+            self._stores.popitem(last=False)[1].close()
+        return store
+
+    def _clone(self, url: str) -> BaseRepo:
+        if self._clones is None:
+            return MemoryRepo()
+        place = self._clones / f"{hashlib.sha256(url.encode()).hexdigest()[:24]}.git"
+        if place.exists():
+            return Repo(str(place))
+        place.mkdir(parents=True)
+        return Repo.init_bare(str(place))
+
+    def close(self) -> None:
+        """Let all go."""
+        for store in self._stores.values():
+            store.close()
+        self._stores.clear()
+
+    async def _credentials(self, name: str, namespace: str) -> Credentials:
+        if not name:
+            return Credentials()
+        try:
+            secret = await self._client.get("v1/secrets", name, namespace)
+        except StatusError as error:
+            if error.code == 404:
+                raise SecretMissing(name) from error
+            raise
+        if secret.get("type") == _IDENTITY:
+            raise SecretUnfit("workload identity is not supported by this server")
+        data = secret.get("data") or {}
+        if "bearerToken" in data:
+            return Credentials(token=_decoded(data["bearerToken"]))
+        if "username" not in data or "password" not in data:
+            raise SecretUnfit(f"secret {name} needs username and password, or bearerToken")
+        return Credentials(user=_decoded(data["username"]), token=_decoded(data["password"]))
+
+
+def _decoded(text: str) -> str:
+    try:
+        return base64.b64decode(text, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError) as error:
+        raise NotAuthorized from error
+
+
+class _Pushing:
+    """See content.Pushing."""
+
+    def __init__(self, git: "outside.Git", target: Target) -> None:
+        self._git, self._target = git, target
+
+    def client(self, url: str) -> Urllib3HttpGitClient:
+        """A client for one question."""
+        return self._git.client(url, self._target)

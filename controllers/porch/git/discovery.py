@@ -1,0 +1,194 @@
+"""What a repository holds: every package revision, found by its branches and tags. It blocks."""
+
+import logging
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from inkube.controllers.porch.files import kptfile
+from inkube.controllers.porch.files.documents import Unreadable
+from inkube.controllers.porch.files.kptfile import Kptfile
+from inkube.controllers.porch.git import layout
+from inkube.controllers.porch.git.content import HEADS, TAGS, Head, Refs, Store
+from inkube.controllers.porch.git.layout import Layout
+from inkube.schemas import meta
+from inkube.schemas.objects import Object
+
+logger = logging.getLogger(__name__)
+MOST = 50_000
+"""Revisions of one repository."""
+
+
+@dataclass(slots=True)
+class Found:
+    """One package revision in git."""
+
+    package: str
+    workspace: str
+    revision: int
+    lifecycle: str
+    ref: str
+    """As locks name it."""
+    commit: str
+    kptfile: Kptfile | None
+    """None where the commit is known already and was not read again."""
+    tasks: list[Object] | None = None
+    published_by: str = ""
+    published_at: str = ""
+
+
+@dataclass(slots=True)
+class Discovery:
+    """What was found, and which packages cannot be read: a directory at a ref, and why."""
+
+    found: list[Found] = field(default_factory=list)
+    unreadable: list[tuple[str, str]] = field(default_factory=list)
+
+
+Known = Mapping[tuple[str, str], str]
+"""Workspaces by (ref, commit) of revisions that need not be read again."""
+
+
+def discover(store: Store, refs: Refs, where: Layout, known: Known | None = None) -> Discovery:
+    """Every revision below the Repository's directory; main's placeholders among them."""
+    made = _Discovering(store, refs, where, known or {})
+    made.tags()
+    made.main()
+    made.working()
+    return made.result
+
+
+class _Discovering:
+    def __init__(self, store: Store, refs: Refs, where: Layout, known: Known) -> None:
+        self._store, self._refs, self._where, self._known = store, refs, where, known
+        self.result = Discovery()
+        self._kptfiles: dict[bytes, Kptfile | Unreadable] = {}
+        self._published: dict[tuple[str, str], Found] = {}
+        self._highest: dict[str, tuple[Found, bytes]] = {}
+
+    def tags(self) -> None:
+        """Published revisions."""
+        for ref, commit in sorted(self._refs.items()):
+            if not ref.startswith(TAGS):
+                continue
+            path, slash, last = ref.removeprefix(TAGS).rpartition("/")
+            package = self._where.package(path) if slash else None
+            if package is None:
+                continue
+            revision = layout.revision_of(last)
+            shown = self._where.shown(ref)
+            workspace = self._known.get((shown, commit))
+            head = self._store.head(commit) if workspace is None else None
+            if head is not None:
+                text = self._kptfile_at(head, path, shown)
+                if text is None:
+                    continue
+                told = layout.told(head.message)
+                own = told.get("package") == package and revision > 0
+                default = last if revision == layout.PLACEHOLDER else f"v{revision}"
+                workspace = str(told.get("workspaceName") or default) if own else default
+                found = Found(
+                    package, workspace, revision, layout.PUBLISHED, shown, commit, text,
+                    _tasks(told) if own else None, head.author, _time(head),
+                )  # fmt: skip
+            else:
+                assert workspace is not None, "it is known"
+                found = Found(package, workspace, revision, layout.PUBLISHED, shown, commit, None)
+            if revision > 0 and self._where.deletion(package, revision) in self._refs:
+                found.lifecycle = layout.DELETION_PROPOSED
+            self._published[package, workspace] = found
+            self._add(found)
+
+    def main(self) -> None:
+        """The placeholders: every topmost package of the main branch."""
+        commit = self._refs.get(self._where.main)
+        if commit is None:
+            return
+        head = self._store.head(commit)
+        root = self._store.directory(head.tree, self._where.directory)
+        if root is None:
+            return
+        tasks: dict[str, tuple[int, list[Object] | None]] = {}
+        for each in self.result.found:
+            if each.revision >= tasks.get(each.package, (0, None))[0]:
+                tasks[each.package] = (each.revision, each.tasks)
+        for package in _packages(self._store, root, ""):
+            path = self._where.path(package)
+            text = self._kptfile_at(head, path, self._where.branch)
+            if text is None:
+                continue
+            found = Found(
+                package, self._where.branch, layout.PLACEHOLDER, layout.PUBLISHED,
+                self._where.branch, commit, text, tasks.get(package, (0, None))[1],
+                head.author, _time(head),
+            )  # fmt: skip
+            if self._where.deletion(package, layout.PLACEHOLDER) in self._refs:
+                found.lifecycle = layout.DELETION_PROPOSED
+            self._add(found)
+
+    def working(self) -> None:
+        """Drafts and proposed revisions; one that is published already is no draft any more."""
+        for lifecycle in (layout.PROPOSED, layout.DRAFT):
+            prefix = f"{HEADS}{layout.BRANCHES[lifecycle]}/"
+            for ref, commit in sorted(self._refs.items()):
+                if ref.startswith(prefix):
+                    self._draft(lifecycle, ref, commit, ref.removeprefix(prefix))
+
+    def _draft(self, lifecycle: str, ref: str, commit: str, rest: str) -> None:
+        path, slash, workspace = rest.rpartition("/")
+        package = self._where.package(path) if slash else None
+        if package is None or (package, workspace) in self._published:
+            return
+        shown = self._where.shown(ref)
+        found = Found(package, workspace, 0, lifecycle, shown, commit, None)
+        if (shown, commit) not in self._known:
+            head = self._store.head(commit)
+            found.kptfile = self._kptfile_at(head, path, shown)
+            if found.kptfile is None:
+                return
+            found.tasks = _tasks(layout.told(head.message))
+        self._published[package, workspace] = found
+        self._add(found)
+
+    def _add(self, found: Found) -> None:
+        if len(self.result.found) < MOST:
+            self.result.found.append(found)
+
+    def _kptfile_at(self, head: Head, path: str, shown: str) -> Kptfile | None:
+        directory = self._store.directory(head.tree, path)
+        if directory is None:
+            return None
+        entry = self._store.entries(directory).get(kptfile.NAME)
+        if entry is None or not entry.is_file:
+            return None
+        made = self._kptfiles.get(entry.sha)
+        if made is None:
+            try:
+                made = Kptfile(self._store.text(entry))
+            except Unreadable as error:
+                made = error
+            self._kptfiles[entry.sha] = made
+        if isinstance(made, Kptfile):
+            return made
+        self.result.unreadable.append((f"{path} at {shown}", str(made)))
+        return None
+
+
+def _packages(store: Store, tree: bytes, path: str) -> Iterator[str]:
+    entries = store.entries(tree)
+    if path and kptfile.NAME in entries:
+        yield path
+        return
+    for name, entry in entries.items():
+        if stat.S_ISDIR(entry.mode):
+            yield from _packages(store, entry.sha, f"{path}/{name}" if path else name)
+
+
+def _tasks(told: Object) -> list[Object] | None:
+    task = told.get("task")
+    return [task] if isinstance(task, dict) else None
+
+
+def _time(head: Head) -> str:
+    return meta.format_time(datetime.fromtimestamp(head.seconds, UTC))

@@ -1,0 +1,101 @@
+"""Injection points: objects of the namespace that give their spec to documents of a package."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from inkube.controllers.client import Client
+from inkube.controllers.porch.files import documents, kptfile
+from inkube.controllers.porch.files.documents import Document, Files
+from inkube.schemas.builtin import resources
+from inkube.schemas.meta import split_api_version
+from inkube.schemas.objects import Object
+from inkube.schemas.status import StatusError
+
+POINT = "kpt.dev/config-injection"
+INJECTED = "kpt.dev/injected-resource"
+
+
+async def injected(
+    files: Files, injectors: Sequence[Object], client: Client, namespace: str
+) -> Files:
+    """The files with every injection point filled, or said not to be, in the Kptfile."""
+    if not injectors:
+        return files
+    read = documents.read(files)
+    changes: list[kptfile.Edit] = []
+    for document in read:
+        kind = documents.annotations(document.value).get(POINT)
+        if kind not in ("required", "optional"):
+            continue
+        name = await _inject(document, injectors, client, namespace)
+        _, own_kind, _, own = documents.identity(document.value)
+        condition = f"config.injection.{own_kind}.{own}"
+        reason = "ConfigInjected" if name else "NoResourceSelected"
+        message = f"injected resource {name}" if name else "no resource matched any injector"
+        changes.append(kptfile.with_condition(condition, bool(name), reason, message))
+        if kind == "required":
+            changes.append(_gate(condition))
+    made = documents.write(files, read)
+    return kptfile.edit(made, *changes) if changes else made
+
+
+def _gate(condition: str) -> kptfile.Edit:
+    def change(tree: Any) -> None:
+        info = documents.descend(tree, "info")
+        gates = info.get("readinessGates") or []
+        if not any(each.get("conditionType") == condition for each in gates):
+            info["readinessGates"] = [*gates, {"conditionType": condition}]
+
+    return change
+
+
+async def _inject(
+    document: Document, injectors: Sequence[Object], client: Client, namespace: str
+) -> str:
+    """The name of the object whose spec the document has now; "" where there is none."""
+    group, version = split_api_version(str(document.value["apiVersion"]))
+    kind = str(document.value["kind"])
+    found = {"group": group, "version": version, "kind": kind}
+    for injector in injectors:
+        if any(injector.get(member) not in (None, "", found[member]) for member in found):
+            continue
+        source = await _get(client, found, injector["name"], namespace)
+        if source is None:
+            continue
+        member = "data" if kind == "ConfigMap" and not group else "spec"
+        content = source.get(member)
+
+        def change(tree: Any, member: str = member, content: Any = content) -> None:
+            tree[member] = content
+            name = injector["name"]  # noqa: B023 # called at once
+            documents.descend(tree, "metadata", "annotations")[INJECTED] = name
+
+        document.edit(change)
+        return str(injector["name"])
+    return ""
+
+
+async def _get(client: Client, kind: Object, name: str, namespace: str) -> Object | None:
+    plural = await plural_of(client, kind["group"], kind["kind"])
+    if not plural:
+        return None
+    prefix = f"{kind['group']}/" if kind["group"] else ""
+    try:
+        return await client.get(f"{prefix}{kind['version']}/{plural}", name, namespace)
+    except StatusError as error:
+        if error.code == 404:
+            return None
+        raise
+
+
+async def plural_of(client: Client, group: str, kind: str) -> str:
+    """What a kind is called in paths; "" for one that is not served."""
+    for (own, plural), each in resources.by_name().items():
+        if own == group and each.kind == kind:
+            return plural
+    listed = await client.list("apiextensions.k8s.io/v1/customresourcedefinitions")
+    for definition in listed.items:
+        spec = definition["spec"]
+        if spec["group"] == group and spec["names"]["kind"] == kind:
+            return str(spec["names"]["plural"])
+    return ""

@@ -1,0 +1,58 @@
+"""Which files a write may leave behind: a well-formed package (S2) that renders (S3)."""
+
+from inkube.controllers.porch import refusals
+from inkube.controllers.porch.files import packages, render
+from inkube.controllers.porch.files.documents import Files, Unreadable
+from inkube.controllers.porch.files.render import Rendered
+from inkube.controllers.porch.git.depots import Depots
+from inkube.controllers.porch.options import Options
+from inkube.controllers.porch.refusals import Refusals
+from inkube.schemas import fielderrors
+from inkube.schemas.status import StatusError
+
+_FAILED = "error rendering package in kpt function pipeline. "
+_NOT_PUSHED = (
+    f"{_FAILED}Package NOT pushed to remote. Fix locally (until 'kpt fn render' succeeds) and "
+    "retry. Details: "
+)
+_PUSHED = f"{_FAILED}Package pushed to remote despite render failure. Details: "
+
+
+class Acceptance:
+    """Renders what a write would leave behind, and refuses what does not."""
+
+    def __init__(self, options: Options, depots: Depots, refusals: Refusals) -> None:
+        self._depots, self._refusals = depots, refusals
+        self._skips_unknown = options.functions == "skip"
+
+    async def rendered(self, name: str, files: Files) -> Rendered:
+        """The files of a PackageRevision, rendered. Raises StatusError 422."""
+        done = await self.tried(name, files)
+        if done.error:
+            raise self.failure(name, done.error)
+        return done
+
+    async def tried(self, name: str, files: Files, kind: str = refusals.KIND) -> Rendered:
+        """Well-formed files rendered, or what the rendering failed of. Raises StatusError 422."""
+        errors = [
+            fielderrors.invalid(f"spec.resources[{file}]", file, why)
+            for file, why in packages.wrong_with(files)
+        ]
+        if errors:
+            raise self._refusals.invalid(name, *errors, kind=kind)
+        try:
+            return await self._depots.work(
+                lambda: render.render(files, skip_unknown=self._skips_unknown)
+            )
+        except Unreadable as error:
+            wrong = fielderrors.invalid("spec.resources", "", str(error))
+            raise self._refusals.invalid(name, wrong, kind=kind) from error
+
+    def failure(
+        self, name: str, error: str, kind: str = refusals.KIND, *, pushed: bool = False
+    ) -> StatusError:
+        """422: a function failed. `pushed`: the files were saved all the same."""
+        field = "spec" if kind == refusals.KIND else "spec.resources"
+        text = (_PUSHED if pushed else _NOT_PUSHED) + error
+        wrong = fielderrors.FieldError(fielderrors.Type.INVALID, field, detail=text)
+        return self._refusals.invalid(name, wrong, kind=kind)

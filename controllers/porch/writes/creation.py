@@ -1,0 +1,148 @@
+"""The create of a PackageRevision: its task makes the files, which become a new branch.
+
+Holds T2 (no task is init), R1 (the Repository is ready), U1 (a workspace once in a package), C1
+(clone makes new packages only), P1 and P2 (packages neither twice nor in each other), the parent,
+S2 and S3 (`acceptance`).
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from inkube.controllers.environment import Environment
+from inkube.controllers.porch import revisions, stock, troubles
+from inkube.controllers.porch.files import kptfile, merge
+from inkube.controllers.porch.files.documents import Files
+from inkube.controllers.porch.git import commits, layout
+from inkube.controllers.porch.git.content import Update
+from inkube.controllers.porch.git.depots import Depot, Depots
+from inkube.controllers.porch.refusals import Refusals
+from inkube.controllers.porch.writes.acceptance import Acceptance
+from inkube.controllers.porch.writes.origin import Origin
+from inkube.controllers.porch.writes.readiness import Readiness
+from inkube.controllers.porch.writes.tasks import LINES, Tasks
+from inkube.controllers.transactions import Write
+from inkube.schemas import fielderrors
+from inkube.schemas.objects import Object
+
+_UNBORN = "0" * 40
+"""The commit that a dry run shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """Makes revisions; what it works with is the server's."""
+
+    depots: Depots
+    origin: Origin
+    readiness: Readiness
+    acceptance: Acceptance
+    refusals: Refusals
+
+    @asynccontextmanager
+    async def transaction(self, write: Write, env: Environment) -> AsyncIterator[None]:
+        """What lies around the commit of a new revision: checks, its files, its branch."""
+        obj = write.obj
+        assert obj is not None, "a create has an object"
+        spec = obj["spec"]
+        if not spec.get("tasks"):  # T2
+            description = f"{spec['packageName']} description"
+            spec["tasks"] = [{"type": "init", "init": {"description": description}}]
+        repository = await self.readiness.ready(write, env, spec["repository"])
+        async with self.origin.alone(write.namespace, spec["repository"]):
+            depot = await self.origin.open(write, repository)
+            refs = await self.origin.look(write, env, repository, depot, spec["packageName"])
+            siblings = await stock.of_package(
+                env.client, write.namespace, spec["repository"], spec["packageName"]
+            )
+            await self._check(write, env, spec, siblings)
+            await write.confirm()
+            made = await self._files(write, env, obj, depot)
+            rendered = await self.acceptance.rendered(write.name, made)
+            main = refs.get(depot.layout.main, "")
+            async with self._new_branch(write, depot, obj, rendered.files, main):
+                write.records += await stock.summary_record(
+                    env.client, write.namespace, spec["repository"], spec["packageName"],
+                    [*siblings, obj],
+                )  # fmt: skip
+                yield
+
+    async def _check(
+        self, write: Write, env: Environment, spec: Object, siblings: Sequence[Object]
+    ) -> None:
+        """The rules that see the package and its Repository. Raises StatusError."""
+        package, repository = spec["packageName"], spec["repository"]
+        workspace, kind = spec["workspaceName"], spec["tasks"][0]["type"]
+        if any(each["spec"]["workspaceName"] == workspace for each in siblings):  # U1
+            raise self.refusals.conflict(
+                write.name,
+                "package revision workspaceNames must be unique; package revision with name "
+                f"{package} in repo {repository} with workspaceName {workspace} already exists",
+            )
+        if kind == "clone" and siblings:  # C1
+            why = (
+                f'`clone` cannot create a new revision for package "{package}" that already '
+                f'exists in repo "{repository}"; make subsequent revisions using `copy`'
+            )
+            field = "spec.tasks[0].type"
+            raise self.refusals.invalid(write.name, fielderrors.invalid(field, kind, why))
+        if kind in ("init", "clone"):
+            if siblings:  # P1
+                why = f'package "{package}" already exists in repository "{repository}"'
+                raise self.refusals.conflict(write.name, why)
+            await self._check_nesting(write, env, package, repository)
+        parent = (spec.get("parent") or {}).get("name")
+        if parent and await stock.revision(env.client, parent, write.namespace) is None:
+            error = fielderrors.not_found("spec.parent.name", parent, "parent not found")
+            raise self.refusals.invalid(write.name, error)
+
+    async def _check_nesting(
+        self, write: Write, env: Environment, package: str, repository: str
+    ) -> None:
+        """P2."""
+        for other in await stock.packages(env.client, write.namespace, repository):
+            old = other["spec"]["packageName"]
+            if old.startswith(f"{package}/") or package.startswith(f"{old}/"):
+                why = (
+                    f'package path "{package}" conflicts with existing package "{old}": '
+                    "packages cannot be nested"
+                )
+                raise self.refusals.conflict(write.name, why)
+
+    async def _files(self, write: Write, env: Environment, obj: Object, depot: Depot) -> Files:
+        """What the task makes, with what the request says of the Kptfile."""
+        spec = obj["spec"]
+        tasks = Tasks(env.client, self.depots, self.refusals)
+        try:
+            files = await tasks.run(obj, depot)
+        except troubles.ASKING as error:
+            raise self.origin.unreachable(write, spec["repository"], error) from error
+        if spec["tasks"][0]["type"] == "upgrade":
+            upgrade = spec["tasks"][0]["upgrade"]
+            upgrade["strategy"] = upgrade.get("strategy") or merge.STRATEGIES[0]
+        changes = []
+        if spec.get("packageMetadata"):
+            changes.append(kptfile.merged_metadata(spec["packageMetadata"]))
+        if spec.get("readinessGates"):
+            changes.append(kptfile.replaced_gates(spec["readinessGates"]))
+        return kptfile.edit(files, *changes) if changes and kptfile.NAME in files else files
+
+    @asynccontextmanager
+    async def _new_branch(
+        self, write: Write, depot: Depot, obj: Object, files: Files, main: str
+    ) -> AsyncIterator[None]:
+        """Commit the files on top of main and push them as the branch of the revision."""
+        spec = obj["spec"]
+        package, workspace, task = spec["packageName"], spec["workspaceName"], spec["tasks"][0]
+        branch = depot.layout.working(spec["lifecycle"], package, workspace)
+        commit = _UNBORN
+        if not write.dry_run:
+            text = layout.message(LINES[task["type"]], package, workspace, 0, task)
+            make = partial(commits.first, depot, main, package, files, text=text, user=write.user)
+            await self.depots.run(depot.url, lambda: depot.store.fetch([main] if main else []))
+            commit = await self.depots.run(depot.url, make)
+        obj["status"] = {"deployment": depot.deployment}
+        revisions.describe(obj, depot, files, depot.layout.shown(branch), commit)
+        async with self.origin.pushed(write, depot, [Update(branch, "", commit)]):
+            yield

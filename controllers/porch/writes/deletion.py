@@ -1,0 +1,117 @@
+"""The deletion of a PackageRevision: its branch or tag goes, of the placeholder its files on main.
+
+Holds D1 (what is published is proposed for deletion first) and D2 (nothing was made from it), for
+as long as namespace and Repository stay; where one of them goes, git keeps all.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+
+from inkube.controllers.environment import Environment
+from inkube.controllers.porch import refusals, revisions, stock
+from inkube.controllers.porch.git import commits
+from inkube.controllers.porch.git.content import Refs, Update
+from inkube.controllers.porch.git.depots import Depot, Depots
+from inkube.controllers.porch.git.layout import FINAL, PLACEHOLDER, PUBLISHED
+from inkube.controllers.porch.refusals import Refusals
+from inkube.controllers.porch.writes.origin import Origin
+from inkube.controllers.records import Record
+from inkube.controllers.transactions import Write
+from inkube.schemas import status
+from inkube.schemas.objects import Object
+from inkube.schemas.status import StatusError
+
+
+class Deletion:
+    """Ends revisions in git and their objects with them."""
+
+    def __init__(self, depots: Depots, origin: Origin, refusals: Refusals) -> None:
+        self._depots, self._origin, self._refusals = depots, origin, refusals
+
+    @asynccontextmanager
+    async def transaction(self, write: Write, env: Environment) -> AsyncIterator[None]:
+        """What lies around the commit of a deletion: who refers to it, then its branch or tag."""
+        old = write.old
+        assert old is not None, "what is deleted is there"
+        name, package = old["spec"]["repository"], old["spec"]["packageName"]
+        repository = await stock.repository(env.client, name, write.namespace)
+        if repository is not None and repository["metadata"].get("deletionTimestamp"):
+            repository = None
+        is_ending = await _is_ending(env, write.namespace)
+        if write.operation == "delete" and not is_ending and repository is not None:
+            await _check(write, env, old)
+        async with self._origin.alone(write.namespace, name):
+            await write.confirm()
+            if not write.goes:
+                yield
+                return
+            siblings = await stock.of_package(env.client, write.namespace, name, package)
+            others = [each for each in siblings if each["metadata"]["name"] != write.name]
+            write.records += [Record("update", each) for each in revisions.relabelled(others)]
+            write.records += await stock.summary_record(
+                env.client, write.namespace, name, package, others
+            )
+            if is_ending or repository is None:
+                yield
+                return
+            depot = await self._origin.open(write, repository)
+            updates = await self._updates(write, depot, old)
+            async with self._origin.pushed(write, depot, updates):
+                yield
+
+    async def _updates(self, write: Write, depot: Depot, old: Object) -> list[Update]:
+        """What a deletion changes in git."""
+        spec, commit = old["spec"], revisions.commit_of(old)
+        package, number = spec["packageName"], revisions.revision_of(old)
+        deletion = depot.layout.deletion(package, number)
+        refs = await self._depots.run(
+            depot.url, lambda: depot.store.refs([deletion, depot.layout.main])
+        )
+        marks = [Update(deletion, refs[deletion], "")] if deletion in refs else []
+        if number == PLACEHOLDER and revisions.ref_of(old) == depot.layout.branch:
+            return [*await self._off_main(write, depot, package, refs), *marks]
+        if spec["lifecycle"] in FINAL:
+            ref = f"refs/tags/{revisions.ref_of(old)}"
+        else:
+            ref = depot.layout.working(spec["lifecycle"], package, spec["workspaceName"])
+        there = await self._depots.run(depot.url, lambda: depot.store.refs([ref]))
+        if there.get(ref, "") not in ("", commit):
+            raise self._refusals.conflict(write.name, status.STALE)
+        own = [Update(ref, commit, "")] if ref in there else []
+        return [*own, *marks]
+
+    async def _off_main(self, write: Write, depot: Depot, package: str, refs: Refs) -> list[Update]:
+        """A commit on main without the package."""
+        main = refs.get(depot.layout.main, "")
+        if not main or write.dry_run:
+            return []
+        make = partial(commits.removed, depot, main, package, user=write.user)
+        return [Update(depot.layout.main, main, await self._depots.run(depot.url, make))]
+
+
+async def _is_ending(env: Environment, namespace: str) -> bool:
+    """Whether the namespace goes, or has gone."""
+    try:
+        found = await env.client.get("v1/namespaces", namespace)
+    except StatusError as error:
+        if error.code == 404:
+            return True
+        raise
+    return bool(found["metadata"].get("deletionTimestamp"))
+
+
+async def _check(write: Write, env: Environment, old: Object) -> None:
+    """Raises StatusError 403."""
+    if old["spec"]["lifecycle"] == PUBLISHED:  # D1
+        raise refusals.forbidden(
+            write.name,
+            "published PackageRevisions must be proposed for deletion by setting "
+            "spec.lifecycle to 'DeletionProposed' prior to deletion",
+        )
+    for other in await stock.of_namespace(env.client, write.namespace):  # D2
+        if revisions.is_placeholder(other) or other["metadata"]["name"] == write.name:
+            continue
+        if any(name == write.name for _, name in revisions.upstream_names(other)):
+            why = "cannot delete package revision, it is referenced as upstream by: "
+            raise refusals.forbidden(write.name, why + other["metadata"]["name"])

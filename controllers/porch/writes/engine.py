@@ -1,0 +1,89 @@
+"""What happens around each write of a package revision: rules that ask, git, the commit.
+
+`Engine.revision` is the transaction of PackageRevision (its `approval` included) and
+`Engine.resources` that of PackageRevisionResources. One at a time per revision, refused (V3); one
+at a time per Repository, waited for (`Origin.alone`). What each does is a module of its own:
+`creation`, `lifecycle`, `deletion` and `resources`.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from inkube.controllers.environment import Environment
+from inkube.controllers.locks import Busy, Locks
+from inkube.controllers.porch import refusals
+from inkube.controllers.porch.git.depots import Depots
+from inkube.controllers.porch.options import Options
+from inkube.controllers.porch.rules import Rules
+from inkube.controllers.porch.writes.acceptance import Acceptance
+from inkube.controllers.porch.writes.creation import Creation
+from inkube.controllers.porch.writes.deletion import Deletion
+from inkube.controllers.porch.writes.lifecycle import Lifecycle
+from inkube.controllers.porch.writes.origin import Origin
+from inkube.controllers.porch.writes.publication import Publication
+from inkube.controllers.porch.writes.readiness import Readiness
+from inkube.controllers.porch.writes.resources import Resources
+from inkube.controllers.transactions import Write
+
+
+class Engine:
+    """One for a server: puts together what its writes need."""
+
+    def __init__(self, options: Options, depots: Depots) -> None:
+        self.options = options
+        self.depots = depots
+        self.rules = Rules(options)
+        self.locks = Locks()
+        refused = self.rules.refusals
+        self.origin = Origin(depots, self.locks, refused)
+        self.readiness = Readiness(refused)
+        acceptance = Acceptance(options, depots, refused)
+        publication = Publication(options, depots, self.origin)
+        self._creation = Creation(depots, self.origin, self.readiness, acceptance, refused)
+        self._lifecycle = Lifecycle(depots, self.origin, acceptance, publication)
+        self._deletion = Deletion(depots, self.origin, refused)
+        self.files = Resources(depots, self.origin, self.readiness, acceptance, refused)
+
+    @asynccontextmanager
+    async def revision(self, write: Write, env: Environment) -> AsyncIterator[None]:
+        """The transaction of PackageRevision: that of its create, deletion or update, alone."""
+        if write.operation == "create":
+            inner = self._creation.transaction(write, env)
+        elif write.operation == "delete" or write.goes:
+            inner = self._deletion.transaction(write, env)
+        else:
+            inner = self._lifecycle.transaction(write, env)
+        async with self._alone(write), inner:
+            yield
+
+    @asynccontextmanager
+    async def resources(self, write: Write, env: Environment) -> AsyncIterator[None]:
+        """The transaction of PackageRevisionResources, alone."""
+        async with self._alone(write, refusals.RESOURCES), self.files.transaction(write, env):
+            yield
+
+    @asynccontextmanager
+    async def _alone(self, write: Write, resource: str = "") -> AsyncIterator[None]:
+        """V3: one write of a revision at a time, dry runs included."""
+        try:
+            async with self.locks.attempt(("revision", write.namespace, write.name)):
+                yield
+        except Busy:
+            where = f'"{write.namespace}/{write.name}"'
+            if resource:
+                what = f"on package revision resources {where}"
+                raise refusals.busy(write.name, what, resource) from None
+            if write.operation == "create":
+                spec = (write.obj or {})["spec"]
+                what = (
+                    f'to create package revision with details namespace="{write.namespace}", '
+                    f'repository="{spec["repository"]}", package="{spec["packageName"]}",'
+                    f'workspace="{spec["workspaceName"]}"'
+                )
+                raise refusals.busy(refusals.NEW, what) from None
+            raise refusals.busy(write.name, f"on package revision {where}") from None
+
+    def forget(self, namespace: str, name: str) -> None:
+        """A Repository has gone."""
+        self.readiness.forget(namespace, name)
+        self.origin.forget(namespace, name)

@@ -1,0 +1,140 @@
+"""The update of a PackageRevision, at its own address or at `approval`.
+
+A Draft that changes is a commit on its branch, a step of its life is a branch that moves:
+Draft ⇄ Proposed here, Proposed → Published in `publication`, Published ⇄ DeletionProposed as a
+branch that says so. Which steps there are is decided by `rules` (L4 to L9, A1 to A4); here stand
+S2 and S3 (`acceptance`), and that tasks are never changed.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+
+from inkube.controllers.environment import Environment
+from inkube.controllers.porch import revisions, stock
+from inkube.controllers.porch.files import kptfile
+from inkube.controllers.porch.git.content import Update
+from inkube.controllers.porch.git.depots import Depot, Depots
+from inkube.controllers.porch.git.layout import (
+    DELETION_PROPOSED,
+    DRAFT,
+    FINAL,
+    PROPOSED,
+    PUBLISHED,
+)
+from inkube.controllers.porch.writes.acceptance import Acceptance
+from inkube.controllers.porch.writes.origin import Origin
+from inkube.controllers.porch.writes.publication import Publication
+from inkube.controllers.porch.writes.tasks import read
+from inkube.controllers.transactions import Write
+from inkube.schemas.objects import Object, same
+
+
+class Lifecycle:
+    """Carries a revision from one state to the next."""
+
+    def __init__(
+        self, depots: Depots, origin: Origin, acceptance: Acceptance, publication: Publication
+    ) -> None:
+        self._depots, self._origin = depots, origin
+        self._acceptance, self._publication = acceptance, publication
+
+    @asynccontextmanager
+    async def transaction(self, write: Write, env: Environment) -> AsyncIterator[None]:
+        """What lies around the commit of an update: its files, then the branches that move."""
+        obj, old = write.obj, write.old
+        assert obj is not None, "an update has both"
+        assert old is not None, "an update has both"
+        _keep_tasks(write, obj, old)
+        before, now = old["spec"]["lifecycle"], obj["spec"]["lifecycle"]
+        name = old["spec"]["repository"]
+        repository = await stock.repository(env.client, name, write.namespace)
+        edits = before == DRAFT and bool(_edits(obj, old))
+        if repository is None or not (now != before or edits):
+            await write.confirm()
+            revisions.settle(obj)
+            yield
+            return
+        async with self._origin.alone(write.namespace, name):
+            await write.confirm()
+            depot = await self._origin.open(write, repository)
+            if write.subresource == "approval" and (before, now) == (PROPOSED, PUBLISHED):
+                inner = self._publication.transaction(write, env, repository, depot)
+            elif before in FINAL:
+                inner = self._mark(write, depot, obj, old)
+            else:
+                inner = self._work(write, depot, obj, old)
+            async with inner:
+                yield
+
+    @asynccontextmanager
+    async def _work(
+        self, write: Write, depot: Depot, obj: Object, old: Object
+    ) -> AsyncIterator[None]:
+        """A Draft that changes, is proposed, or a proposed one that becomes a Draft again."""
+        spec, before = obj["spec"], old["spec"]
+        package, workspace = before["packageName"], before["workspaceName"]
+        at = depot.layout.working(before["lifecycle"], package, workspace)
+        to = depot.layout.working(spec["lifecycle"], package, workspace)
+        head = commit = revisions.commit_of(old)
+        if before["lifecycle"] == DRAFT:
+            path = depot.layout.path(package)
+            files = await self._depots.run(depot.url, partial(read, depot.store, head, path)) or {}
+            edits = _edits(obj, old)
+            rendered = await self._acceptance.rendered(
+                write.name, kptfile.edit(files, *edits) if edits else files
+            )
+            commit = await self._origin.save(write, depot, old, rendered.files)
+            revisions.describe(obj, depot, rendered.files, depot.layout.shown(to), commit)
+        else:
+            revisions.place(obj, depot, depot.layout.shown(to), commit)
+            revisions.settle(obj)
+        async with self._origin.pushed(write, depot, _moves(at, to, head, commit)):
+            yield
+
+    @asynccontextmanager
+    async def _mark(
+        self, write: Write, depot: Depot, obj: Object, old: Object
+    ) -> AsyncIterator[None]:
+        """Published ⇄ DeletionProposed: a branch that says so."""
+        branch = depot.layout.deletion(old["spec"]["packageName"], revisions.revision_of(old))
+        refs = await self._depots.run(depot.url, lambda: depot.store.refs([branch]))
+        there, commit = refs.get(branch, ""), revisions.commit_of(old)
+        wanted = commit if obj["spec"]["lifecycle"] == DELETION_PROPOSED else ""
+        revisions.settle(obj)
+        updates = [Update(branch, there, wanted)] if there != wanted else []
+        async with self._origin.pushed(write, depot, updates):
+            yield
+
+
+def _keep_tasks(write: Write, obj: Object, old: Object) -> None:
+    """Tasks stay as they were at the create; who changes them is warned."""
+    spec, before = obj["spec"], old["spec"]
+    if same(spec.get("tasks"), before.get("tasks")):
+        return
+    if "tasks" in before:
+        spec["tasks"] = before["tasks"]
+    else:
+        spec.pop("tasks", None)
+    write.warn("spec.tasks cannot be changed after creation; the change has no effect")
+
+
+def _edits(obj: Object, old: Object) -> list[kptfile.Edit]:
+    """What an update of a Draft changes in its Kptfile."""
+    spec, before = obj["spec"], old["spec"]
+    changes = []
+    if not same(spec.get("packageMetadata"), before.get("packageMetadata")):
+        changes.append(kptfile.replaced_metadata(spec.get("packageMetadata") or {}))
+    if not same(spec.get("readinessGates"), before.get("readinessGates")):
+        changes.append(kptfile.replaced_gates(spec.get("readinessGates") or []))
+    conditions = (obj.get("status") or {}).get("conditions")
+    if not same(conditions, (old.get("status") or {}).get("conditions")):
+        changes.append(kptfile.replaced_conditions(conditions or []))
+    return changes
+
+
+def _moves(at: str, to: str, head: str, commit: str) -> list[Update]:
+    """What takes a revision from one branch's head to a commit on another branch, or the same."""
+    if at == to:
+        return [Update(at, head, commit)] if head != commit else []
+    return [Update(to, "", commit), Update(at, head, "")]

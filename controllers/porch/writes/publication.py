@@ -1,0 +1,170 @@
+"""Proposed → Published: a commit on the main branch, a tag, the label, the placeholder.
+
+Where somebody else pushed to main meanwhile, it is done anew on top of theirs, TRIES times. Holds
+the readiness gates, where the server is to enforce them.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from inkube.controllers.environment import Environment
+from inkube.controllers.porch import refusals, revisions, stock
+from inkube.controllers.porch.git import commits, layout
+from inkube.controllers.porch.git.content import Moved, Refs, Update
+from inkube.controllers.porch.git.depots import Depot, Depots
+from inkube.controllers.porch.git.layout import PLACEHOLDER, PROPOSED, PUBLISHED
+from inkube.controllers.porch.options import Options
+from inkube.controllers.porch.writes.origin import Origin
+from inkube.controllers.records import Record
+from inkube.controllers.transactions import Write
+from inkube.schemas import fielderrors, meta
+from inkube.schemas.objects import Object
+
+TRIES = 3
+"""So often a push is made anew when main moved."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Edition:
+    """What one try would publish."""
+
+    number: int
+    """The revision it becomes."""
+    commit: str
+    """The commit with it, to be on main."""
+    main: str
+    """The commit that main is at; "" where it is empty."""
+    siblings: Sequence[Object]
+    """Every revision of the package, as stored."""
+
+
+class Publication:
+    """Publishes proposed revisions, anew where main moved meanwhile."""
+
+    def __init__(self, options: Options, depots: Depots, origin: Origin) -> None:
+        self._enforces_gates = options.enforce_readiness
+        self._depots, self._origin = depots, origin
+
+    @asynccontextmanager
+    async def transaction(
+        self, write: Write, env: Environment, repository: Object, depot: Depot
+    ) -> AsyncIterator[None]:
+        """What lies around the commit of an approval: a commit on main and a tag.
+
+        The caller holds the Repository's lock.
+        """
+        obj, old = write.obj, write.old
+        assert obj is not None, "an approval has both"
+        assert old is not None, "an approval has both"
+        if self._enforces_gates:
+            _check_gates(write, obj)
+        place = write.namespace, repository["metadata"]["name"]
+        for attempt in range(TRIES):
+            edition = await self._edition(write, env, repository, depot, old)
+            updates = _updates(depot, old, edition)
+            is_last = attempt == TRIES - 1
+            try:
+                async with self._origin.pushed(write, depot, updates, patient=not is_last):
+                    self._origin.moved(*place, edition.commit)
+                    _publish(write, env, depot, obj, edition)
+                    await _record(write, env, depot, obj, edition)
+                    yield
+                return
+            except Moved:
+                self._origin.forget(*place)
+
+    async def _edition(
+        self, write: Write, env: Environment, repository: Object, depot: Depot, old: Object
+    ) -> _Edition:
+        """The next number, and the draft's directory in a commit on top of main as it is now."""
+        spec, head = old["spec"], revisions.commit_of(old)
+        package = spec["packageName"]
+        refs = await self._origin.look(write, env, repository, depot, package)
+        siblings = await stock.of_package(env.client, write.namespace, spec["repository"], package)
+        taken = [revisions.revision_of(each) for each in siblings]
+        number = 1 + max([0, *taken, *_tagged(refs, depot, package)])
+        main, commit = refs.get(depot.layout.main, ""), head
+        if not write.dry_run:
+            line = f"Approving package revision {package}/{number}"
+            task = revisions.task_of(old)
+            text = layout.message(line, package, spec["workspaceName"], number, task)
+            make = partial(
+                commits.published, depot, main, head, package, text=text, user=write.user
+            )
+            commit = await self._depots.run(depot.url, make)
+        return _Edition(number, commit, main, siblings)
+
+
+def _check_gates(write: Write, obj: Object) -> None:
+    conditions = (obj.get("status") or {}).get("conditions") or []
+    good = {each["type"] for each in conditions if each["status"] == "True"}
+    for gate in obj["spec"].get("readinessGates") or ():
+        if gate["conditionType"] not in good:
+            why = f"readiness gate {gate['conditionType']} has no condition with status True"
+            error = fielderrors.invalid("spec.readinessGates", gate["conditionType"], why)
+            raise refusals.invalid(write.name, error)
+
+
+def _tagged(refs: Refs, depot: Depot, package: str) -> list[int]:
+    """Revisions that are tagged, whoever did it."""
+    prefix = depot.layout.tag(package, 0).removesuffix("v0")
+    return [layout.revision_of(ref.removeprefix(prefix)) for ref in refs if ref.startswith(prefix)]
+
+
+def _updates(depot: Depot, old: Object, edition: _Edition) -> list[Update]:
+    """Main moves, a tag comes, the proposed branch goes."""
+    package, workspace = old["spec"]["packageName"], old["spec"]["workspaceName"]
+    return [
+        Update(depot.layout.main, edition.main, edition.commit),
+        Update(depot.layout.tag(package, edition.number), "", edition.commit),
+        Update(depot.layout.working(PROPOSED, package, workspace), revisions.commit_of(old), ""),
+    ]
+
+
+def _publish(write: Write, env: Environment, depot: Depot, obj: Object, edition: _Edition) -> None:
+    """What a publication changes of the object."""
+    spec, told = obj["spec"], obj["status"]
+    spec["revision"] = edition.number
+    told["publishedBy"] = write.user
+    told["publishTimestamp"] = meta.format_time(env.clock.now())
+    tag = depot.layout.shown(depot.layout.tag(spec["packageName"], edition.number))
+    revisions.place(obj, depot, tag, edition.commit)
+    revisions.settle(obj)
+
+
+async def _record(
+    write: Write, env: Environment, depot: Depot, obj: Object, edition: _Edition
+) -> None:
+    """What a publication changes of others: the label, the placeholder, the package's summary."""
+    spec = obj["spec"]
+    others = [each for each in edition.siblings if each["metadata"]["name"] != write.name]
+    changed = revisions.relabelled([*others, obj])
+    placeholder = next((each for each in others if revisions.is_placeholder(each)), None)
+    write.records += [Record("update", each) for each in changed if each is not obj]
+    write.records.append(_placeholder(obj, depot, placeholder, edition.commit))
+    write.records += await stock.summary_record(
+        env.client, write.namespace, spec["repository"], spec["packageName"], [*others, obj]
+    )
+
+
+def _placeholder(obj: Object, depot: Depot, old: Object | None, commit: str) -> Record:
+    """The revision that shows the main branch, after a publication."""
+    spec = {**obj["spec"], "workspaceName": depot.layout.branch, "revision": PLACEHOLDER}
+    spec["lifecycle"] = PUBLISHED
+    name = layout.name_of(spec["repository"], spec["packageName"], spec["workspaceName"])
+    own = dict(obj["metadata"]) if old is None else old["metadata"]
+    metadata: Object = {"name": name, "namespace": own["namespace"], "generation": 1}
+    if old is not None:
+        metadata = {**own, "generation": own.get("generation", 0) + 1}
+    made: Object = {
+        "apiVersion": revisions.API,
+        "kind": "PackageRevision",
+        "metadata": metadata,
+        "spec": spec,
+        "status": {key: value for key, value in obj["status"].items() if key != "fieldErrors"},
+    }
+    revisions.place(made, depot, depot.layout.branch, commit)
+    revisions.settle(made)
+    return Record("create" if old is None else "update", made)

@@ -1,0 +1,71 @@
+"""Whether a Repository is there and healthy enough to be written to (R1).
+
+A Repository that was never looked at is waited for: the first create after it mostly comes before
+its first sync has ended.
+"""
+
+import asyncio
+
+from inkube.controllers.environment import Environment
+from inkube.controllers.porch import stock
+from inkube.controllers.porch.refusals import Refusals
+from inkube.controllers.transactions import Write
+from inkube.schemas import fielderrors, status
+from inkube.schemas.objects import Object
+
+FIRST_SYNC = 10.0
+"""Seconds that a create waits for the first sync of its Repository."""
+
+
+class Readiness:
+    """Waits for the first look at a Repository, and refuses those that are unwell."""
+
+    def __init__(self, refusals: Refusals) -> None:
+        self._refusals = refusals
+        self._synced: dict[tuple[str, str], asyncio.Event] = {}
+        """By Repository that somebody waited for: its first sync has ended, well or not."""
+
+    async def ready(self, write: Write, env: Environment, name: str) -> Object:
+        """The Repository of a write. Raises StatusError 404, or 422 with what ails it."""
+        found = await stock.repository(env.client, name, write.namespace)
+        if found is None or found["metadata"].get("deletionTimestamp"):
+            raise status.not_found("config.porch.kpt.dev", "repositories", name)
+        if condition(found) is None:
+            await self._first_sync(write.namespace, name)
+            found = await stock.repository(env.client, name, write.namespace) or found
+        told = condition(found)
+        if told is not None and told["status"] == "True":
+            return found
+        message = "it was not synced yet" if told is None else told.get("message", "")
+        raise self._refusals.invalid(write.name, unready(name, message))
+
+    async def _first_sync(self, namespace: str, name: str) -> None:
+        event = self._synced.setdefault((namespace, name), asyncio.Event())
+        try:
+            async with asyncio.timeout(FIRST_SYNC):
+                await event.wait()
+        except TimeoutError:
+            return
+
+    def synced(self, namespace: str, name: str) -> None:
+        """Who waits for the first sync of a Repository goes on."""
+        event = self._synced.get((namespace, name))
+        if event is not None:
+            event.set()
+
+    def forget(self, namespace: str, name: str) -> None:
+        """The Repository has gone."""
+        self._synced.pop((namespace, name), None)
+
+
+def condition(repository: Object) -> Object | None:
+    """The Ready condition of a Repository that was looked at; None before that."""
+    for each in (repository.get("status") or {}).get("conditions") or ():
+        if each["type"] == "Ready" and each["reason"] != "Reconciling":
+            return dict(each)
+    return None
+
+
+def unready(name: str, why: str) -> fielderrors.FieldError:
+    """A revision's Repository cannot be used."""
+    return fielderrors.invalid("spec.repository", name, f"repository {name} is not ready: {why}")

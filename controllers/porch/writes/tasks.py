@@ -1,0 +1,289 @@
+"""The four tasks: from what is asked for to the files of a new revision.
+
+Raises StatusError with the words of each rule (section 7 of the design); what blocks runs in the
+depots' threads.
+"""
+
+from typing import NamedTuple
+
+from inkube.controllers.checks import OutsideError
+from inkube.controllers.client import Client
+from inkube.controllers.porch import revisions, stock
+from inkube.controllers.porch.files import merge, packages
+from inkube.controllers.porch.files.documents import Files, Unreadable
+from inkube.controllers.porch.files.kptfile import (
+    CONFLICTS,
+    NAME,
+    Kptfile,
+    Place,
+    edit,
+    from_upstream,
+    renamed,
+    with_condition,
+    without_condition,
+)
+from inkube.controllers.porch.git import layout
+from inkube.controllers.porch.git.content import HEADS, TAGS, Store
+from inkube.controllers.porch.git.depots import Depot, Depots, SecretMissing, SecretUnfit
+from inkube.controllers.porch.refusals import Refusals
+from inkube.controllers.provisioning.outside.contents import TooMuch
+from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound
+from inkube.schemas import fielderrors
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
+from inkube.schemas.status import StatusError
+
+LINES = {
+    "init": "Creating new empty revision",
+    "clone": "Creating new revision by cloning",
+    "edit": "Creating new revision by copying previous revision",
+    "upgrade": "Upgrading revision",
+}
+
+
+class _Source(NamedTuple):
+    """A directory somewhere."""
+
+    files: Files
+    place: Place
+
+
+class Tasks:
+    """Runs the task of one new revision."""
+
+    def __init__(self, client: Client, depots: Depots, refusals: Refusals) -> None:
+        self._client, self._depots, self._refusals = client, depots, refusals
+
+    async def run(self, obj: Object, depot: Depot) -> Files:
+        """The files that the object's task makes."""
+        [task] = obj["spec"]["tasks"]
+        kind: str = task["type"]
+        match kind:
+            case "init":
+                return packages.created(obj["spec"]["packageName"], task["init"])
+            case "clone":
+                return await self._clone(obj, task["clone"], depot)
+            case "edit":
+                return await self._edit(obj, task["edit"])
+            case _:
+                return await self._upgrade(obj, task["upgrade"])
+
+    # clone
+
+    async def _clone(self, obj: Object, clone: Object, depot: Depot) -> Files:
+        spec = obj["spec"]
+        upstream = clone.get("upstreamRef") or {}
+        field = "spec.tasks[0].clone.upstreamRef"
+        if upstream.get("upstreamRef") is not None:
+            source = await self._by_name(obj, upstream["upstreamRef"], f"{field}.upstreamRef.name")
+        elif upstream.get("git") is not None:
+            source = await self._by_git(obj, upstream["git"], f"{field}.git")
+        elif upstream.get("oci") is not None:
+            raise self._wrong(
+                obj, fielderrors.invalid(f"{field}.oci", "", "clone from OCI is not implemented")
+            )
+        else:
+            raise self._refusals.bad(
+                "invalid clone source (neither of git, oci, nor upstream were specified)"
+            )
+        try:
+            files = await self._depots.work(
+                lambda: packages.cloned(source.files, spec["packageName"], source.place)
+            )
+            if depot.deployment:
+                data = {
+                    "name": spec["packageName"],
+                    "package-path": depot.layout.path(spec["packageName"]),
+                }
+                files = packages.with_context(files, data)
+        except Unreadable as error:
+            raise self._wrong(obj, fielderrors.invalid(field, "", str(error))) from error
+        return files
+
+    async def _by_name(self, obj: Object, reference: Object, field: str) -> _Source:
+        name = reference.get("name") or ""
+        if not name:
+            raise self._refusals.bad("upstreamRef.name is required")
+        found = await self._named(obj, name, field)
+        if revisions.is_placeholder(found):
+            raise self._placeholder(obj, "upstream", found, field)
+        return await self.source(found)
+
+    async def _by_git(self, obj: Object, git: Object, field: str) -> _Source:
+        """A directory of any repository, in the words of section 12 where it is not there."""
+        url, directory = git.get("repo") or "", (git.get("directory") or "").strip("/")
+        if not url:
+            raise self._wrong(obj, fielderrors.required(f"{field}.repo", "the URL is needed"))
+        namespace = obj["metadata"]["namespace"]
+        secret = git.get("secretRef")
+        try:
+            store, _ = await self._depots.source(url, secret, namespace)
+            ref, commit = await self._depots.run(
+                url, lambda: _resolve(store, directory, git.get("ref") or "")
+            )
+            if not commit:
+                why = f"ref {git.get('ref') or ''} not found"
+                raise self._wrong(obj, fielderrors.not_found(f"{field}.ref", git.get("ref"), why))
+            files = await self._depots.run(url, lambda: read(store, commit, directory))
+        except SecretMissing as error:
+            name = (secret or {}).get("name")
+            where = f"{field}.secretRef.name"
+            missing = fielderrors.not_found(where, name, "the secret is not there")
+            raise self._wrong(obj, missing) from error
+        except (NotAuthorized, SecretUnfit) as error:
+            where = f"{field}.secretRef.name" if secret else f"{field}.repo"
+            why = str(error) or "not authorized"
+            raise self._wrong(obj, fielderrors.invalid(where, url, why)) from error
+        except RepositoryNotFound as error:
+            wrong = fielderrors.invalid(f"{field}.repo", url, "repository not found")
+            raise self._wrong(obj, wrong) from error
+        except OutsideError as error:
+            wrong = fielderrors.invalid(f"{field}.repo", url, f"unreachable: {error.reason}")
+            raise self._wrong(obj, wrong) from error
+        except TooMuch as error:
+            raise self._wrong(
+                obj, fielderrors.invalid(f"{field}.directory", directory, str(error))
+            ) from error
+        if files is None or NAME not in files:
+            why = "the directory must hold a Kptfile at this ref"
+            raise self._wrong(obj, fielderrors.invalid(f"{field}.directory", directory, why))
+        return _Source(files, Place(url, directory, ref, commit))
+
+    # edit
+
+    async def _edit(self, obj: Object, task: Object) -> Files:
+        field = "spec.tasks[0].edit.sourceRef.name"
+        name = (task.get("sourceRef") or {}).get("name") or ""
+        if not name:
+            raise self._refusals.bad("sourceRef.name is required")
+        found = await self._named(obj, name, field)
+        spec, other = obj["spec"], found["spec"]
+        same = all(spec[m] == other[m] for m in ("repository", "packageName"))
+        if not same:
+            package = layout.package_name(spec["repository"], spec["packageName"])
+            why = f"source revision must be from same package {package}"
+            raise self._wrong(obj, fielderrors.invalid(field, name, why))
+        if revisions.is_placeholder(found):
+            raise self._placeholder(obj, "source", found, field)
+        if not revisions.is_published(found):
+            why = "source revision must be published"
+            raise self._wrong(obj, fielderrors.invalid(field, name, why))
+        return (await self.source(found)).files
+
+    # upgrade
+
+    async def _upgrade(self, obj: Object, task: Object) -> Files:
+        names = await self.upgrade_sources(obj, task)
+        strategy = task.get("strategy") or merge.STRATEGIES[0]
+        if strategy not in merge.STRATEGIES:
+            choices = " ".join(merge.STRATEGIES)
+            sentence = f'invalid strategy "{strategy}"; must be one of: [{choices}]'
+            raise self._refusals.bad(sentence)
+        old, new, local = [await self.source(each) for each in names]
+        spec = obj["spec"]
+
+        def merged() -> Files:
+            result = merge.merge(old.files, new.files, local.files, strategy)
+            said = f"{len(result.conflicts)} fields: " + "; ".join(result.conflicts)
+            changes = [
+                renamed(Kptfile.of(local.files).name),
+                from_upstream(new.place),
+                with_condition(CONFLICTS, True, "ConflictingChanges", said)
+                if result.conflicts
+                else without_condition(CONFLICTS),
+            ]
+            return edit(result.files, *changes)
+
+        try:
+            return await self._depots.work(merged)
+        except merge.Modified as error:
+            why = "local package files are modified; use a different update strategy"
+            wrong = fielderrors.invalid("spec.tasks[0].upgrade.strategy", strategy, why)
+            raise self._wrong(obj, wrong) from error
+        except Unreadable as error:
+            wrong = fielderrors.invalid("spec.tasks[0].upgrade", spec["packageName"], str(error))
+            raise self._wrong(obj, wrong) from error
+
+    async def upgrade_sources(self, obj: Object, task: Object) -> list[Object]:
+        """The old upstream, the new and the local revision: named, there, published (G1, G2)."""
+        found = []
+        members = ("oldUpstreamRef", "newUpstreamRef", "localPackageRevisionRef")
+        for member in members:
+            if not (task.get(member) or {}).get("name"):
+                raise self._refusals.bad(f"{member}.name is required")
+        for member in members:
+            name = task[member]["name"]
+            field = f"spec.tasks[0].upgrade.{member}.name"
+            each = await self._named(obj, name, field)
+            if revisions.is_placeholder(each) and member != members[0]:
+                kind = "target upstream" if member == members[1] else "source"
+                raise self._placeholder(obj, kind, each, field)
+            if not revisions.is_published(each):
+                why = (
+                    "all source PackageRevisions of upgrade task must be published, "
+                    f'"{name}" is not'
+                )
+                raise self._wrong(obj, fielderrors.invalid(field, name, why))
+            found.append(each)
+        return found
+
+    # what all share
+
+    async def _named(self, obj: Object, name: str, field: str) -> Object:
+        found = await stock.revision(self._client, name, obj["metadata"]["namespace"])
+        if found is None:
+            why = f"package revision {name} not found"
+            raise self._wrong(obj, fielderrors.not_found(field, name, why))
+        return found
+
+    async def source(self, revision: Object) -> _Source:
+        """The files of a revision, and where they are."""
+        files = await self.files(revision)
+        git = revision["status"]["selfLock"]["git"]
+        return _Source(files, Place(git["repo"], git["directory"], git["ref"], git["commit"]))
+
+    async def files(self, revision: Object) -> Files:
+        """The files of a revision; {} where its Repository is gone. Raises as hosts do."""
+        meta, spec = revision["metadata"], revision["spec"]
+        repository = await stock.repository(self._client, spec["repository"], meta["namespace"])
+        if repository is None:
+            return {}
+        depot = await self._depots.open(repository)
+        commit = revisions.commit_of(revision)
+        path = depot.layout.path(spec["packageName"])
+        return await self._depots.run(depot.url, lambda: read(depot.store, commit, path)) or {}
+
+    def _placeholder(self, obj: Object, kind: str, found: Object, field: str) -> StatusError:
+        name = found["metadata"]["name"]
+        place = f"{found['spec']['repository']}/{name}"
+        why = f"{kind} revision may not be the placeholder package revision {place}"
+        return self._wrong(obj, fielderrors.invalid(field, name, why))
+
+    def _wrong(self, obj: Object, error: FieldError) -> StatusError:
+        return self._refusals.invalid(obj["metadata"]["name"], error)
+
+
+def read(store: Store, commit: str, path: str) -> Files | None:
+    """The files of a directory at a commit. It blocks."""
+    store.fetch([commit])
+    directory = store.directory(store.head(commit).tree, path)
+    return None if directory is None else store.files(directory)
+
+
+def _resolve(store: Store, directory: str, ref: str) -> tuple[str, str]:
+    """A ref as it is called and its commit; "" where there is none. It blocks."""
+    refs = store.refs()
+    names = []
+    if directory and ref:
+        below = f"{directory}/{ref}"
+        names += [(f"{TAGS}{below}", below), (f"{HEADS}{below}", below)]
+    wanted = ref or "main"
+    names += [(f"{TAGS}{wanted}", wanted), (f"{HEADS}{wanted}", wanted)]
+    for full, name in names:
+        if full in refs:
+            return name, refs[full]
+    if len(ref) == 40 and all(letter in "0123456789abcdef" for letter in ref):
+        store.fetch(refs.values())
+        if store.has(ref):
+            return ref, ref
+    return ref, ""

@@ -1,0 +1,132 @@
+"""Pods and pod templates, as stored objects: nothing runs them.
+
+Follows pkg/registry/core/pod/strategy.go and core validation ValidatePodUpdate.
+"""
+
+from inkube.schemas import quantity
+from inkube.schemas.builtin.behaviours.base import Behaviour, Stamp, keep, reset_metadata, same
+from inkube.schemas.builtin.behaviours.pods import defaults as poddefaults
+from inkube.schemas.builtin.behaviours.pods import updates as podupdates
+from inkube.schemas.builtin.behaviours.pods import validation as podvalidation
+from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
+from inkube.schemas.quantity import Quantity
+
+
+class Pods(Behaviour):
+    """Images, deadlines and tolerations may change, the rest of a spec may not."""
+
+    generation = ("spec",)
+    returns_deleted = True
+    stamps = True
+
+    def default(self, obj: Object) -> None:
+        spec = obj.setdefault("spec", {})
+        poddefaults.pod_spec(spec)
+        spec.setdefault("enableServiceLinks", True)
+        poddefaults.requests_from_limits(spec)
+        podupdates.settle_addresses(obj.get("status") or {})
+
+    def prepare_create(self, obj: Object) -> None:
+        super().prepare_create(obj)
+        spec = obj["spec"]
+        obj["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
+        if spec.get("terminationGracePeriodSeconds", 0) < 0:
+            spec["terminationGracePeriodSeconds"] = 1
+        poddefaults.select_by_label_keys(spec, obj["metadata"].get("labels") or {})
+
+    def prepare_status(self, obj: Object, old: Object) -> None:
+        super().prepare_status(obj, old)
+        for member in ("deletionTimestamp", "ownerReferences"):
+            keep(obj["metadata"], old["metadata"], member)
+        podupdates.keep_in_status(obj.setdefault("status", {}), old.get("status") or {})
+
+    def prepare_part(self, name: str, obj: Object, old: Object) -> None:
+        spec = podupdates.PARTS[name](obj["spec"], old["spec"])
+        if spec is not None:
+            reset_metadata(obj, old)
+            obj["spec"] = spec
+        keep(obj, old, "status")
+        if not same(obj["spec"], old["spec"]):
+            obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+    def stamp(self, obj: Object, old: Object | None, subresource: str, stamp: Stamp) -> None:
+        """A pod that waits at a gate says so (applySchedulingGatedCondition)."""
+        if old is None and obj["spec"].get("schedulingGates"):
+            condition = {
+                "type": "PodScheduled",
+                "status": "False",
+                "lastProbeTime": None,
+                "lastTransitionTime": stamp.now,
+                "reason": "SchedulingGated",
+                "message": "Scheduling is blocked due to non-empty scheduling gates",
+            }
+            obj["status"]["conditions"] = [condition]
+
+    def grace_seconds(self, obj: Object, asked: int | None) -> int | None:
+        """podStrategy.CheckGracefulDelete: only a pod on a node takes its time."""
+        spec = obj["spec"]
+        if not spec.get("nodeName") or obj["status"].get("phase") in ("Succeeded", "Failed"):
+            return 0
+        period = spec.get("terminationGracePeriodSeconds", 0) if asked is None else asked
+        return period if period >= 0 else 1
+
+    def validate(self, obj: Object) -> list[FieldError]:
+        return super().validate(obj) + podvalidation.only_new(obj)
+
+    def check(self, obj: Object) -> list[FieldError]:
+        return podvalidation.pod(obj)
+
+    def warnings(self, obj: Object, old: Object | None) -> list[str]:
+        if old is not None:
+            return []
+        name = obj["metadata"].get("name", "")
+        found = podwarnings.of_pod(obj)
+        return podvalidation.name_warnings(name, "the Pod's hostname") + found
+
+    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+        return self.check(obj) + podupdates.validate(obj, old)
+
+    def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
+        return podupdates.validate_status(obj, old)
+
+    def validate_part(self, name: str, obj: Object, old: Object) -> list[FieldError]:
+        if name == "ephemeralcontainers":
+            return self.check(obj) + podupdates.validate_ephemeral(obj, old)
+        classes = qos_class(obj["spec"]), qos_class(old["spec"])
+        return self.check(obj) + podupdates.validate_resize(obj, old, classes)
+
+
+def qos_class(spec: Object) -> str:
+    """Guaranteed, Burstable or BestEffort (component-helpers qos.go ComputePodQOS)."""
+    requests: dict[str, Quantity] = {}
+    limits: dict[str, Quantity] = {}
+    guaranteed = True
+    for container in [*(spec.get("containers") or []), *(spec.get("initContainers") or [])]:
+        resources = container.get("resources") or {}
+        asked, bound = (_computed(resources.get(member) or {}) for member in ("requests", "limits"))
+        for total, amounts in ((requests, asked), (limits, bound)):
+            for name, amount in amounts.items():
+                total[name] = total[name].add(amount) if name in total else amount
+        guaranteed = guaranteed and bound.keys() == {"cpu", "memory"}
+    if not requests and not limits:
+        return "BestEffort"
+    return "Guaranteed" if guaranteed and requests == limits else "Burstable"
+
+
+def _computed(amounts: dict[str, str]) -> dict[str, Quantity]:
+    found = {name: quantity.parse(amounts[name]) for name in ("cpu", "memory") if name in amounts}
+    return {name: amount for name, amount in found.items() if amount.sign > 0}
+
+
+class PodTemplates(Behaviour):
+    """Templates stored on their own."""
+
+    returns_deleted = True
+
+    def default(self, obj: Object) -> None:
+        poddefaults.pod_spec(obj.setdefault("template", {}).setdefault("spec", {}))
+
+    def check(self, obj: Object) -> list[FieldError]:
+        return podvalidation.template(obj.get("template") or {}, "template")
