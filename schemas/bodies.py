@@ -114,8 +114,9 @@ def _unreadable(body: bytes, media: Media, kind: str, text: str) -> status.Statu
     if text.startswith("json: cannot unmarshal number"):
         found = _KIND.search(body)
         version = _VERSION.search(body)
-        sent = found[1].decode() if found else kind
-        return cannot_handle(version[1].decode() if version else "", sent, kind, text)
+        sent = found[1].decode("utf-8", "replace") if found else kind
+        told = version[1].decode("utf-8", "replace") if version else ""
+        return cannot_handle(told, sent, kind, text)
     if media == "json":
         text = f"couldn't get version/kind; json parse error: {text}"
     return unrecognized(body, kind, text)

@@ -139,6 +139,15 @@ def test_a_number_beyond_a_double_is_refused_by_kind() -> None:
     )
 
 
+def test_bytes_that_are_no_text_are_told_as_such() -> None:
+    body = b'{"apiVersion": "g/v\xff", "kind": "\xffW", "n": 1e999}'
+
+    assert refusal(body) == (
+        '\ufffdW in version "v\ufffd" cannot be handled as a Widget: '
+        "json: cannot unmarshal number 1e999 into Go value of type float64"
+    )
+
+
 def test_a_kind_may_be_left_out_where_it_is_known() -> None:
     decoded = bodies.decode_object(
         b'{"a": 1}', "json", kind="ConfigMap", want_duplicates=False, needs_kind=False
