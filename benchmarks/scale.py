@@ -36,7 +36,7 @@ SIZES = (1_000, min(100_000, MOST // 2), MOST)
 MATCHES = 10  # objects that share a label
 PAGE = 500
 PIECE = 2**20  # bytes read at once of a list of all
-ROUNDS = 40
+ROUNDS = 120
 FILLED = 10_000  # rows written at once
 MAPS = "/api/v1/namespaces/default/configmaps"
 

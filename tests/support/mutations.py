@@ -21,6 +21,7 @@ NASTY = [
     {"name": {}}, {"$patch": "delete"}, {"$retainKeys": 1}, {"$setElementOrder/a": [1]},
     {"$deleteFromPrimitiveList/a": "x"}, {"type": "object", "properties": 1}, {"rule": "self"},
 ]  # fmt: skip
+DEEPEST = 400  # levels of a value, which its copies go down: Python lets nobody go much deeper
 KEYS = [
     "metadata", "name", "namespace", "generateName", "resourceVersion", "uid", "labels", "spec",
     "annotations", "finalizers", "ownerReferences", "managedFields", "creationTimestamp", "status",
@@ -44,7 +45,8 @@ def below(value, path=()):
 
 def mutate(rng, value):
     """One random change somewhere in the value."""
-    path = rng.choice(list(below(value)))
+    paths = list(below(value))
+    path = rng.choice(paths)
     if not path:
         return copy.deepcopy(rng.choice(NASTY)) if rng.random() < 0.3 else value
     parent = value
@@ -60,7 +62,7 @@ def mutate(rng, value):
     elif action == 5 and isinstance(parent, dict):
         parent[rng.choice(KEYS)] = copy.deepcopy(rng.choice(NASTY))
     elif action == 6:
-        parent[last] = nest(rng, parent[last])
+        parent[last] = nest(rng, parent[last], DEEPEST - max(map(len, paths)))
     elif isinstance(parent, list):
         parent.append(copy.deepcopy(parent[last]))
     else:
@@ -68,8 +70,8 @@ def mutate(rng, value):
     return value
 
 
-def nest(rng, value):
-    for _ in range(rng.choice([1, 2, 30, 239, 260])):
+def nest(rng, value, levels):
+    for _ in range(min(rng.choice([1, 2, 30, 239, 260]), levels)):
         value = [value] if rng.random() < 0.5 else {"a": value}
     return value
 

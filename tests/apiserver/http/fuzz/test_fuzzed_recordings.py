@@ -105,8 +105,9 @@ def changed(rng, request):
         media, data = PROTOBUF, packed(rng, body)
     else:
         data = None if body is None else encode(rng, body)
-    if "watch" in target:
-        target = f"{target}{'&' if '?' in target else '?'}timeoutSeconds=1"
+    if "watch" in target:  # the first value counts
+        path, _, query = target.partition("?")
+        target = f"{path}?timeoutSeconds=1&{query}"
     return method, target, media, data, rng.choice(ACCEPT) if rng.random() < 0.2 else "*/*"
 
 
@@ -123,7 +124,10 @@ async def converse(rng, web, requests):
         if "watch" in target and rng.random() < 0.95:
             continue  # a watch lasts a second
         before = web.server.work
-        answer = await web.ask(method, target, data, Content_Type=media, Accept=accept)
+        try:
+            answer = await web.ask(method, target, data, Content_Type=media, Accept=accept)
+        except TimeoutError:
+            raise AssertionError(f"no answer to {sent}") from None
         work = web.server.work - before
         assert b"see the log" not in answer.body, (sent, answer.body)
         assert answer.code < 505, (sent, answer.body)
