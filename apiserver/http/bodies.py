@@ -146,7 +146,7 @@ async def read_delete_options(request: web.BaseRequest, worker: Worker) -> Objec
             raise
         # where other bodies get a preface, deletions answer the decoder's own words
         raise status.bad_request(error.why) from error
-    kind, version = value.get("kind"), value.get("apiVersion", "")
+    kind, version = value.get("kind"), value.get("apiVersion") or ""
     if kind and kind != "DeleteOptions":
         raise status.bad_request(
             f"no kind {quote(kind)} is registered for version {quote(version)} in "

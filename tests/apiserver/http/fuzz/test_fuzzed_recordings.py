@@ -105,9 +105,6 @@ def changed(rng, request):
         media, data = PROTOBUF, packed(rng, body)
     else:
         data = None if body is None else encode(rng, body)
-    if "watch" in target:  # the first value counts
-        path, _, query = target.partition("?")
-        target = f"{path}?timeoutSeconds=1&{query}"
     return method, target, media, data, rng.choice(ACCEPT) if rng.random() < 0.2 else "*/*"
 
 
@@ -121,8 +118,11 @@ async def converse(rng, web, requests):
             method, target, media, body = request
             data = body.encode() if isinstance(body, str) else body and json.dumps(body).encode()
             accept = "*/*"
-        if "watch" in target and rng.random() < 0.95:
-            continue  # a watch lasts a second
+        if "watch" in target:
+            if rng.random() < 0.95:
+                continue  # it lasts a second
+            path, _, query = target.partition("?")
+            target = f"{path}?timeoutSeconds=1&{query}"  # the first value counts
         before = web.server.work
         try:
             answer = await web.ask(method, target, data, Content_Type=media, Accept=accept)
