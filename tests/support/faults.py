@@ -354,10 +354,10 @@ SET_UPS = {
 
 
 @contextlib.asynccontextmanager
-async def _begun(what: SetUp) -> AsyncIterator[tuple[Fleet, Breaker | None]]:
+async def _begun(what: SetUp, seed: int) -> AsyncIterator[tuple[Fleet, Breaker | None]]:
     async with contextlib.AsyncExitStack() as stack:
         if not what.nodes:
-            yield await stack.enter_async_context(in_memory(1)), None
+            yield await stack.enter_async_context(in_memory(seed)), None
             return
         cluster = None
         if what.on_postgresql:
@@ -365,17 +365,17 @@ async def _begun(what: SetUp) -> AsyncIterator[tuple[Fleet, Breaker | None]]:
             place = await cluster.database()
         else:
             place = str(Path(stack.enter_context(tempfile.TemporaryDirectory())) / "inkube.db")
-        fleet = await stack.enter_async_context(processes(place, what.nodes, 1))
+        fleet = await stack.enter_async_context(processes(place, what.nodes, seed))
         yield fleet, Breaker(fleet, place, cluster)
 
 
-async def _campaign(name: str, rounds: int) -> int:
+async def _campaign(name: str, rounds: int, seed: int) -> int:
     """Play rounds and print what came of them; how many broke a law."""
     causes: Counter[str] = Counter()
     sums: Counter[str] = Counter()
     bad = 0
     began = time.monotonic()
-    async with _begun(SET_UPS[name]) as (fleet, breaker):
+    async with _begun(SET_UPS[name], seed) as (fleet, breaker):
         for number in range(rounds):
             cause = breaker.names[number % len(breaker.names)] if breaker else "nothing"
             causes[cause] += 1
@@ -410,11 +410,13 @@ async def _main() -> int:
     )
     parser.add_argument("names", nargs="*", metavar="SET-UP", help=f"of {', '.join(SET_UPS)}")
     parser.add_argument("--rounds", type=int, default=10, help="of each (10)")
+    parser.add_argument("--seed", type=int, default=1, help="of what clients and faults do (1)")
     asked = parser.parse_args()
     unknown = set(asked.names) - set(SET_UPS)
     if unknown:
         parser.error(f"no such set-up: {', '.join(unknown)}")
-    return sum([await _campaign(name, asked.rounds) for name in asked.names or SET_UPS])
+    names = asked.names or SET_UPS
+    return sum([await _campaign(name, asked.rounds, asked.seed) for name in names])
 
 
 if __name__ == "__main__":
