@@ -259,10 +259,13 @@ def _set_orders(original: Object, patch: Object, schema: Schema) -> None:
 
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise status.unknown(
-            f"expected a []interface {{}}, but received a {gotext.type_name(value)}"
-        )
+        raise _another_type("[]interface {}", value)
     return value
+
+
+def _another_type(expected: str, value: Any) -> status.StatusError:
+    """mergepatch.ErrBadArgType."""
+    return status.unknown(f"expected a {expected}, but received a {gotext.type_name(value)}")
 
 
 def _contents(
@@ -279,6 +282,8 @@ def _check_order(change: list[Any], order: list[Any], schema: Schema) -> None:
     merge_key = str(schema.get("x-kubernetes-patch-merge-key", ""))
     if merge_key:
         for item in change:
+            if not isinstance(item, dict):
+                raise _another_type("map[string]interface {}", item)
             _key_value(item, merge_key)
         for index, item in enumerate(order):
             if not isinstance(item, dict):

@@ -1,12 +1,16 @@
 """Strategic merge patch: merge keys, strategies, directives."""
 
 import copy
+import json
+import random
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
+from mutations import mutate
 
 from inkube.schemas import builtin, patch
+from inkube.schemas.golang import gojson
 from inkube.schemas.status import StatusError
 
 SCHEMA = {
@@ -109,6 +113,11 @@ def test_merging(obj, change, expected):
         ({"words": [["a"]]}, 500, "list element types"),
         ({"keyless": [{"a": 1}]}, 500, "cannot merge lists without merge key"),
         ({"$setElementOrder/items": "a"}, 500, "expected a []interface {}, but received a string"),
+        (
+            {"$setElementOrder/items": [{"name": "a"}], "items": [1]},
+            500,
+            "expected a map[string]interface {}, but received a int64",
+        ),
         ({"$setElementOrder": []}, 400, "invalid patch format of setElementOrder list"),
         ({"$deleteFromPrimitiveList": []}, 400, "invalid patch format of primitive list"),
         ({"inner": {"$retainKeys": ["a"], "b": 1}}, 400, "invalid patch format of retainKeys"),
@@ -127,6 +136,46 @@ def test_refusals(change, code, words):
         patch.strategic(obj, change, SCHEMA)
     assert refusal.value.code == code
     assert words in refusal.value.message
+
+
+PATCHED = {
+    "n": 1, "labels": {"a": "1"}, "inner": {"a": 1}, "whole": {"a": 1}, "atomic": [1],
+    "words": ["a", "b"], "items": [{"name": "a", "v": 1, "map": {"x": "y"}}, {"name": "b"}],
+    "keyless": [{"a": 2}],
+}  # fmt: skip
+CHANGE = {
+    "n": None, "labels": {"a": None, "b": "2"}, "inner": {"$retainKeys": ["b"], "b": 2},
+    "whole": {"$patch": "replace"}, "atomic": [2], "words": ["c"],
+    "$deleteFromPrimitiveList/words": ["b"], "$setElementOrder/words": ["c", "a"],
+    "items": [{"name": "b", "v": 2}, {"name": "a", "$patch": "delete"}, {"name": "c"}],
+    "$setElementOrder/items": [{"name": "b"}, {"name": "c"}], "keyless": [],
+}  # fmt: skip
+
+
+def received(value):
+    """As a server has it after decoding; what cannot be decoded never comes to a patch."""
+    try:
+        return gojson.loads(json.dumps(value).encode())
+    except gojson.DecodeError:
+        reject()
+
+
+@settings(max_examples=1_000)
+@given(seed=st.integers(0, 2**32), changes=st.integers(1, 3), of_patch=st.booleans())
+def test_a_patch_that_is_nearly_right_is_carried_out_or_refused(seed, changes, of_patch):
+    rng, obj, change = random.Random(seed), copy.deepcopy(PATCHED), copy.deepcopy(CHANGE)
+    for _ in range(changes):
+        if of_patch:
+            change = mutate(rng, change)
+        else:
+            obj = mutate(rng, obj)
+    obj, change = received(obj), received(change)
+    assume(isinstance(obj, dict))
+    try:
+        patched = patch.strategic(obj, change, SCHEMA)
+    except StatusError:
+        return
+    assert isinstance(patched, dict)
 
 
 def test_lists_of_lists_are_422():
