@@ -11,6 +11,7 @@ from mutations import mutate
 
 from inkube.schemas import builtin, patch
 from inkube.schemas.golang import gojson
+from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.status import StatusError
 
 SCHEMA = {
@@ -156,7 +157,7 @@ def received(value):
     """As a server has it after decoding; what cannot be decoded never comes to a patch."""
     try:
         return gojson.loads(json.dumps(value).encode())
-    except gojson.DecodeError:
+    except DecodeError:
         reject()
 
 
