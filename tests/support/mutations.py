@@ -140,6 +140,7 @@ RECORDED = {
     r"|unknown patch type: .* in map: .*",
     "table-negotiation": r"content is not a list",
     "http-limits": r"etcdserver: request is too large",
+    "more-pods-kubelet": r'Get "https://.*": no kubelet can be reached from this server',
     "verb-scale-paths": r"Internal error occurred: the spec replicas field .* does not exist",
 }
 KNOWN = re.compile("|".join(RECORDED.values()), re.DOTALL)
