@@ -63,11 +63,11 @@ class _Maker:
     def rows(self, entries: Sequence[Entry]) -> Iterator[durations.Cut]:
         """The rows of entries in the version of the call."""
         call, served = self._call, self._call.served
-        shows, since = call.resource.shows, call.resource.since
+        shows = call.resource.shows
         if self._form.include == "Object":  # all of the stored bytes once more
             for entry in entries:
                 yield self._made(call.view(entry))
-        elif call.resource.storage is served and columns.oldest(entries) > since:
+        elif call.resource.shows_all(entries, served):
             yield from map(self._kept, columns.data(entries))
         else:
             for entry in entries:

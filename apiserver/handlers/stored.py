@@ -62,7 +62,7 @@ def items(call: Call, entries: Sequence[Entry]) -> Iterable[bytes]:
     """The items of a list."""
     served = call.served
     found: Iterable[bytes]
-    if served is call.resource.storage and columns.oldest(entries) > call.resource.since:
+    if call.resource.shows_all(entries, served):
         found = columns.data(entries)
     else:
         found = (data_of(call, entry) for entry in entries)

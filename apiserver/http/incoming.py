@@ -32,8 +32,7 @@ class Request(BaseRequest):
     sent = b""
     """The body, once it is read."""
     _asked = False
-    _large: bytes | None = None
-    _whole: bytes | None = None
+    _body: bytes | None = None
 
     @property
     def spoken(self) -> HttpVersion:
@@ -55,36 +54,33 @@ class Request(BaseRequest):
         if not self._asked and hdrs.EXPECT in self.headers:
             self._ask()
         try:
-            self.sent = await (self._read_large() if self.largest else self._read())
+            if self._body is None:
+                self._body = await (self._read_large() if self.largest else self._read())
         except RuntimeError as error:  # all that aiohttp says of a client that has gone
             if self.transport is not None:
                 raise
             raise ConnectionResetError("the client has gone") from error
-        return self.sent
+        self.sent = self._body
+        return self._body
 
     async def _read(self) -> bytes:
         """A body as aiohttp reads it. One that came with its head, as short ones do, is there: to
         take it takes a fifth of what it takes to wait for pieces until there are no more."""
-        if self._whole is None:
-            if self.content.is_eof():
-                whole = self.content.read_nowait()
-                if len(whole) > self.client_max_size:
-                    raise web.HTTPRequestEntityTooLarge(self.client_max_size, len(whole))
-            else:
-                whole = await super().read()
-            self._whole = whole
-        return self._whole
+        if not self.content.is_eof():
+            return await super().read()
+        whole = self.content.read_nowait()
+        if len(whole) > self.client_max_size:
+            raise web.HTTPRequestEntityTooLarge(self.client_max_size, len(whole))
+        return whole
 
     async def _read_large(self) -> bytes:
         """A body of more than aiohttp was told to read."""
-        if self._large is None:
-            read = bytearray()
-            async for chunk in self.content.iter_any():
-                read += chunk
-                if len(read) > self.largest:
-                    raise web.HTTPRequestEntityTooLarge(self.largest, len(read))
-            self._large = bytes(read)
-        return self._large
+        read = bytearray()
+        async for chunk in self.content.iter_any():
+            read += chunk
+            if len(read) > self.largest:
+                raise web.HTTPRequestEntityTooLarge(self.largest, len(read))
+        return bytes(read)
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body piece by piece, as it comes: whoever passes it on keeps none of it."""

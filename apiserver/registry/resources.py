@@ -5,7 +5,7 @@ their name, its converter. Installing a CRD puts a new Resource in place of the 
 way keep theirs.
 """
 
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
 from inkube.apiserver.registry import served as served_versions
@@ -18,6 +18,7 @@ from inkube.apiserver.registry.voices import Voice
 from inkube.schemas.definitions import Definition
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.objects import Object
+from inkube.storage import columns
 from inkube.storage.entry import Entry
 
 T = TypeVar("T")
@@ -128,6 +129,10 @@ class Resource:
         return served is self.storage and (
             not entry.revision or entry.revision > self.since or self._renewed(entry) is None
         )
+
+    def shows_all(self, entries: Sequence[Entry], served: Served) -> bool:
+        """Whether all of them do, without a look at each; they may do even if this says no."""
+        return served is self.storage and columns.oldest(entries) > self.since
 
     def _renewed(self, entry: Entry) -> Object | None:
         """What was stored before `since` under today's schema, None where nothing differs."""
