@@ -124,12 +124,12 @@ class App:
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request, whatever happens."""
+        assert isinstance(request, Request), "as webserver makes them"
         started = time.perf_counter()
         request_id = f"{self._run}-{next(self._numbers)}"
-        url = request.rel_url
-        info = requests.parse(request.method, url.raw_path, url.raw_query_string)
+        info = requests.read(request)
         parts = self._parts
-        if parts.calm is not None and await parts.calm() and isinstance(request, Request):
+        if parts.calm is not None and await parts.calm():
             request.is_current = True
         heard = _heard() if parts.listeners else None
         received = datetime.now(UTC) if heard else None
@@ -150,8 +150,8 @@ class App:
                     "request_id": request_id,
                     "method": request.method,
                     "verb": info.verb,
-                    "path": url.raw_path,
-                    "query": url.raw_query_string,
+                    "path": request.rel_url.raw_path,
+                    "query": request.rel_url.raw_query_string,
                     "resource": info.resource,
                     "code": response.status,
                     "milliseconds": round(elapsed * 1000, 3),
@@ -161,7 +161,7 @@ class App:
 
     async def _tell(
         self,
-        request: web.BaseRequest,
+        request: Request,
         response: web.StreamResponse,
         info: RequestInfo,
         request_id: str,
@@ -169,7 +169,7 @@ class App:
     ) -> None:
         """Hand a finished request to who listens; of one that was refused what was read of it."""
         heard, received = begun
-        sent = request.sent if isinstance(request, incoming.Request) else b""
+        sent = request.sent
         if heard.call is not None and request.method not in _READS and response.status < 400:
             sent = await request.read()
         if heard.user is None:
@@ -192,7 +192,7 @@ class App:
 
     async def _answer(
         self,
-        request: web.BaseRequest,
+        request: Request,
         info: RequestInfo,
         request_id: str,
         heard: "http.audit.Heard | None",
@@ -227,10 +227,14 @@ class App:
             logger.exception("unhandled error", extra={"request_id": request_id})
             failure = status.internal(f"unexpected error; see the log at request {request_id}")
             response = responses.error(failure, negotiation.PLAIN)
-        if isinstance(response, (Answer, web.Response)) and not response.prepared:
+        if isinstance(response, Answer):
+            response.name(request_id)
+        elif isinstance(response, web.Response) and not response.prepared:
             response.headers["Audit-Id"] = request_id
-            if isinstance(request, incoming.Request) and request.flow is not None:
-                _name_flow(response, *request.flow)
+        else:
+            return response  # a stream, which is over
+        if request.flow is not None:
+            _name_flow(response, *request.flow)
         if isinstance(response, Answer):
             encoding = request.headers.get("Accept-Encoding")
             if encoding is not None and request.version >= HttpVersion11:
@@ -238,7 +242,7 @@ class App:
         return response
 
     async def _serve_write(
-        self, request: web.BaseRequest, info: RequestInfo, heard: "http.audit.Heard | None"
+        self, request: Request, info: RequestInfo, heard: "http.audit.Heard | None"
     ) -> web.StreamResponse:
         """Serve what has a body: nobody may take forever to send it. Raises StatusError 504."""
         self._parts.origins.check(request)
@@ -255,19 +259,16 @@ class App:
             raise status.request_timeout(self._deadlines.seconds) from error
 
     async def _serve(
-        self, request: web.BaseRequest, info: RequestInfo, heard: "http.audit.Heard | None"
+        self, request: Request, info: RequestInfo, heard: "http.audit.Heard | None"
     ) -> web.StreamResponse:
         parts = self._parts
         if not info.is_resource and f"{info.path}/".startswith(console.ROOT):
             return await parts.pages(request, info, ANONYMOUS)
         user = self._admit(request, info)
-        flow = parts.flows.of(info, user)
-        if flow is not None and isinstance(request, incoming.Request):
-            request.flow = flow
+        request.flow = parts.flows.of(info, user)
         if heard is not None:
             heard.user = user
-        if isinstance(request, Request):
-            request.user = user.name
+        request.user = user.name
         if parts.faults is not None and parts.faults.rules is not None:
             agent = request.headers.get("User-Agent", "")
             labels = partial(self._labels, request, info)
@@ -278,20 +279,19 @@ class App:
 
     async def _serve_in_trouble(
         self,
-        request: web.BaseRequest,
+        request: Request,
         info: RequestInfo,
         user: User,
         heard: "http.audit.Heard | None",
         trouble: Trouble,
     ) -> web.StreamResponse:
         """Let a request meet what a Fault has for it. Raises StatusError."""
-        if isinstance(request, Request):
-            request.faults = trouble.names
+        request.faults = trouble.names
         serve = partial(self._serve_admitted, request, info, user, heard, trouble)
         long = info.verb in _LONG or info.subresource in _STREAMED
         return await faults.effects.endure(trouble, serve, self._parts.sleep, long=long)
 
-    async def _labels(self, request: web.BaseRequest, info: RequestInfo) -> dict[str, str] | None:
+    async def _labels(self, request: Request, info: RequestInfo) -> dict[str, str] | None:
         """The labels of the object a request is about: as stored, or as a new one is sent."""
         resource = self._parts.resources.get(info.group, info.resource)
         if resource is None:
@@ -304,7 +304,7 @@ class App:
 
     async def _serve_admitted(
         self,
-        request: web.BaseRequest,
+        request: Request,
         info: RequestInfo,
         user: User,
         heard: "http.audit.Heard | None",
@@ -337,8 +337,7 @@ class App:
             await parts.defaults.make(info.group, info.resource, info.name or info.selected)
         namespace = info.namespace if resource.namespaced else ""
         call = Call(info.verb, resource, served, namespace, info.name, info.subresource, user=user)
-        if isinstance(request, Request):
-            call.is_current = request.is_current
+        call.is_current = request.is_current
         if heard is not None:
             heard.call = call
         if served.version.deprecated:
@@ -351,7 +350,7 @@ class App:
             form = negotiation.safe(request, info.query)
             return responses.error(resource.voice.refusal(error), form, call.warnings)
 
-    def _admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
+    def _admit(self, request: Request, info: RequestInfo) -> User:
         """Who is asking. Raises StatusError, unless what is asked for is open to all."""
         try:
             return self._parts.access.admit(request, info)
@@ -374,7 +373,7 @@ class App:
         return found if found is not None and found.answers else None
 
     async def _endpoint(
-        self, request: web.BaseRequest, info: RequestInfo, user: User
+        self, request: Request, info: RequestInfo, user: User
     ) -> web.StreamResponse:
         endpoints = self._parts.endpoints
         if "//" in info.path:
@@ -399,7 +398,7 @@ class App:
         )
 
     def _resource(
-        self, request: web.BaseRequest, info: RequestInfo, call: Call, trouble: Trouble | None
+        self, request: Request, info: RequestInfo, call: Call, trouble: Trouble | None
     ) -> Awaitable[web.StreamResponse]:
         if info.name:
             _check_name(info.name)
