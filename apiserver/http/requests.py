@@ -47,6 +47,9 @@ class RequestInfo(NamedTuple):
     query: MultiDictProxy[str] = _NO_QUERY
     selected: str = ""
     """The one name that the field selector of a list or watch leaves, "" when it leaves more."""
+    shape: tuple[object, ...] = ()
+    """All of this that decides who answers: verb, group, version, resource and subresource, then
+    the method and whether there are namespace, name and more; () for what names no resource."""
 
 
 def read(request: web.BaseRequest) -> RequestInfo:
@@ -130,7 +133,10 @@ def _parse(method: str, raw_path: str, watch: bool) -> RequestInfo:
         verb = _deprecated_verb(method, name, deprecated, verb)
     where = parts[0], group, version, namespace
     what = resource, name, subresource
-    return RequestInfo(method, path, verb, True, *where, *what, beyond, deprecated)
+    there = bool(namespace), bool(name), bool(beyond)
+    shape = verb, group, version, resource, subresource, method, deprecated, *there
+    info = RequestInfo(method, path, verb, True, *where, *what, beyond, deprecated)
+    return info._replace(shape=shape)
 
 
 _parsed = caches.of_values(REMEMBERED)(_parse)
