@@ -1,7 +1,7 @@
 """The HTTP application: one entry for every request.
 
-    path → guard (Host, load) → writes: origin, time → who asks, and may they → faults → which kind
-      → which form of answer → the verb's handler; errors become a Status → count, tell, log
+    path → guard (Host, load) → writes: origin, time → who asks, and may they → faults → which kind,
+      form of answer and handler (`handlers.routes`); errors become a Status → count, tell, log
 
 aiohttp's low-level server is used without its router: one path split of our own serves kinds that
 come and go. Unhandled errors answer 500 and are logged with the request id; never with a trace

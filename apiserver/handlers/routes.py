@@ -28,6 +28,7 @@ from inkube.schemas.golang.gotext import quote
 WATCHES = frozenset({"watch", "watchone"})
 STREAMED = frozenset({"attach", "exec", "log", "portforward", "proxy"})
 """Subresources that may take as long as they like (`--long-running-request-regexp`)."""
+MOST = 10_000  # routes that are known: of as many kinds, verbs and subresources
 _CREATE_ONLY = ("create",)
 Subresources = Mapping[tuple[str, str, str], Handler]
 """(group, plural, subresource) → handler; group and plural may be `*`. Subresource "" answers for a
@@ -104,10 +105,15 @@ class Routes:
         else:
             form = self._form(route, request, info)
         handler = route.handler or self._handler(info, call)
-        if route.handler is None and route.revision == self._resources.revision:
+        if route.handler is None:
+            self._keep(route, info, handler)
+        return handler(Exchange(request, info, call, form, self._worker, trouble))
+
+    def _keep(self, route: Route, info: RequestInfo, handler: Handler) -> None:
+        """Have it found the next time; not where other kinds are served by now."""
+        if route.revision == self._resources.revision and len(self._known) < MOST:
             route.handler = handler
             self._known[info.shape] = route
-        return handler(Exchange(request, info, call, form, self._worker, trouble))
 
     def _form(self, route: Route, request: Request, info: RequestInfo) -> Form:
         """The form of the answer. Raises StatusError 400 or 406."""

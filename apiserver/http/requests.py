@@ -18,7 +18,7 @@ _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH
 _READS = frozenset({"GET", "HEAD"})
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 _DEPRECATED = frozenset({"watch", "proxy"})  # before the resource: /api/v1/watch/pods
-# Most requests ask for what was asked before; a look-up takes a tenth of a split. At most 3 MiB.
+# Most requests ask for what was asked before; a look-up takes a tenth of a split. At most 5 MiB.
 REMEMBERED = 2048
 REMEMBERED_LENGTH = 512
 _NO_QUERY: MultiDictProxy[str] = MultiDictProxy(MultiDict())

@@ -19,7 +19,9 @@ def names(kube, resource):
     return [each["metadata"]["name"] for each in kube.client.list(resource)]
 
 
+@pytest.mark.kube_options(clock=FakeClock(datetime(2026, 1, 1, 0, 0, 30, tzinfo=UTC), ticking=True))
 def test_an_hour_runs_what_is_due_in_it(kube):
+    """From the middle of a minute: five seconds before its end the first one would be due too."""
     kube.client.create(w.cron_job("often", "* * * * *"))
     kube.client.create(w.cron_job("hourly", "@hourly"))
     kube.client.create(w.job(ttlSecondsAfterFinished=60))
