@@ -54,7 +54,7 @@ from inkube.apiserver.registry.crds import Installer
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resources
 from inkube.apiserver.registry.stamps import Stamps
-from inkube.apiserver.root import bootstrap, calm, notices, plugins, security
+from inkube.apiserver.root import bootstrap, calm, listening, notices, plugins, security
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.root.defaults import sets
@@ -414,7 +414,7 @@ class APIServer:
         worker = self.options.worker
         if worker is None:
             options = self.options
-            site = web.TCPSite(self._runner, options.host, options.port, ssl_context=context)
+            site = listening.site(self._runner, options.host, options.port, context)
             await site.start()
             host, port = self._runner.addresses[0][:2]
         else:
