@@ -34,6 +34,11 @@ OUTSIDE = (
 LOOKUP = "encodings.idna"  # of a name's address, and with it threads; 127.0.0.1 needs none
 LATER = (
     "inkube.controllers.workloads",
+    "inkube.apiserver.admission.certificates",
+    "inkube.apiserver.admission.defaultclasses",
+    "inkube.apiserver.admission.limits",
+    "inkube.apiserver.admission.pods",
+    "inkube.apiserver.admission.services",
     "inkube.apiserver.aggregation.aggregator",
     "inkube.apiserver.auth.frontproxy",
     "inkube.apiserver.auth.rbac",
