@@ -65,7 +65,6 @@ from inkube.apiserver.watching.streams import Streams
 from inkube.controllers.clock import Clock, RevisionClock, SystemClock
 from inkube.controllers.core import aggregation as roles
 from inkube.controllers.core import crds, expiry, garbage, namespaces, policies, quotas
-from inkube.controllers.environment import Environment
 from inkube.controllers.manager import Manager
 from inkube.schemas import golang
 from inkube.storage.entry import Entry
@@ -346,7 +345,7 @@ class APIServer:
         return webhooks.WebhookConverter(webhook, self._caller, self.stamps)
 
     @cached_property
-    def environment(self) -> Environment:
+    def environment(self) -> "root.declared.Environment":
         """What kinds declared in Python work with; they are served from when it is first read."""
         parts = root.declared.Parts(
             self.options,
