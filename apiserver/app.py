@@ -13,7 +13,7 @@ import contextlib
 import itertools
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -28,8 +28,7 @@ from inkube.apiserver.auth.flows import Flows
 from inkube.apiserver.discovery.endpoints import Endpoint
 from inkube.apiserver.faults.active import Faults
 from inkube.apiserver.faults.trouble import Trouble
-from inkube.apiserver.handlers import tables
-from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
+from inkube.apiserver.handlers.routes import STREAMED, WATCHES, Routes
 from inkube.apiserver.http import bodies, incoming, logs, negotiation, requests, responses
 from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.deadlines import Deadlines
@@ -40,22 +39,16 @@ from inkube.apiserver.http.metrics import Metrics
 from inkube.apiserver.http.options import read_timeout
 from inkube.apiserver.http.records import RequestRecord
 from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry.calls import Call, User
+from inkube.apiserver.registry.calls import User
 from inkube.apiserver.registry.delegates import Delegate
 from inkube.apiserver.registry.registry import Registry
-from inkube.apiserver.registry.resources import Resource, Resources
-from inkube.apiserver.watching.streams import Streams
+from inkube.apiserver.registry.resources import Resources
 from inkube.schemas import status
-from inkube.schemas.golang.gotext import quote
 from inkube.storage import errors as storage_errors
 
 logger = logging.getLogger(__name__)
 request_logger = logging.getLogger(logs.ACCESS)
 Object = dict[str, Any]
-_LONG = frozenset({"watch", "watchone"})
-_STREAMED = frozenset({"attach", "exec", "log", "portforward", "proxy"})
-"""Subresources that may take as long as they like (`--long-running-request-regexp`)."""
-_CREATE_ONLY = ("create",)
 _READS = frozenset({"GET", "HEAD"})
 WRITE_SECONDS = 60.0  # --request-timeout
 
@@ -79,8 +72,7 @@ class Parts:
     registry: Registry
     resources: Resources
     defaults: Defaults
-    handlers: Handlers
-    streams: Streams
+    routes: Routes
     access: Access
     flows: Flows
     guard: Guard
@@ -88,9 +80,6 @@ class Parts:
     metrics: Metrics
     endpoints: dict[str, Endpoint]
     """Exact paths that are no resources, such as `/healthz`; a key ending in `/` is a prefix."""
-    subresources: Callable[[], Mapping[tuple[str, str, str], Handler]]
-    """(group, plural, subresource) → handler; group and plural may be `*`. Subresource "" answers
-    for a kind that stores nothing."""
     pages: Endpoint
     """What is below `console.ROOT`: files that anybody may read, whoever they are."""
     faults: Faults | None
@@ -124,12 +113,12 @@ class App:
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request, whatever happens."""
+        assert isinstance(request, Request), "as webserver makes them"
         started = time.perf_counter()
         request_id = f"{self._run}-{next(self._numbers)}"
-        url = request.rel_url
-        info = requests.parse(request.method, url.raw_path, url.raw_query_string)
+        info = requests.read(request)
         parts = self._parts
-        if parts.calm is not None and await parts.calm() and isinstance(request, Request):
+        if parts.calm is not None and await parts.calm():
             request.is_current = True
         heard = _heard() if parts.listeners else None
         received = datetime.now(UTC) if heard else None
@@ -150,8 +139,8 @@ class App:
                     "request_id": request_id,
                     "method": request.method,
                     "verb": info.verb,
-                    "path": url.raw_path,
-                    "query": url.raw_query_string,
+                    "path": request.rel_url.raw_path,
+                    "query": request.rel_url.raw_query_string,
                     "resource": info.resource,
                     "code": response.status,
                     "milliseconds": round(elapsed * 1000, 3),
@@ -161,7 +150,7 @@ class App:
 
     async def _tell(
         self,
-        request: web.BaseRequest,
+        request: Request,
         response: web.StreamResponse,
         info: RequestInfo,
         request_id: str,
@@ -169,7 +158,7 @@ class App:
     ) -> None:
         """Hand a finished request to who listens; of one that was refused what was read of it."""
         heard, received = begun
-        sent = request.sent if isinstance(request, incoming.Request) else b""
+        sent = request.sent
         if heard.call is not None and request.method not in _READS and response.status < 400:
             sent = await request.read()
         if heard.user is None:
@@ -192,7 +181,7 @@ class App:
 
     async def _answer(
         self,
-        request: web.BaseRequest,
+        request: Request,
         info: RequestInfo,
         request_id: str,
         heard: "http.audit.Heard | None",
@@ -201,11 +190,11 @@ class App:
         if refused is not None:
             return refused
         try:
-            streamed = info.subresource in _STREAMED
+            streamed = info.subresource in STREAMED
             if self._parts.resources.delegates and not streamed:
                 streamed = self._delegate(info) is not None and hdrs.UPGRADE in request.headers
-            with self._parts.guard.admit(request, long=streamed or info.verb in _LONG):
-                if streamed or (info.verb in _LONG and hdrs.UPGRADE in request.headers):
+            with self._parts.guard.admit(request, long=streamed or info.verb in WATCHES):
+                if streamed or (info.verb in WATCHES and hdrs.UPGRADE in request.headers):
                     self._parts.origins.check(request)  # browsers open WebSockets unasked
                 if streamed or request.method in _READS:
                     response = await self._serve(request, info, heard)
@@ -227,10 +216,14 @@ class App:
             logger.exception("unhandled error", extra={"request_id": request_id})
             failure = status.internal(f"unexpected error; see the log at request {request_id}")
             response = responses.error(failure, negotiation.PLAIN)
-        if isinstance(response, (Answer, web.Response)) and not response.prepared:
+        if isinstance(response, Answer):
+            response.name(request_id)
+        elif isinstance(response, web.Response) and not response.prepared:
             response.headers["Audit-Id"] = request_id
-            if isinstance(request, incoming.Request) and request.flow is not None:
-                _name_flow(response, *request.flow)
+        else:
+            return response  # a stream, which is over
+        if request.flow is not None:
+            _name_flow(response, *request.flow)
         if isinstance(response, Answer):
             encoding = request.headers.get("Accept-Encoding")
             if encoding is not None and request.version >= HttpVersion11:
@@ -238,7 +231,7 @@ class App:
         return response
 
     async def _serve_write(
-        self, request: web.BaseRequest, info: RequestInfo, heard: "http.audit.Heard | None"
+        self, request: Request, info: RequestInfo, heard: "http.audit.Heard | None"
     ) -> web.StreamResponse:
         """Serve what has a body: nobody may take forever to send it. Raises StatusError 504."""
         self._parts.origins.check(request)
@@ -255,19 +248,16 @@ class App:
             raise status.request_timeout(self._deadlines.seconds) from error
 
     async def _serve(
-        self, request: web.BaseRequest, info: RequestInfo, heard: "http.audit.Heard | None"
+        self, request: Request, info: RequestInfo, heard: "http.audit.Heard | None"
     ) -> web.StreamResponse:
         parts = self._parts
         if not info.is_resource and f"{info.path}/".startswith(console.ROOT):
             return await parts.pages(request, info, ANONYMOUS)
         user = self._admit(request, info)
-        flow = parts.flows.of(info, user)
-        if flow is not None and isinstance(request, incoming.Request):
-            request.flow = flow
+        request.flow = parts.flows.of(info, user)
         if heard is not None:
             heard.user = user
-        if isinstance(request, Request):
-            request.user = user.name
+        request.user = user.name
         if parts.faults is not None and parts.faults.rules is not None:
             agent = request.headers.get("User-Agent", "")
             labels = partial(self._labels, request, info)
@@ -278,20 +268,19 @@ class App:
 
     async def _serve_in_trouble(
         self,
-        request: web.BaseRequest,
+        request: Request,
         info: RequestInfo,
         user: User,
         heard: "http.audit.Heard | None",
         trouble: Trouble,
     ) -> web.StreamResponse:
         """Let a request meet what a Fault has for it. Raises StatusError."""
-        if isinstance(request, Request):
-            request.faults = trouble.names
+        request.faults = trouble.names
         serve = partial(self._serve_admitted, request, info, user, heard, trouble)
-        long = info.verb in _LONG or info.subresource in _STREAMED
+        long = info.verb in WATCHES or info.subresource in STREAMED
         return await faults.effects.endure(trouble, serve, self._parts.sleep, long=long)
 
-    async def _labels(self, request: web.BaseRequest, info: RequestInfo) -> dict[str, str] | None:
+    async def _labels(self, request: Request, info: RequestInfo) -> dict[str, str] | None:
         """The labels of the object a request is about: as stored, or as a new one is sent."""
         resource = self._parts.resources.get(info.group, info.resource)
         if resource is None:
@@ -304,14 +293,14 @@ class App:
 
     async def _serve_admitted(
         self,
-        request: web.BaseRequest,
+        request: Request,
         info: RequestInfo,
         user: User,
         heard: "http.audit.Heard | None",
         trouble: Trouble | None,
     ) -> web.StreamResponse:
         parts = self._parts
-        if info.verb not in _LONG and "timeout" in info.query:
+        if info.verb not in WATCHES and "timeout" in info.query:
             read_timeout(info.query)  # whatever is asked for, an unreadable one is refused
         if parts.elsewhere is not None:
             leader = parts.elsewhere(info)
@@ -324,34 +313,38 @@ class App:
                 return passed
         if not info.is_resource:
             return await self._endpoint(request, info, user)
-        resource = parts.resources.get(info.group, info.resource)
-        served = None if resource is None else resource.served(info.version)
-        if resource is None or served is None:
-            endpoint = parts.resources.endpoint(info.group, info.version, info.resource)
-            if endpoint is not None and info.namespace and not info.name:
-                answer: web.StreamResponse = await endpoint(request, info, user)
-                return answer
-            voice = parts.resources.voice(info.group)
-            return responses.unknown_path(plain=voice.unknown_is_plain)
+        route = parts.routes.find(info)
+        if route is None:
+            return await self._unserved(request, info, user)
         if parts.defaults.is_wanted(info.group, info.resource, info.name or info.selected):
             await parts.defaults.make(info.group, info.resource, info.name or info.selected)
-        namespace = info.namespace if resource.namespaced else ""
-        call = Call(info.verb, resource, served, namespace, info.name, info.subresource, user=user)
-        if isinstance(request, Request):
-            call.is_current = request.is_current
+        call = route.call(info, user)
+        call.is_current = request.is_current
         if heard is not None:
             heard.call = call
-        if served.version.deprecated:
-            call.warn(served.version.deprecation_warning)
+        if route.served.version.deprecated:
+            call.warn(route.served.version.deprecation_warning)
+        voice = route.resource.voice
         try:
-            if not _misplaced(info, resource):
-                return await self._resource(request, info, call, trouble)
-            return responses.unknown_path(plain=resource.voice.unknown_is_plain)
+            if not route.is_misplaced:
+                return await parts.routes.answer(route, request, info, call, trouble)
+            return responses.unknown_path(plain=voice.unknown_is_plain)
         except status.StatusError as error:
             form = negotiation.safe(request, info.query)
-            return responses.error(resource.voice.refusal(error), form, call.warnings)
+            return responses.error(voice.refusal(error), form, call.warnings)
 
-    def _admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
+    async def _unserved(
+        self, request: Request, info: RequestInfo, user: User
+    ) -> web.StreamResponse:
+        """Answer a request to a kind that is none."""
+        resources = self._parts.resources
+        endpoint = resources.endpoint(info.group, info.version, info.resource)
+        if endpoint is not None and info.namespace and not info.name:
+            answer: web.StreamResponse = await endpoint(request, info, user)
+            return answer
+        return responses.unknown_path(plain=resources.voice(info.group).unknown_is_plain)
+
+    def _admit(self, request: Request, info: RequestInfo) -> User:
         """Who is asking. Raises StatusError, unless what is asked for is open to all."""
         try:
             return self._parts.access.admit(request, info)
@@ -374,7 +367,7 @@ class App:
         return found if found is not None and found.answers else None
 
     async def _endpoint(
-        self, request: web.BaseRequest, info: RequestInfo, user: User
+        self, request: Request, info: RequestInfo, user: User
     ) -> web.StreamResponse:
         endpoints = self._parts.endpoints
         if "//" in info.path:
@@ -397,77 +390,6 @@ class App:
         return resources.voice(group).is_routed and any(
             version[0] in found.versions for found in resources.group(group)
         )
-
-    def _resource(
-        self, request: web.BaseRequest, info: RequestInfo, call: Call, trouble: Trouble | None
-    ) -> Awaitable[web.StreamResponse]:
-        if info.name:
-            _check_name(info.name)
-        if info.subresource in _STREAMED:  # what they answer has a type of its own
-            return self._verb(
-                Exchange(request, info, call, negotiation.PLAIN, self._parts.registry.worker)
-            )
-        voice = call.resource.voice
-        if call.resource.max_body:
-            incoming.allow(request, call.resource.max_body)
-        if voice.is_routed:
-            lists = call.verb in ("list", "watch")
-            negotiation.route(request.headers.get("Accept"), lists=lists)
-        form = negotiation.asked(
-            request,
-            info.query,
-            transforms=_transforms(call.resource),
-            any_application=voice.any_application,
-            messages=voice.has_messages,
-        )
-        if form.kind == "Table":
-            include = info.query.get("includeObject", "")
-            tables.check_include(include)
-            form = form._replace(include=include)
-        worker = self._parts.registry.worker
-        return self._verb(Exchange(request, info, call, form, worker, trouble))
-
-    def _verb(self, exchange: Exchange) -> Awaitable[web.StreamResponse]:
-        call, info, voice = exchange.call, exchange.info, exchange.call.resource.voice
-        verbs = call.resource.definition.verbs
-        if info.deprecated and info.subresource:
-            raise _no_route(call, voice.no_subresource(call.served.gvr, call.name))
-        if info.deprecated and call.verb not in _LONG:
-            raise _no_route(call, voice.method_not_allowed(call.served.gvr, call.verb))
-        if call.subresource and call.subresource != "status":
-            return self._subresource(exchange)
-        if (call.subresource == "status" and not call.served.version.status) or info.rest:
-            raise call.resource.voice.no_subresource(call.served.gvr, call.name)
-        if call.subresource and call.verb not in ("get", "update", "patch"):
-            raise voice.method_not_allowed(call.served.gvr, call.verb)
-        if call.verb in _LONG and voice.watches(info.method, verbs):
-            return self._parts.streams.serve(exchange)
-        handler = self._parts.handlers.by_verb.get(call.verb)
-        if handler is None or not voice.allows(info.method, call.verb, call.name, verbs):
-            raise _no_route(call, voice.method_not_allowed(call.served.gvr, call.verb))
-        if call.verb == "create" or "watch" not in verbs:  # what stores nothing has no watch
-            virtual = self._parts.subresources().get(
-                (call.resource.group, call.resource.plural, "")
-            )
-            handler = virtual or handler
-        return handler(exchange)
-
-    def _subresource(self, exchange: Exchange) -> Awaitable[web.StreamResponse]:
-        call = exchange.call
-        own = call.resource.subresources.get(call.subresource)
-        if own is not None and own.handler is not None:
-            return own.handler(exchange)
-        if own is not None:
-            if call.verb not in own.verbs or exchange.info.rest:
-                raise call.resource.voice.method_not_allowed(call.served.gvr, call.verb)
-            return self._parts.handlers.by_verb[call.verb](exchange)
-        table = self._parts.subresources()
-        handler = table.get((call.resource.group, call.resource.plural, call.subresource))
-        if handler is None:
-            handler = table.get(("*", "*", call.subresource))
-        if handler is None:
-            raise call.resource.voice.no_subresource(call.served.gvr, call.name)
-        return handler(exchange)
 
 
 def _name_flow(response: "Answer | web.Response", schema: str, level: str) -> None:
@@ -508,43 +430,3 @@ def _with_bodies(
     body = getattr(response, "body", b"")
     answered = body if isinstance(body, bytes) else b""
     return record._replace(sent=getattr(request, "sent", b""), answered=answered)
-
-
-def _no_route(call: Call, error: status.StatusError) -> status.StatusError:
-    """A refusal from before any handler, without the warnings a handler gives."""
-    if not call.resource.voice.warns_without_route:
-        call.warnings.clear()
-    return error
-
-
-def _transforms(resource: Resource) -> tuple[str, ...]:
-    """What an object may be shown as: reviews have no columns (APIInstaller: TableConvertor)."""
-    stored = resource.definition.verbs != _CREATE_ONLY
-    return negotiation.TRANSFORMS if stored else negotiation.WITHOUT_TABLES
-
-
-def _check_name(name: str) -> None:
-    """A name that cannot be a segment of a path (registry.NamespaceKeyFunc). Raises 400."""
-    if name in (".", ".."):
-        why = f"may not be '{name}'"
-    elif "%" in name:
-        why = "may not contain '%'"
-    else:
-        return
-    raise status.bad_request(f"Name parameter invalid: {quote(name)}: {why}")
-
-
-def _misplaced(info: RequestInfo, resource: Resource) -> bool:
-    """A namespaced object without its namespace, or a cluster-scoped one inside of one."""
-    if info.name and resource.definition.verbs == _CREATE_ONLY and not info.subresource:
-        return True  # a review has no objects to name
-    inside = bool(info.namespace)
-    if inside and resource.is_namespaces:
-        inside = False
-    if not resource.namespaced:
-        return inside
-    if inside:
-        return False
-    if info.name or info.verb not in ("list", "watch"):
-        return True
-    return "list" not in resource.definition.verbs

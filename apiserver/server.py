@@ -41,6 +41,7 @@ from inkube.apiserver.discovery.endpoints import Endpoint, Endpoints, later
 from inkube.apiserver.discovery.starting import IMPORTING, LOADING, Stage, Starting
 from inkube.apiserver.faults.active import Faults
 from inkube.apiserver.handlers.rendering import Renderer
+from inkube.apiserver.handlers.routes import Routes
 from inkube.apiserver.handlers.verbs import Handler, Handlers
 from inkube.apiserver.http import webserver
 from inkube.apiserver.http.cors import Origins
@@ -492,15 +493,19 @@ class APIServer:
             registry=self.registry,
             resources=self.resources,
             defaults=self._defaults,
-            handlers=handlers,
-            streams=self.streams,
+            routes=Routes(
+                self.resources,
+                handlers,
+                self.streams.serve,
+                cache(lambda: self._subresources(handlers)),
+                self.registry.worker,
+            ),
             access=self.security.access,
             flows=Flows(self.store),
             origins=self.origins,
             guard=Guard(loopback_only=self.security.is_open),
             metrics=metrics,
             endpoints=self._endpoints(endpoints),
-            subresources=cache(lambda: self._subresources(handlers)),
             faults=self.faults,
             sleep=self.clock.sleep,
             calm=self._calm(),

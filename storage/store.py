@@ -371,9 +371,12 @@ class Store(BaseStore):
         await self.current()
         return await read(self._log)
 
-    def dry_run(self) -> "DryRunStore":
-        """A store that checks what this one checks, and writes nothing."""
-        return DryRunStore(self._log, self._cache, self._coder, self._writer)
+    def dry_run(self, *, asks: bool = True) -> "DryRunStore":
+        """A store that checks what this one checks, and writes nothing.
+
+        `asks`: for what is newest, each time; not where the caller waits for `current` before.
+        """
+        return DryRunStore(self._log, self._cache, self._coder, self._writer, asks=asks)
 
     async def _follow(self) -> None:
         """Publish what other processes write, until cancelled."""
@@ -432,6 +435,10 @@ class DryRunStore(BaseStore):
     What create returns has revision 0, what update and delete return has the stored revision.
     """
 
+    def __init__(self, log: Log, cache: Cache, coder: Coder, writer: Writer, *, asks: bool) -> None:
+        super().__init__(log, cache, coder, writer)
+        self._asks = asks
+
     async def create(self, key: str, value: Value) -> Entry:
         """See BaseStore."""
         return await self._rehearse(writes.Create(key, value))
@@ -450,7 +457,8 @@ class DryRunStore(BaseStore):
         return [await self._rehearse(write) for write in batch]
 
     async def _rehearse(self, write: writes.Write) -> Entry:
-        await self.current()
+        if self._asks:
+            await self.current()
         current = self._cache.get(write.key)
         return write.change(current, current.revision if current else 0, self._coder).entry
 

@@ -62,8 +62,7 @@ class Starting:
         """Health checks are answered, all else has to come again."""
         if self._app is not None:
             return await self._app(request)
-        url = request.rel_url
-        info = requests.parse(request.method, url.raw_path, url.raw_query_string)
+        info = requests.read(request)
         answer: web.StreamResponse
         if info.path.split("/")[1:2] in [[name] for name in CHECKS]:
             answer = await self._health(request, info, _NOBODY)

@@ -8,6 +8,7 @@ from aiohttp.abc import AbstractStreamWriter
 from inkube.apiserver.faults.trouble import Trouble
 from inkube.apiserver.http import delivery
 from inkube.apiserver.http.delivery import Answer
+from inkube.apiserver.http.incoming import Request
 
 PIECES = 10  # per second: an answer that trickles comes in so many pieces
 Serve = Callable[[], Awaitable[web.StreamResponse]]
@@ -33,6 +34,9 @@ class Slow(Answer):
         super().__init__(answer.body, answer.headers, answer.status)
         self._rate = rate
         self._sleep = sleep
+
+    def whole(self, request: Request) -> None:
+        """It never goes in one piece."""
 
     async def write_eof(self, data: bytes = b"") -> None:
         """Wait as long as a piece takes, send it, and so on."""

@@ -13,14 +13,17 @@ import logging
 import socket
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from email.utils import formatdate
 
 from aiohttp import HttpVersion10, HttpVersion11, hdrs, web
 from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http_writer import _serialize_headers
+from aiohttp.web_response import REASON_PHRASES
 from multidict import CIMultiDict
 
 from inkube.apiserver import http
+from inkube.apiserver.http.incoming import Request
 from inkube.schemas import caches
 
 logger = logging.getLogger(__name__)
@@ -36,6 +39,17 @@ Piece = bytes | memoryview
 Body = bytes | Iterator[Piece]
 
 
+class Head:
+    """Headers that many answers have in common: as a map, and as they are sent."""
+
+    __slots__ = ("headers", "sent")
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self.headers = CIMultiDict(headers)
+        lines = _serialize_headers("", self.headers).decode()
+        self.sent = lines.removeprefix("\r\n").removesuffix("\r\n")
+
+
 class Answer(web.StreamResponse):
     """One answer with a body; its length, date and connection are told when it is sent.
 
@@ -43,30 +57,73 @@ class Answer(web.StreamResponse):
     is logged and cuts the connection, so that nobody takes the part for the whole.
     """
 
-    def __init__(self, body: Body, headers: CIMultiDict[str], code: int = 200) -> None:
-        super().__init__(status=code, headers=headers)
+    def __init__(self, body: Body, head: "Head | CIMultiDict[str]", code: int = 200) -> None:
+        super().__init__(status=code)
         self.body = body
         self.packed = False
         """Whether the body is to be sent compressed."""
+        self._head = head if isinstance(head, Head) else None
+        self._own = None if isinstance(head, Head) else head
+        self._audit_id = ""
         self._writer: AbstractStreamWriter | None = None
         self._transport: asyncio.Transport | None = None
         self._shown = True
         self._stays = False
+        self._sent = False
+
+    @property
+    def headers(self) -> "CIMultiDict[str]":
+        """Its own, to be changed; most answers have those of their head, and are sent without."""
+        if self._own is None:
+            assert self._head is not None, "one of both is there"
+            self._own = self._head.headers.copy()
+            if self._audit_id:
+                self._own["Audit-Id"] = self._audit_id
+        return self._own
+
+    def name(self, audit_id: str) -> None:
+        """Tell the client how the audit log names its request."""
+        self._audit_id = audit_id
+        if self._own is not None:
+            self._own["Audit-Id"] = audit_id
 
     @property
     def prepared(self) -> bool:
         """Whether the headers are on their way."""
-        return self._writer is not None
+        return self._sent or self._writer is not None
 
     @property
     def keep_alive(self) -> bool:
         """Whether the connection serves another request afterwards."""
         return self._stays
 
+    def whole(self, request: Request) -> bytes | None:
+        """All of it as it is sent, where that is one piece. Then it counts as sent."""
+        body = self.body
+        if self.packed or not isinstance(body, bytes) or len(body) > PIECE:
+            return None
+        if self._own is None and self._head is not None and request.is_usual:
+            self._stays = True
+            head = (
+                f"{_line(self._status)}{self._head.sent}Audit-Id: {self._audit_id}\r\n"
+                f"Content-Length: {len(body)}\r\nDate: {_date(int(time.time()))}\r\n\r\n"
+            ).encode()
+        else:
+            head = _serialize_headers(self._begin(request), self.headers)
+        self._sent = True
+        return head + body if self._shown else head
+
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter:
         """Tell status and headers; the writer keeps them until there is a body to go with."""
-        headers, version = self.headers, request.version
-        body, self._writer, self._transport = self.body, request.writer, request.transport
+        if not self.prepared:
+            line = self._begin(request)
+            self._writer, self._transport = request.writer, request.transport
+            await request.writer.write_headers(line, self.headers)
+        return request.writer
+
+    def _begin(self, request: web.BaseRequest) -> str:
+        """The line of the status; the headers are completed."""
+        headers, version, body = self.headers, request.version, self.body
         self._shown = request.method != hdrs.METH_HEAD
         self._stays = request.keep_alive
         if isinstance(body, bytes) and not self.packed:
@@ -83,15 +140,14 @@ class Answer(web.StreamResponse):
                 headers[hdrs.CONNECTION] = "close"
         elif version == HttpVersion10:
             headers[hdrs.CONNECTION] = "keep-alive"
-        await request._prepare_hook(self)  # noqa: SLF001 # what aiohttp's own responses do here
-        line = f"HTTP/{version.major}.{version.minor} {self.status} {self.reason}"
-        await request.writer.write_headers(line, headers)
-        return request.writer
+        if isinstance(request, Request):
+            request.complete(self)
+        return f"HTTP/{version.major}.{version.minor} {self.status} {self.reason}"
 
     async def write_eof(self, data: bytes = b"") -> None:
         """Send all of it, and wait for a reader who does not keep up."""
         writer, body = self._writer, self.body
-        if writer is None:
+        if writer is None or self._sent:
             return
         if not self._shown:
             await writer.write_eof()
@@ -156,6 +212,12 @@ def _cut(body: bytes) -> Iterator[Piece]:
     view = memoryview(body)
     for start in range(0, len(body), PIECE):
         yield view[start : start + PIECE]
+
+
+@caches.of_values(64)
+def _line(code: int) -> str:
+    """The first line of an answer."""
+    return f"HTTP/1.1 {code} {REASON_PHRASES.get(code, '')}\r\n"
 
 
 @caches.of_values(1)

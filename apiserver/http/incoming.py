@@ -37,17 +37,28 @@ class Request(BaseRequest):
     @property
     def spoken(self) -> HttpVersion:
         """The version the client speaks."""
-        return super().version
+        return self._version
 
     @property
     def version(self) -> HttpVersion:
         """The version to answer in: 1.1 to who speaks one that is not served."""
-        return self.spoken if self.spoken.major == 1 else HttpVersion11
+        return self._version if self._version.major == 1 else HttpVersion11
 
     @property
     def keep_alive(self) -> bool:
         """Whether the connection serves another request: not when its body was not asked for."""
-        return super().keep_alive and (self._asked or hdrs.EXPECT not in self.headers)
+        return not self._message.should_close and (self._asked or hdrs.EXPECT not in self._headers)
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether it is answered as most are: in HTTP/1.1, with a body, to no other web page, and
+        another request may follow."""
+        return (
+            self._version == HttpVersion11
+            and self._method != hdrs.METH_HEAD
+            and self.keep_alive
+            and not self.origins
+        )
 
     async def read(self) -> bytes:
         """The body. Raises ConnectionError, and what else aiohttp raises."""
@@ -95,10 +106,14 @@ class Request(BaseRequest):
         if self.version >= HttpVersion11 and not self.content.is_eof() and transport is not None:
             transport.write(_CONTINUE)
 
-    async def _prepare_hook(self, response: web.StreamResponse) -> None:
-        response.headers.popall(hdrs.SERVER, None)
+    def complete(self, response: web.StreamResponse) -> None:
+        """Put on an answer what its sender's web page is to know."""
         if self.origins:
             self.origins.tell(self, response)
+
+    async def _prepare_hook(self, response: web.StreamResponse) -> None:
+        response.headers.popall(hdrs.SERVER, None)
+        self.complete(response)
 
 
 def allow(request: web.BaseRequest, largest: int) -> None:
@@ -107,7 +122,7 @@ def allow(request: web.BaseRequest, largest: int) -> None:
         request.largest = largest
 
 
-def refuse(request: web.BaseRequest) -> web.Response | None:
+def refuse(request: Request) -> web.Response | None:
     """417 to who expects what nobody does, 505 to who speaks another HTTP; None to all others.
 
     In the words of Go's net/http: server.go (`expectationFailed`, `http1ServerSupportsRequest`).
@@ -115,7 +130,7 @@ def refuse(request: web.BaseRequest) -> web.Response | None:
     expected = request.headers.get(hdrs.EXPECT)
     if expected is not None and expected.lower() not in ("", "100-continue"):
         return _hang_up(417, "")
-    if isinstance(request, Request) and request.spoken.major != 1:
+    if request.spoken.major != 1:
         return _hang_up(505, "505 HTTP Version Not Supported: unsupported protocol version")
     return None
 

@@ -1,13 +1,14 @@
 """From method, path and query to a RequestInfo: which verb on which resource, of which name.
 
 This is the only place that splits a path or a query: whoever decides (who may, which handler) and
-whoever answers read the same RequestInfo, so they cannot read it differently. Pure functions over
+whoever answers read the same RequestInfo, so they cannot read it differently. Functions over
 strings; nothing here knows what is served. Follows apiserver/pkg/endpoints/request/requestinfo.go.
 """
 
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from aiohttp import web
 from multidict import MultiDict, MultiDictProxy
 
 from inkube.schemas import caches, selectors, status
@@ -46,6 +47,24 @@ class RequestInfo(NamedTuple):
     query: MultiDictProxy[str] = _NO_QUERY
     selected: str = ""
     """The one name that the field selector of a list or watch leaves, "" when it leaves more."""
+    shape: tuple[object, ...] = ()
+    """All of this that decides who answers: verb, group, version, resource and subresource, then
+    the method and whether there are namespace, name and more; () for what names no resource."""
+
+
+def read(request: web.BaseRequest) -> RequestInfo:
+    """What a request asks for."""
+    target = request.raw_path
+    if len(target) <= REMEMBERED_LENGTH and target.startswith("/") and "#" not in target:
+        return _read(request.method, target)
+    url = request.rel_url
+    return parse(request.method, url.raw_path, url.raw_query_string)
+
+
+@caches.of_values(REMEMBERED)
+def _read(method: str, target: str) -> RequestInfo:
+    path, _, query = target.partition("?")
+    return parse(method, path, query)
 
 
 def parse(method: str, raw_path: str, raw_query: str = "") -> RequestInfo:
@@ -114,7 +133,10 @@ def _parse(method: str, raw_path: str, watch: bool) -> RequestInfo:
         verb = _deprecated_verb(method, name, deprecated, verb)
     where = parts[0], group, version, namespace
     what = resource, name, subresource
-    return RequestInfo(method, path, verb, True, *where, *what, beyond, deprecated)
+    there = bool(namespace), bool(name), bool(beyond)
+    shape = verb, group, version, resource, subresource, method, deprecated, *there
+    info = RequestInfo(method, path, verb, True, *where, *what, beyond, deprecated)
+    return info._replace(shape=shape)
 
 
 _parsed = caches.of_values(REMEMBERED)(_parse)

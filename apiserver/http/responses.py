@@ -8,7 +8,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from inkube.apiserver import http
-from inkube.apiserver.http.delivery import Answer, Body
+from inkube.apiserver.http.delivery import Answer, Body, Head
 from inkube.apiserver.http.negotiation import JSON, PROTOBUF, YAML, Form
 from inkube.schemas import status, warningtexts
 from inkube.schemas.builtin import protobuf
@@ -19,8 +19,8 @@ GZIP_FROM = (
     128 * 1024
 )  # apiserver/pkg/endpoints/handlers/responsewriters: defaultGzipThresholdBytes
 WATCH = f"{PROTOBUF};stream=watch"
-_HEADERS = {
-    media: CIMultiDict({"Content-Type": media, "Cache-Control": "no-cache, private"})
+_HEADS = {
+    media: Head({"Content-Type": media, "Cache-Control": "no-cache, private"})
     for media in (JSON, YAML, PROTOBUF, WATCH)
 }
 
@@ -29,21 +29,22 @@ def data(
     body: Body, *, code: int = 200, warnings: Collection[str] = (), media: str = JSON
 ) -> Answer:
     """Bytes of JSON, YAML or protobuf as they are, at once or in pieces made as they are sent."""
-    return Answer(body, _headers(warnings, media), code)
+    answer = Answer(body, _HEADS[media], code)
+    if warnings:
+        _warn(answer.headers, warnings)
+    return answer
 
 
 def stream(warnings: Collection[str] = (), media: str = JSON) -> web.StreamResponse:
     """The start of a stream of JSON documents, or of frames (`WATCH`)."""
-    return web.StreamResponse(headers=_headers(warnings, media))
+    headers = _HEADS[media].headers.copy()
+    _warn(headers, warnings)
+    return web.StreamResponse(headers=headers)
 
 
-def _headers(warnings: Collection[str], media: str = JSON) -> CIMultiDict[str]:
-    if not warnings:
-        return _HEADERS[media]  # copied by every response
-    headers = _HEADERS[media].copy()
+def _warn(headers: "CIMultiDict[str]", warnings: Collection[str]) -> None:
     for warning in warningtexts.limited(warnings):
         headers.add("Warning", f"299 - {_quoted(warning)}")
-    return headers
 
 
 def render(value: Any, form: Form, *, code: int = 200, warnings: Collection[str] = ()) -> Answer:

@@ -15,7 +15,7 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler
 from yarl import URL
 
-from inkube.apiserver.http import bodies, logs
+from inkube.apiserver.http import bodies, connections, logs
 from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.incoming import Request
 
@@ -24,7 +24,7 @@ MAX_HEADER = 64 * 1024  # a URL with a long selector, a token with many groups
 
 def make(handler: Callable[..., Any], origins: Origins) -> web.Server:
     """A server whose requests `handler` answers; `origins` are the pages that may send them."""
-    return web.Server(
+    return connections.Server(
         handler,
         request_factory=_request_factory(origins),
         access_log=None,

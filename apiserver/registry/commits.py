@@ -43,7 +43,7 @@ class Commits:
 
     def __init__(self, store: Store, stamps: Stamps, worker: Worker) -> None:
         self._store = store
-        self._dry = store.dry_run()
+        self._dry = store.dry_run(asks=False)  # the registry asked when the request came
         self._stamps = stamps
         self._worker = worker
 

@@ -1,0 +1,206 @@
+"""Which handler answers a request to a resource, and in which form.
+
+`app` comes here with a request that may be made. What its verb and the shape of its path decide is
+worked out for the first of its shape and kept as long as the same kinds are served; names, queries
+and headers are looked at each time. What has no route is refused in the words of its kind, after
+what kube-apiserver looks at before: the name, the form of the answer.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from inkube.apiserver.faults.trouble import Trouble
+from inkube.apiserver.handlers import tables
+from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
+from inkube.apiserver.http import incoming, negotiation
+from inkube.apiserver.http.incoming import Request
+from inkube.apiserver.http.negotiation import Form
+from inkube.apiserver.http.requests import RequestInfo
+from inkube.apiserver.registry.calls import Call, User
+from inkube.apiserver.registry.resources import Resource, Resources
+from inkube.apiserver.registry.served import Served
+from inkube.apiserver.registry.worker import Worker
+from inkube.schemas import status
+from inkube.schemas.golang.gotext import quote
+
+WATCHES = frozenset({"watch", "watchone"})
+STREAMED = frozenset({"attach", "exec", "log", "portforward", "proxy"})
+"""Subresources that may take as long as they like (`--long-running-request-regexp`)."""
+_CREATE_ONLY = ("create",)
+Subresources = Mapping[tuple[str, str, str], Handler]
+"""(group, plural, subresource) → handler; group and plural may be `*`. Subresource "" answers for a
+kind that stores nothing."""
+
+
+@dataclass(slots=True)
+class Route:
+    """Where requests of one shape go."""
+
+    resource: Resource
+    served: Served
+    is_misplaced: bool
+    """Whether a namespaced object is asked for without its namespace, or another inside of one."""
+    transforms: tuple[str, ...]
+    """What an object may be shown as."""
+    revision: int
+    """Of the table of resources."""
+    handler: Handler | None = None
+    """Once a request was let through to it."""
+
+    def call(self, info: RequestInfo, user: User) -> Call:
+        """What a request becomes."""
+        resource, served = self.resource, self.served
+        namespace = info.namespace if resource.namespaced else ""
+        return Call(info.verb, resource, served, namespace, info.name, info.subresource, user)
+
+
+class Routes:
+    """Finds handlers by what requests ask for."""
+
+    def __init__(
+        self,
+        resources: Resources,
+        handlers: Handlers,
+        watch: Handler,
+        subresources: Callable[[], Subresources],
+        worker: Worker,
+    ) -> None:
+        self._resources = resources
+        self._verbs = handlers.by_verb
+        self._watch = watch
+        self._subresources = subresources
+        self._worker = worker
+        self._known: dict[tuple[object, ...], Route] = {}
+        self._revision = 0
+
+    def find(self, info: RequestInfo) -> Route | None:
+        """Where a request goes; None for a kind or version that is not served."""
+        if self._revision != self._resources.revision:
+            self._known.clear()
+            self._revision = self._resources.revision
+        known = self._known.get(info.shape)
+        if known is not None:
+            return known
+        resource = self._resources.get(info.group, info.resource)
+        served = None if resource is None else resource.served(info.version)
+        if resource is None or served is None:
+            return None
+        misplaced = _is_misplaced(info, resource)
+        # reviews have no columns (APIInstaller: TableConvertor)
+        stored = resource.definition.verbs != _CREATE_ONLY
+        transforms = negotiation.TRANSFORMS if stored else negotiation.WITHOUT_TABLES
+        return Route(resource, served, misplaced, transforms, self._resources.revision)
+
+    def answer(
+        self, route: Route, request: Request, info: RequestInfo, call: Call, trouble: Trouble | None
+    ) -> Awaitable[web.StreamResponse]:
+        """Hand a request to its handler. Raises StatusError."""
+        if info.name:
+            _check_name(info.name)
+        if info.subresource in STREAMED:  # what they answer has a type of its own
+            form, trouble = negotiation.PLAIN, None
+        else:
+            form = self._form(route, request, info)
+        handler = route.handler or self._handler(info, call)
+        if route.handler is None and route.revision == self._resources.revision:
+            route.handler = handler
+            self._known[info.shape] = route
+        return handler(Exchange(request, info, call, form, self._worker, trouble))
+
+    def _form(self, route: Route, request: Request, info: RequestInfo) -> Form:
+        """The form of the answer. Raises StatusError 400 or 406."""
+        resource, voice = route.resource, route.resource.voice
+        if resource.max_body:
+            incoming.allow(request, resource.max_body)
+        if voice.is_routed:
+            lists = info.verb in ("list", "watch")
+            negotiation.route(request.headers.get("Accept"), lists=lists)
+        form = negotiation.asked(
+            request,
+            info.query,
+            transforms=route.transforms,
+            any_application=voice.any_application,
+            messages=voice.has_messages,
+        )
+        if form.kind == "Table":
+            include = info.query.get("includeObject", "")
+            tables.check_include(include)
+            form = form._replace(include=include)
+        return form
+
+    def _handler(self, info: RequestInfo, call: Call) -> Handler:
+        """Who answers; looks at nothing that requests of one shape differ in. Raises StatusError
+        404 or 405."""
+        voice = call.resource.voice
+        verbs = call.resource.definition.verbs
+        if info.deprecated and info.subresource:
+            raise _no_route(call, voice.no_subresource(call.served.gvr, call.name))
+        if info.deprecated and call.verb not in WATCHES:
+            raise _no_route(call, voice.method_not_allowed(call.served.gvr, call.verb))
+        if call.subresource and call.subresource != "status":
+            return self._subresource(info, call)
+        if (call.subresource == "status" and not call.served.version.status) or info.rest:
+            raise voice.no_subresource(call.served.gvr, call.name)
+        if call.subresource and call.verb not in ("get", "update", "patch"):
+            raise voice.method_not_allowed(call.served.gvr, call.verb)
+        if call.verb in WATCHES and voice.watches(info.method, verbs):
+            return self._watch
+        handler = self._verbs.get(call.verb)
+        if handler is None or not voice.allows(info.method, call.verb, call.name, verbs):
+            raise _no_route(call, voice.method_not_allowed(call.served.gvr, call.verb))
+        if call.verb == "create" or "watch" not in verbs:  # what stores nothing has no watch
+            kind = call.resource.group, call.resource.plural, ""
+            return self._subresources().get(kind) or handler
+        return handler
+
+    def _subresource(self, info: RequestInfo, call: Call) -> Handler:
+        own = call.resource.subresources.get(call.subresource)
+        if own is not None and own.handler is not None:
+            return own.handler
+        if own is not None:
+            if call.verb not in own.verbs or info.rest:
+                raise call.resource.voice.method_not_allowed(call.served.gvr, call.verb)
+            return self._verbs[call.verb]
+        table = self._subresources()
+        handler = table.get((call.resource.group, call.resource.plural, call.subresource))
+        if handler is None:
+            handler = table.get(("*", "*", call.subresource))
+        if handler is None:
+            raise call.resource.voice.no_subresource(call.served.gvr, call.name)
+        return handler
+
+
+def _no_route(call: Call, error: status.StatusError) -> status.StatusError:
+    """A refusal from before any handler, without the warnings a handler gives."""
+    if not call.resource.voice.warns_without_route:
+        call.warnings.clear()
+    return error
+
+
+def _check_name(name: str) -> None:
+    """A name that cannot be a segment of a path (registry.NamespaceKeyFunc). Raises 400."""
+    if name in (".", ".."):
+        why = f"may not be '{name}'"
+    elif "%" in name:
+        why = "may not contain '%'"
+    else:
+        return
+    raise status.bad_request(f"Name parameter invalid: {quote(name)}: {why}")
+
+
+def _is_misplaced(info: RequestInfo, resource: Resource) -> bool:
+    """A namespaced object without its namespace, or a cluster-scoped one inside of one."""
+    if info.name and resource.definition.verbs == _CREATE_ONLY and not info.subresource:
+        return True  # a review has no objects to name
+    inside = bool(info.namespace)
+    if inside and resource.is_namespaces:
+        inside = False
+    if not resource.namespaced:
+        return inside
+    if inside:
+        return False
+    if info.name or info.verb not in ("list", "watch"):
+        return True
+    return "list" not in resource.definition.verbs
