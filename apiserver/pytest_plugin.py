@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from inkube.apiserver import root, testing
+from inkube.apiserver import testing
 
 MARKERS = (
     "kube_definitions(*sources): CRDs and objects to begin with: files, folders, dicts",
@@ -143,7 +143,7 @@ def _running(
 ) -> "Iterator[testing.Kube]":
     """A server as the markers of a test, class or module want it."""
 
-    def seeded(seed: Callable[[Any], Any], plan: "testing.Plan") -> "root.snapshots.Snapshot":
+    def seeded(seed: Callable[[Any], Any], plan: "testing.Plan") -> "testing.Snapshot":
         with testing.running(thread, plan) as kube:
             seed(kube)
             return kube.snapshot()

@@ -55,7 +55,7 @@ from inkube.apiserver.registry.crds import Installer
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resources
 from inkube.apiserver.registry.stamps import Stamps
-from inkube.apiserver.root import bootstrap, calm, notices, plugins, security
+from inkube.apiserver.root import bootstrap, calm, listening, notices, plugins, security
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.root.defaults import sets
@@ -66,7 +66,6 @@ from inkube.apiserver.watching.streams import Streams
 from inkube.controllers.clock import Clock, RevisionClock, SystemClock
 from inkube.controllers.core import aggregation as roles
 from inkube.controllers.core import crds, expiry, garbage, namespaces, policies, quotas
-from inkube.controllers.environment import Environment
 from inkube.controllers.manager import Manager
 from inkube.schemas import golang
 from inkube.storage.entry import Entry
@@ -347,7 +346,7 @@ class APIServer:
         return webhooks.WebhookConverter(webhook, self._caller, self.stamps)
 
     @cached_property
-    def environment(self) -> Environment:
+    def environment(self) -> "root.declared.Environment":
         """What kinds declared in Python work with; they are served from when it is first read."""
         parts = root.declared.Parts(
             self.options,
@@ -415,7 +414,7 @@ class APIServer:
         worker = self.options.worker
         if worker is None:
             options = self.options
-            site = web.TCPSite(self._runner, options.host, options.port, ssl_context=context)
+            site = listening.site(self._runner, options.host, options.port, context)
             await site.start()
             host, port = self._runner.addresses[0][:2]
         else:

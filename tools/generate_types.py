@@ -1,4 +1,4 @@
-"""Makes `types.json.gz` and `descriptions.json.gz` from the package kubernetes-validate.
+"""Makes `types.json` and `descriptions.json.gz` from the package kubernetes-validate.
 
 Run by hand when the Kubernetes version moves; never imported by the server:
 
@@ -10,11 +10,13 @@ values and which scalars pointers, the defaults of OpenAPI v3) is put back: the 
 the others from `facts.txt`. Only what the resources of `resources.txt` reach is kept.
 """
 
+import base64
 import gzip
 import importlib.metadata
 import importlib.util
 import json
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,8 @@ from inkube.schemas.builtin import resources
 
 RELEASE = "v1.36.0"
 PACKAGE = "kubernetes-validate"
-GENERATOR = 3
+GENERATOR = 4
+BLOCK = 16  # types: of half as many the table is larger, of twice as many a server reads more
 HERE = Path(__file__).parents[1] / "schemas" / "gotypes"
 PREFIX = "#/$defs/"
 APIEXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"
@@ -72,9 +75,18 @@ def main(arguments: list[str]) -> None:
     _add_facts(types, _facts())
     kinds = {_gvk(entry): name for name in names for entry in _entries(source[name])}
     texts = {name: _compact(found) for name, found in types.items()}  # read one by one
-    _write("types.json.gz", {**header, "kinds": kinds, "types": texts})
+    _write_text("types.json", _compact({**header, "kinds": kinds, "blocks": list(_blocks(texts))}))
     descriptions = {name: _texts(source[name]) for name in names}
     _write("descriptions.json.gz", {**header, "descriptions": descriptions})
+
+
+def _blocks(texts: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """The name of the first type, and all types of the block, packed; `table.Types` reads them."""
+    names = sorted(texts)
+    for start in range(0, len(names), BLOCK):
+        block = names[start : start + BLOCK]
+        packed = zlib.compress(_compact({name: texts[name] for name in block}).encode(), 9)
+        yield block[0], base64.b64encode(packed).decode()
 
 
 def _package_folder() -> Path:
@@ -238,6 +250,11 @@ def _texts(node: dict[str, Any]) -> dict[str, str]:
 
 def _compact(content: dict[str, Any]) -> str:
     return json.dumps(content, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+
+
+def _write_text(name: str, text: str) -> None:
+    (HERE / name).write_text(text)
+    sys.stdout.write(f"{name}: {len(text)} characters\n")
 
 
 def _write(name: str, content: dict[str, Any]) -> None:

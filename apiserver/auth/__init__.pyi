@@ -8,3 +8,4 @@ from inkube.apiserver.auth import signing as signing
 from inkube.apiserver.auth.celauthorizer import ResourceCheck as ResourceCheck
 from inkube.apiserver.auth.celauthorizer import UserAuthorizer as UserAuthorizer
 from inkube.apiserver.auth.rbac import RBAC as RBAC
+from inkube.apiserver.auth.tokenfiles import read_tokens as read_tokens

@@ -1,14 +1,12 @@
-"""Who asks: client certificates, bearer tokens of a file, tokens of service accounts.
+"""Who asks: client certificates, bearer tokens that are known, tokens of service accounts.
 
-Follows apiserver/pkg/authentication: request/x509, request/bearertoken, token/tokenfile, group.
+Follows apiserver/pkg/authentication: request/x509, request/bearertoken, group.
 """
 
-import csv
 import hashlib
 import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from aiohttp import hdrs, web
@@ -102,28 +100,6 @@ def with_authenticated(user: User) -> User:
     if AUTHENTICATED in user.groups or UNAUTHENTICATED in user.groups:
         return user
     return user._replace(groups=(*user.groups, AUTHENTICATED))
-
-
-def read_tokens(path: Path) -> dict[str, User]:
-    """kube's CSV: token, user name, uid and optionally groups. Raises ValueError."""
-    found = {}
-    with path.open(newline="", encoding="utf-8") as file:
-        for row in csv.reader(file, skipinitialspace=True):
-            if not row:
-                continue
-            if len(row) < 3:
-                raise ValueError(
-                    f"token file '{path}' must have at least 3 columns "
-                    f"(token, user name, user uid), found {len(row)}"
-                )
-            token, name, uid, *groups = row
-            if token.strip():
-                found[token.strip()] = User(name, uid, tuple(_groups(groups)))
-    return found
-
-
-def _groups(cells: Sequence[str]) -> list[str]:
-    return [group.strip() for group in (cells[0] if cells else "").split(",") if group.strip()]
 
 
 def _of_certificate(request: web.BaseRequest) -> User | None:

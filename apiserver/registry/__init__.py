@@ -5,3 +5,7 @@ HTTP's verbs, subresources and the in-process client call it. It knows nothing o
 particular kinds: `behaviours` say what may be done to objects, `voices` how answers are worded,
 `conversions` what is awaited for another version, admission plugins what may pass.
 """
+
+from inkube.schemas import lazy
+
+__getattr__ = lazy.exports(__name__)

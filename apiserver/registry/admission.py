@@ -4,8 +4,9 @@ The chain runs every plugin's `mutate` in order, once more where one that asks o
 later every plugin's `validate`. Plugins see the same Attributes. Follows apiserver/pkg/admission.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import orjson
@@ -121,13 +122,35 @@ class Plugin:
         """Refuse, or not. Must not change the object."""
 
 
+class Later:
+    """A plugin of few kinds, made and loaded when one of them is first written.
+
+    `kinds` are the groups and plurals of all it may handle; `name` is the plugin's.
+    """
+
+    def __init__(
+        self, name: str, kinds: Collection[tuple[str, str]], make: Callable[[], Plugin]
+    ) -> None:
+        self.name = name
+        self._kinds = frozenset(kinds)
+        self._make = make
+
+    def of(self, resource: Resource) -> Plugin | None:
+        """The plugin; None where the kind is none of its."""
+        return self._plugin if (resource.group, resource.plural) in self._kinds else None
+
+    @cached_property
+    def _plugin(self) -> Plugin:
+        return self._make()
+
+
 Hook = Literal["mutate", "validate"]
 
 
 class Chain:
     """The plugins in declared order."""
 
-    def __init__(self, plugins: Sequence[Plugin]) -> None:
+    def __init__(self, plugins: Sequence[Plugin | Later]) -> None:
         self._plugins = tuple(plugins)
 
     async def mutate(self, attributes: Attributes) -> None:
@@ -163,9 +186,15 @@ class Chain:
         def choose() -> tuple[Plugin, ...]:
             return tuple(
                 plugin
-                for plugin in self._plugins
+                for plugin in self._known(resource)
                 if getattr(type(plugin), hook) is not getattr(Plugin, hook)
                 and plugin.handles(resource, operation)
             )
 
         return resource.once((hook, operation), choose)
+
+    def _known(self, resource: Resource) -> Iterator[Plugin]:
+        for plugin in self._plugins:
+            found = plugin.of(resource) if isinstance(plugin, Later) else plugin
+            if found is not None:
+                yield found

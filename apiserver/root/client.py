@@ -5,9 +5,10 @@ from typing import Any
 
 import orjson
 
+from inkube.apiserver import registry
 from inkube.apiserver.handlers.stored import data_of
 from inkube.apiserver.http.options import read_delete_options
-from inkube.apiserver.registry import changes, conversions, intake, listing, scales, scaling
+from inkube.apiserver.registry import changes, conversions, intake, listing
 from inkube.apiserver.registry.calls import Call, DeleteOptions, User, WriteOptions
 from inkube.apiserver.registry.commits import Outcome
 from inkube.apiserver.registry.listing import ListOptions
@@ -132,7 +133,7 @@ class InProcessClient:
         call.options = WriteOptions(field_manager=field_manager, validation="Ignore", force=force)
         call.manager = field_manager or self._manager
         if subresource == "scale":
-            change = scaling.patch(call, type, patch, self._registry.stamps)
+            change = registry.scaling.patch(call, type, patch, self._registry.stamps)
         elif type == "apply":
             change = changes.apply(call, patch, self._registry.stamps)
         else:
@@ -186,7 +187,9 @@ class InProcessClient:
         )
 
     def _as_asked(self, call: Call, obj: Object) -> Object:
-        return scales.to_scale(call, obj, owned=True) if call.subresource == "scale" else obj
+        return (
+            registry.scales.to_scale(call, obj, owned=True) if call.subresource == "scale" else obj
+        )
 
     def _copy(self, call: Call, entry: Entry) -> Object:
         return orjson.loads(data_of(call, entry))  # type: ignore[no-any-return]

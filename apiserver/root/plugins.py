@@ -5,36 +5,24 @@ Follows pkg/kubeapiserver/options/plugins.go, AllOrderedPlugins. `server` makes 
 
 from collections.abc import Callable, Collection
 
-from inkube.apiserver import webhooks
+from inkube.apiserver import admission, webhooks
 from inkube.apiserver.admission import names
-from inkube.apiserver.admission.certificates import (
-    CertificateApproval,
-    CertificateSigning,
-    CertificateSubjectRestriction,
-)
-from inkube.apiserver.admission.defaultclasses import (
-    ClaimResize,
-    DefaultIngressClass,
-    DefaultStorageClass,
-    StorageProtection,
-    TaintNewNodes,
-)
 from inkube.apiserver.admission.lifecycle import NamespaceLifecycle
-from inkube.apiserver.admission.limits import LimitRanger
-from inkube.apiserver.admission.pods import (
-    DefaultTolerationSeconds,
-    Priority,
-    RuntimeClasses,
-)
 from inkube.apiserver.admission.podsecurity import PodSecurity
 from inkube.apiserver.admission.quotas import QuotaAdmission
-from inkube.apiserver.admission.services import ServiceAllocation
 from inkube.apiserver.policies.plugin import PolicyAdmission
-from inkube.apiserver.registry.admission import Plugin
+from inkube.apiserver.registry.admission import Later, Plugin
 from inkube.apiserver.registry.resources import Resources
 from inkube.apiserver.root.security import Security
 from inkube.apiserver.webhooks.plugins import MutatingWebhooks, ValidatingWebhooks
 from inkube.storage.store import Store
+
+_PODS, _NODES, _SERVICES = ("", "pods"), ("", "nodes"), ("", "services")
+_CLAIMS, _VOLUMES = ("", "persistentvolumeclaims"), ("", "persistentvolumes")
+_CLASSES = ("scheduling.k8s.io", "priorityclasses")
+_ATTRIBUTES = ("storage.k8s.io", "volumeattributesclasses")
+_REQUESTS = ("certificates.k8s.io", "certificatesigningrequests")
+_INGRESSES = ("networking.k8s.io", "ingresses")
 
 
 def in_order(
@@ -46,7 +34,7 @@ def in_order(
     dispatcher: Callable[[], "webhooks.Dispatcher"],
     cidr: str,
     disabled: Collection[str],
-) -> list[Plugin]:
+) -> list[Plugin | Later]:
     """Every plugin but the disabled ones. Raises ValueError for a name that none has.
 
     Webhooks are called by what `dispatcher` gives, services get addresses of `cidr`.
@@ -54,28 +42,40 @@ def in_order(
     for name in sorted(set(disabled) - names.KNOWN):
         raise ValueError(f'admission-control plugin "{name}" is unknown')
     authorizer = security.authorizer
-    every = [
+    every: list[Plugin | Later] = [
         NamespaceLifecycle(store),
         *security.rights,
-        LimitRanger(store),
-        TaintNewNodes(),
+        Later("LimitRanger", (_PODS, _CLAIMS), lambda: admission.LimitRanger(store)),
+        Later("TaintNodesByCondition", (_NODES,), lambda: admission.TaintNewNodes()),  # noqa: PLW0108 # its name loads it
         PodSecurity(store),
-        Priority(store),
-        DefaultTolerationSeconds(),
-        DefaultStorageClass(store),
-        StorageProtection(),
-        ClaimResize(store),
-        RuntimeClasses(store),
-        CertificateApproval(authorizer),
-        CertificateSigning(authorizer),
-        CertificateSubjectRestriction(),
-        DefaultIngressClass(store),
+        Later("Priority", (_PODS, _CLASSES), lambda: admission.Priority(store)),
+        Later("DefaultTolerationSeconds", (_PODS,), lambda: admission.DefaultTolerationSeconds()),  # noqa: PLW0108 # its name loads it
+        Later("DefaultStorageClass", (_CLAIMS,), lambda: admission.DefaultStorageClass(store)),
+        Later(
+            "StorageObjectInUseProtection",
+            (_CLAIMS, _VOLUMES, _ATTRIBUTES),
+            lambda: admission.StorageProtection(),  # noqa: PLW0108 # its name loads it
+        ),
+        Later("PersistentVolumeClaimResize", (_CLAIMS,), lambda: admission.ClaimResize(store)),
+        Later("RuntimeClass", (_PODS,), lambda: admission.RuntimeClasses(store)),
+        Later(
+            "CertificateApproval",
+            (_REQUESTS,),
+            lambda: admission.CertificateApproval(authorizer),
+        ),
+        Later("CertificateSigning", (_REQUESTS,), lambda: admission.CertificateSigning(authorizer)),
+        Later(
+            "CertificateSubjectRestriction",
+            (_REQUESTS,),
+            lambda: admission.CertificateSubjectRestriction(),  # noqa: PLW0108 # its name loads it
+        ),
+        Later("DefaultIngressClass", (_INGRESSES,), lambda: admission.DefaultIngressClass(store)),
         PolicyAdmission(store, resources, authorizer),
         MutatingWebhooks(store, dispatcher),
         ValidatingWebhooks(store, dispatcher),
         declared,
         *security.escalation,
-        ServiceAllocation(store, cidr),
+        Later("", (_SERVICES,), lambda: admission.ServiceAllocation(store, cidr)),
         QuotaAdmission(store),  # last: what it lets pass is counted
     ]
     return [plugin for plugin in every if plugin.name not in disabled]

@@ -8,7 +8,7 @@ import ssl
 from dataclasses import dataclass
 
 from inkube.apiserver import admission, auth
-from inkube.apiserver.auth import authenticators, tls
+from inkube.apiserver.auth import tls
 from inkube.apiserver.auth.access import Access, Guarded, Open
 from inkube.apiserver.auth.attributes import ANONYMOUS
 from inkube.apiserver.auth.authenticators import Authenticator
@@ -72,7 +72,7 @@ def build(
     token = "" if is_open else keys.admin_token
     tokens = {token: ADMIN} if token else {}
     if options.token_auth_file is not None:
-        tokens |= authenticators.read_tokens(options.token_auth_file)
+        tokens |= auth.read_tokens(options.token_auth_file)
     authenticator = Authenticator(
         _accounts(options, store, stamps, keys),
         fallback=_fallback(options, is_open=is_open),

@@ -65,7 +65,7 @@ async def test_a_stopped_server_leaves_no_warning_and_no_task():
 
 async def test_a_port_in_use_is_an_error():
     async with APIServer() as server:
-        with pytest.raises(OSError, match="address already in use"):
+        with pytest.raises(OSError, match="Address already in use"):
             await APIServer(port=server.port).__aenter__()
         assert server.kubeconfig()
 

@@ -7,7 +7,7 @@ import pytest
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 
-from inkube.apiserver.auth import authenticators
+from inkube.apiserver.auth import tokenfiles
 from inkube.apiserver.server import APIServer
 
 REVIEW = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
@@ -157,7 +157,7 @@ def test_a_token_file_needs_three_columns(tmp_path) -> None:
     path = tmp_path / "tokens"
     path.write_text("token,name\n")
     with pytest.raises(ValueError, match="at least 3 columns"):
-        authenticators.read_tokens(path)
+        tokenfiles.read_tokens(path)
 
 
 async def test_tokens_outlive_a_restart(tmp_path, token_file) -> None:

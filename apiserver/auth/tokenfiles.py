@@ -1,0 +1,32 @@
+"""Files of bearer tokens, as kube-apiserver's --token-auth-file; loaded where there is one.
+
+Follows apiserver/pkg/authentication/token/tokenfile.
+"""
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+from inkube.apiserver.registry.calls import User
+
+
+def read_tokens(path: Path) -> dict[str, User]:
+    """kube's CSV: token, user name, uid and optionally groups. Raises ValueError."""
+    found = {}
+    with path.open(newline="", encoding="utf-8") as file:
+        for row in csv.reader(file, skipinitialspace=True):
+            if not row:
+                continue
+            if len(row) < 3:
+                raise ValueError(
+                    f"token file '{path}' must have at least 3 columns "
+                    f"(token, user name, user uid), found {len(row)}"
+                )
+            token, name, uid, *groups = row
+            if token.strip():
+                found[token.strip()] = User(name, uid, tuple(_groups(groups)))
+    return found
+
+
+def _groups(cells: Sequence[str]) -> list[str]:
+    return [group.strip() for group in (cells[0] if cells else "").split(",") if group.strip()]

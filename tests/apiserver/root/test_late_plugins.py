@@ -1,0 +1,33 @@
+"""Admission plugins of few kinds are made when one of these is written, and miss none of them."""
+
+from typing import get_args
+
+import inkube
+from inkube.apiserver.registry.admission import Later, Operation, Plugin
+from inkube.apiserver.root import plugins
+
+
+async def test_a_late_plugin_is_asked_about_every_kind_it_handles():
+    async with inkube.APIServer() as server:
+        every = plugins.in_order(
+            server.store,
+            server.resources,
+            server.security,
+            declared=Plugin(),
+            dispatcher=lambda: server._dispatcher,
+            cidr="10.0.0.0/16",
+            disabled=(),
+        )
+        kinds = list(server.resources)
+        for late in (each for each in every if isinstance(each, Later)):
+            asked = [kind for kind in kinds if late.of(kind) is not None]
+            plugin = late.of(asked[0])
+            assert plugin is not None
+            assert plugin.name == late.name
+            handled = {
+                kind.plural
+                for kind in kinds
+                for operation in get_args(Operation)
+                if plugin.handles(kind, operation)
+            }
+            assert handled == {kind.plural for kind in asked}
