@@ -1,8 +1,8 @@
 """The verbs of HTTP on resources: an `Exchange` in, a response out.
 
-`routes` finds who answers; `verbs` decodes and calls the registry, `rendering` gives what comes back
-the form that was asked for: JSON of `stored` entries, protobuf of `packed` ones, `tables`, whose
-`rows` are kept; what is long is `listed` in pieces. `app` comes to `routes`; watching and
+`app` comes to `routes`, which finds who answers; `verbs` decodes and calls the registry,
+`rendering` gives what comes back the form that was asked for: JSON of `stored` entries, protobuf of
+`packed` ones, `tables`, whose `rows` are kept; what is long is `listed` in pieces. Watching and
 subresources build on the same exchange.
 """
 
