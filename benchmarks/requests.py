@@ -51,7 +51,7 @@ def measure() -> Iterable[Figure]:
             creates.append(compare(pair, _creates()))
         with tempfile.TemporaryDirectory() as folder, both("--data", f"{folder}/it.db") as pair:
             files.append(compare(pair, _creates()))
-    yield _of_costs("GET of 1 KB, per second of CPU", 50, gets)
+    yield _of_costs("GET of 1 KB, per second of CPU", 75, gets)
     yield _figure("create of 1 KB, in memory", 15, creates)
     yield _figure("create of 1 KB, SQLite file", 15, files)
 

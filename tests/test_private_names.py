@@ -19,7 +19,7 @@ USES = {
         "_ErrInfo", "_asyncio_future_blocking", "_enter_task", "_leave_task", "_task",
     },
     "apiserver/http/delivery.py": {"_serialize_headers"},
-    "apiserver/http/incoming.py": {"_prepare_hook"},
+    "apiserver/http/incoming.py": {"_buffer", "_prepare_hook"},
     "controllers/provisioning/outside/git.py": {"_new_conn"},
     "schemas/golang/patterns.py": {"_constants", "_parser"},
     "schemas/golang/regexp.py": {"_re2"},

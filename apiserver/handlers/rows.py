@@ -81,8 +81,10 @@ class _Maker:
         if row is None:
             # decoded here and let go: what entries keep decoded is for other work
             row = self._made(orjson.loads(data))
-            size = len(row.begins) + sum(len(piece) for _, piece in row.ages)
-            _MADE.weigh(key, row, len(data) + size)
+            size = len(data) + len(row.begins)
+            for _, piece in row.ages:
+                size += len(piece)
+            _MADE.weigh(key, row, size)
         return row
 
     def _made(self, obj: Object) -> durations.Cut:
