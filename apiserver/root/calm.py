@@ -15,6 +15,7 @@ from inkube.controllers.manager import Manager
 from inkube.storage.entry import Change
 from inkube.storage.errors import StorageError
 from inkube.storage.store import Store
+from inkube.storage.turns import Turns
 
 CALM_SECONDS = 2.0
 INSTALL_SECONDS = 1.0  # how long a request waits for definitions that another server stored
@@ -35,13 +36,20 @@ def of_controllers(manager: Manager) -> Callable[[], Awaitable[bool]]:
 
 
 class OtherServers:
-    """Knows the rights and serves the definitions that other servers have stored; to be closed."""
+    """Knows the rights and serves the definitions that other servers have stored; to be closed.
+
+    Requests that begin in one turn of the loop came before it (`http.connections`), so what the
+    first of them finds to be the newest was the newest after all of them were sent: the others need
+    not ask. Alone to ask takes a shared file 5 µs, a tenth of a GET.
+    """
 
     def __init__(self, store: Store, manager: Manager) -> None:
         self._store = store
         self._manager = manager
         self._stored = self._served = 0  # revisions of the newest definition
         self._following = store.follow(DEFINITIONS, self._hear, anew=self._miss)
+        self._turns = Turns()
+        self._is_current = False  # as the first of this turn found it
 
     def close(self) -> None:
         """Follow no longer."""
@@ -56,9 +64,9 @@ class OtherServers:
     async def caught_up(self) -> bool:
         """Wait until this server has what was stored; for one slow to install, not long. Whether
         its store has come to the newest."""
-        is_current = False
-        with contextlib.suppress(StorageError):  # who needs the newest state is told
-            is_current = await self._store.look()
+        is_current = not self._turns.first() and self._is_current
+        if not is_current:
+            is_current = await self._look()
         if self._stored > self._served:
             stored = self._stored
             with contextlib.suppress(TimeoutError):
@@ -66,3 +74,13 @@ class OtherServers:
                     await self._manager.done(crds.NAME, stored)
             self._served = max(self._served, stored)
         return is_current
+
+    async def _look(self) -> bool:
+        self._is_current = False
+        revision = self._store.revision
+        try:
+            found = await self._store.look()
+        except StorageError:  # who needs the newest state is told
+            return False
+        self._is_current = found and revision == self._store.revision  # nothing was waited for
+        return found

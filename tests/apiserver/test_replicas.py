@@ -70,6 +70,19 @@ async def test_what_one_acknowledged_the_other_reads_at_once(pair: list[Web]):
         here, there = there, here
 
 
+async def test_each_of_a_crowd_reads_what_was_acknowledged_to_it(pair: list[Web]):
+    """Requests that begin together share the question what is newest; none an older answer."""
+
+    async def take_turns(who: int) -> None:
+        for n in range(25):
+            here, there = pair if (who + n) % 2 else pair[::-1]
+            code, made = await here("POST", MAPS, config_map(f"m{who}-{n}"))
+            assert code == 201
+            assert await there("GET", f"{MAPS}/m{who}-{n}") == (200, made)
+
+    await asyncio.gather(*(take_turns(who) for who in range(16)))
+
+
 async def test_writes_are_judged_by_the_newest_state_whoever_made_it(pair: list[Web]):
     here, there = pair
     _, made = await here("POST", MAPS, config_map("m"))
