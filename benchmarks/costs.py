@@ -31,6 +31,7 @@ SHORT = 0.15
 MERGE = "application/merge-patch+json"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 LISTED, LONG = "/api/v1/namespaces/default/configmaps?limit=500", 5_000
+GREETING = Request("GET", "/api/v1/namespaces/default").raw  # who is connected has been accepted
 Make = Callable[[], bytes]
 _NUMBERS = itertools.count()
 
@@ -128,10 +129,14 @@ def _writes() -> Iterable[Figure]:
     it: what disturbs, disturbs both. Some starts, for where a process finds its memory counts."""
     body, wrong = thing("new-00000000"), thing("new-00000000")
     wrong["spec"]["mode"] = "Odd"
+    requests = {
+        "create": (Request("POST", COLLECTION, body), b"201"),
+        "dry": (Request("POST", f"{COLLECTION}?dryRun=All", body), b"201"),
+        "refused": (Request("POST", COLLECTION, wrong), b"422"),
+    }
     sorts = {
-        "create": Sort(_numbered(Request("POST", COLLECTION, body))),
-        "dry": Sort(_numbered(Request("POST", f"{COLLECTION}?dryRun=All", body))),
-        "refused": Sort(_numbered(Request("POST", COLLECTION, wrong)), b"422"),
+        name: Sort(_numbered(request), wanted, greeting=GREETING)
+        for name, (request, wanted) in requests.items()
     }
     dry, refused, costs = [], [], []
     for _ in range(STARTS):
