@@ -19,7 +19,6 @@ import asyncio
 from asyncio.tasks import _enter_task, _leave_task  # documented: "Extending", Task lifetime support
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextvars import copy_context
-from functools import partial
 from typing import Any, NamedTuple, cast
 
 from aiohttp import web
@@ -102,11 +101,14 @@ class _Running:
 class Connection(RequestHandler):
     """One connection: its requests, one after the other."""
 
-    __slots__ = ("_resting", "_taken")
+    __slots__ = ("_resting", "_running", "_taken")
 
     def __init__(self, manager: web.Server, **settings: Any) -> None:
         super().__init__(manager, **settings)
+        self._running: _Running | None = None
+        """What waits for something, without the task."""
         self._taken: _Taken | None = None
+        """What the task is to run on with."""
         self._resting = self._loop.create_future()
         """What the task waits for while requests are run without it."""
 
@@ -148,22 +150,22 @@ class Connection(RequestHandler):
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 # it is raised there
             self._taken = _Taken(request, payload, _raising(error))
         else:
-            self._taken = _Taken(request, payload, running.answered)
-            self._current_request = request
+            self._running, self._current_request = running, request
             if waits is None:
-                self._loop.call_soon(self._run_on, running)
+                self._loop.call_soon(self._run_on)
             else:
                 waits._asyncio_future_blocking = False  # noqa: SLF001 # as a task does
-                waits.add_done_callback(partial(self._run_on, running))
+                waits.add_done_callback(self._run_on)
             return
         finally:
             _leave_task(self._loop, running.task)
         self._rest()
 
-    def _run_on(self, running: _Running, _: object = None) -> None:
-        """Its wait is over. The task has taken it over where somebody cancelled it meanwhile."""
-        if not self._resting.done():
-            self._taken = self._current_request = None
+    def _run_on(self, done: "asyncio.Future[Any] | None" = None) -> None:
+        """A wait is over. Who cancelled the task meanwhile meant the request: it takes that on."""
+        running = self._running
+        if running is not None and running.waits is done and not self._resting.done():
+            self._running = self._current_request = None
             self._run(running)
 
     def _rest(self) -> None:
@@ -221,11 +223,12 @@ class Connection(RequestHandler):
         try:
             await self._waiter
         except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if self._taken is None or task is None:
+            running, self._running = self._running, None
+            if running is None:
                 raise
-            task.uncancel()
-            task.cancel()  # of what has begun in the name of this task: once it runs on
+            self._taken = _Taken(running.request, running.payload, running.answered)
+            running.task.uncancel()
+            running.task.cancel()  # it is meant, which runs in the name of this task
         finally:
             self._waiter = None
 
