@@ -1,4 +1,4 @@
-"""The pacer: coroutines that are ready at once go on one by one, between other people's events.
+"""The pacer: coroutines that are ready at once go on a few at a time, between others' events.
 
 A thousand checks may wake in the same moment; without this they would all run before the event
 loop looks at its sockets again, and every request would wait for them.
@@ -13,6 +13,9 @@ from typing import NamedTuple
 
 CROWD = 16
 """So many waiters are a crowd; where there are fewer, everybody goes on in the order they came."""
+STEPS = 3
+"""So many go on in one turn of the loop. A request takes one turn, three when it had a task of its
+own: so neither waits longer for the other than it did with one."""
 TIMES = 4
 """So often a patient waiter lets a crowd go first."""
 
@@ -24,7 +27,7 @@ class _Waiter(NamedTuple):
 
 
 class Pacer:
-    """A queue at the event loop's door: one waiter per turn of the loop. Bounded by its callers."""
+    """A queue at the event loop's door: some waiters per turn of it. Bounded by its callers."""
 
     def __init__(self) -> None:
         self._waiting: deque[_Waiter] = deque()
@@ -41,12 +44,13 @@ class Pacer:
         await turn
 
     def _release(self) -> None:
-        waiter = self._next()
-        if waiter is None:
-            self._is_moving = False
-            return
-        waiter.turn.set_result(None)
-        waiter.turn.get_loop().call_soon(self._release)
+        for _ in range(STEPS):
+            waiter = self._next()
+            if waiter is None:
+                self._is_moving = False
+                return
+            waiter.turn.set_result(None)
+        asyncio.get_running_loop().call_soon(self._release)
 
     def _next(self) -> _Waiter | None:
         while self._waiting:
