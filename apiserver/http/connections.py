@@ -182,7 +182,8 @@ class Connection(RequestHandler):
         self, request: web.BaseRequest, payload: StreamReader, answer: web.StreamResponse
     ) -> None:
         try:
-            if self._sent(request, answer) and self._stays(request, payload, answer):
+            if self._sent(request, answer) and self._stays(payload, answer):
+                request._task = None  # type: ignore[assignment] # noqa: SLF001 # a cycle
                 return
         except Exception as error:  # noqa: BLE001 # of a header that cannot be sent
             self._taken = _Taken(request, payload, _raising(error))
@@ -268,7 +269,7 @@ class Connection(RequestHandler):
                 return False
             if not payload.is_eof():
                 await self._linger(payload)
-            return self._stays(request, payload, answer)
+            return self._stays(payload, answer)
         except ConnectionError:
             self.log_debug("Ignored premature client disconnection")
             return False
@@ -292,12 +293,9 @@ class Connection(RequestHandler):
         except TimeoutError:
             self.close()
 
-    def _stays(
-        self, request: web.BaseRequest, payload: StreamReader, answer: web.StreamResponse
-    ) -> bool:
+    def _stays(self, payload: StreamReader, answer: web.StreamResponse) -> bool:
         """Whether another request may come after an answer that was sent."""
         payload.set_exception(_IS_OVER)
-        request._task = None  # type: ignore[assignment] # noqa: SLF001 # a cycle
         self._keepalive = bool(answer.keep_alive)
         if not self._keepalive or self._close or self._force_close:
             return False

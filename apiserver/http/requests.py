@@ -135,8 +135,7 @@ def _parse(method: str, raw_path: str, watch: bool) -> RequestInfo:
     what = resource, name, subresource
     there = bool(namespace), bool(name), bool(beyond)
     shape = verb, group, version, resource, subresource, method, deprecated, *there
-    info = RequestInfo(method, path, verb, True, *where, *what, beyond, deprecated)
-    return info._replace(shape=shape)
+    return RequestInfo(method, path, verb, True, *where, *what, beyond, deprecated, shape=shape)
 
 
 _parsed = caches.of_values(REMEMBERED)(_parse)
