@@ -19,7 +19,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Protocol
 
-from aiohttp import HttpVersion11, hdrs, web
+from aiohttp import hdrs, web
+from aiohttp.http import HttpVersion11
 
 from inkube.apiserver import console, faults, http
 from inkube.apiserver.auth.access import Access

@@ -154,6 +154,7 @@ def main() -> None:
 )
 def serve(**arguments: Any) -> None:
     """Serve until interrupted."""
+    root.lazyaiohttp.postpone_client()
     style = _configure_logs(arguments)
     target = arguments.pop("kubeconfig") or Path("inkube.kubeconfig")
     count = arguments.pop("workers")

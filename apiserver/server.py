@@ -38,7 +38,8 @@ from inkube.apiserver.auth.keyfiles import KeyFiles, Keys
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import issuer
 from inkube.apiserver.discovery.endpoints import Endpoint, Endpoints, later
-from inkube.apiserver.discovery.starting import IMPORTING, LOADING, Stage, Starting
+from inkube.apiserver.discovery.stages import IMPORTING, LOADING, Stage
+from inkube.apiserver.discovery.starting import Starting
 from inkube.apiserver.faults.active import Faults
 from inkube.apiserver.handlers.rendering import Renderer
 from inkube.apiserver.handlers.routes import Routes

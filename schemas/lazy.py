@@ -1,9 +1,9 @@
 """Rooms that load a module of theirs when something of it is first used (PEP 562).
 
-The one way in which anything is loaded late. A start needs few of the rules there are, so a room
-that it can do without offers its names by a stub beside its `__init__`: the stub imports them from
-where they are defined, type checkers read it like any other, and the room does what it says when a
-name is asked for.
+The one way in which anything of ours is loaded late. A start needs few of the rules there are, so
+a room that it can do without offers its names by a stub beside its `__init__`: the stub imports
+them from where they are defined, type checkers read it like any other, and the room does what it
+says when a name is asked for.
 
     __init__.pyi    from inkube.apiserver.discovery.groups import Discovery as Discovery
     __init__.py     __getattr__ = lazy.exports(__name__)

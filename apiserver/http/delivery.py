@@ -16,8 +16,9 @@ import time
 from collections.abc import Iterator, Mapping
 from email.utils import formatdate
 
-from aiohttp import HttpVersion10, HttpVersion11, hdrs, web
+from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http import HttpVersion10, HttpVersion11
 from aiohttp.http_writer import _serialize_headers
 from aiohttp.web_response import REASON_PHRASES
 from multidict import CIMultiDict

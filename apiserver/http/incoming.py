@@ -6,7 +6,8 @@ what is refused before costs nobody a body. Answers do not name the software the
 
 from collections.abc import AsyncIterator
 
-from aiohttp import HttpVersion, HttpVersion11, hdrs, web
+from aiohttp import hdrs, web
+from aiohttp.http import HttpVersion, HttpVersion11
 from aiohttp.streams import StreamReader
 from aiohttp.web_request import BaseRequest
 

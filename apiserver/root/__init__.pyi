@@ -4,6 +4,7 @@ from inkube.apiserver.root import dangers as dangers
 from inkube.apiserver.root import declared as declared
 from inkube.apiserver.root import eventloop as eventloop
 from inkube.apiserver.root import kubeconfig as kubeconfig
+from inkube.apiserver.root import lazyaiohttp as lazyaiohttp
 from inkube.apiserver.root import leading as leading
 from inkube.apiserver.root import manifests as manifests
 from inkube.apiserver.root import trimming as trimming

@@ -17,7 +17,8 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple, Protocol
 
 import orjson
-from aiohttp import WSMsgType, web
+from aiohttp import web
+from aiohttp.http import WSMsgType
 
 from inkube.apiserver.streaming import sockets
 from inkube.apiserver.streaming.connections import Connection, Stream

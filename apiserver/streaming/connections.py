@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Protocol, Self
 
-from aiohttp import WSMsgType, web
+from aiohttp import web
+from aiohttp.http import WSMsgType
 
 from inkube.apiserver.streaming import spdy
 from inkube.apiserver.streaming.spdy import ProtocolError

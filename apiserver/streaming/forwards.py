@@ -13,7 +13,8 @@ import struct
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from aiohttp import WSMsgType, web
+from aiohttp import web
+from aiohttp.http import WSMsgType
 
 from inkube.apiserver.streaming import sockets
 from inkube.apiserver.streaming.connections import Connection, Pipe, Stream, Tunnel

@@ -5,7 +5,8 @@ import binascii
 import contextlib
 from collections.abc import Sequence
 
-from aiohttp import WSMsgType, hdrs, web
+from aiohttp import hdrs, web
+from aiohttp.http import WSMsgType
 
 from inkube.schemas import status
 

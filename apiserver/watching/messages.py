@@ -9,7 +9,8 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 
-from aiohttp import WSMsgType, hdrs, web
+from aiohttp import hdrs, web
+from aiohttp.http import WSMsgType
 
 from inkube.apiserver.streaming import sockets
 from inkube.apiserver.watching.frames import Wire

@@ -13,7 +13,8 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from aiohttp import HttpVersion11, hdrs, web
+from aiohttp import hdrs, web
+from aiohttp.http import HttpVersion11
 
 from inkube.apiserver import streaming, watching
 from inkube.apiserver.handlers.verbs import Exchange

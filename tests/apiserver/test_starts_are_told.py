@@ -9,7 +9,7 @@ import pytest
 from inkube import APIServer
 from inkube.apiserver import cli
 from inkube.apiserver.commands import terminal
-from inkube.apiserver.discovery.starting import IMPORTING, LOADING, Stage
+from inkube.apiserver.discovery.stages import IMPORTING, LOADING, Stage
 from inkube.storage import writer
 from inkube.storage.sql.sqlite import sqlite_log
 
