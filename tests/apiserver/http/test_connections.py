@@ -3,70 +3,14 @@ what it would see in a task. Connections end as they should while something runs
 
 import asyncio
 import random
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from contextvars import ContextVar
 
 import pytest
 from aiohttp import web
-from multidict import CIMultiDict
+from lines import GET, POST, answer, connected, serving
 
-from inkube.apiserver.http import webserver
-from inkube.apiserver.http.cors import Origins
-from inkube.apiserver.http.delivery import Answer
-
-GET = b"GET /%d HTTP/1.1\r\nHost: localhost\r\n\r\n"
-POST = b"POST /%d HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nbody"
 WHO = ContextVar("WHO", default="nobody")
-SECONDS = 10
-
-
-def answer(text="", **headers):
-    return Answer(text.encode(), CIMultiDict({"Content-Type": "text/plain", **headers}))
-
-
-@asynccontextmanager
-async def serving(handler, stop_seconds=SECONDS):
-    """A port; leaving it stops the server."""
-    server = webserver.make(handler, Origins((), protects=False))
-    runner = web.ServerRunner(server, shutdown_timeout=stop_seconds)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield runner.addresses[0][1], server
-    finally:
-        await runner.cleanup()
-
-
-class Line:
-    """One connection."""
-
-    def __init__(self, reader, writer):
-        self.reader, self.writer = reader, writer
-
-    async def ask(self, request=GET % 0):
-        self.writer.write(request)
-        return await self.answered()
-
-    async def answered(self):
-        async with asyncio.timeout(SECONDS):
-            head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
-            size = next(
-                int(line[15:]) for line in head.splitlines() if line.startswith("Content-L")
-            )
-            return int(head.split()[1]), (await self.reader.readexactly(size)).decode()
-
-    async def is_over(self):
-        async with asyncio.timeout(SECONDS):
-            return await self.reader.read() == b""
-
-
-@asynccontextmanager
-async def connected(port):
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    try:
-        yield Line(reader, writer)
-    finally:
-        writer.close()
 
 
 async def let_others():

@@ -1,0 +1,156 @@
+"""Answers that leave together: each once, in order, by the next turn at the latest."""
+
+import asyncio
+import random
+from contextlib import AsyncExitStack
+
+import pytest
+from lines import answer, connected, serving
+
+from inkube.apiserver.http import sending
+from inkube.apiserver.http.sending import Outbox
+
+
+class Transport(asyncio.Transport):
+    """Keeps what is written to it."""
+
+    def __init__(self):
+        super().__init__()
+        self.written = []
+        self.closed = False
+
+    def write(self, data):
+        assert not self.closed, "written to after it was closed"
+        self.written.append(data)
+
+    def is_closing(self):
+        return self.closed
+
+
+class Loop:
+    """Turns, one at a time."""
+
+    def __init__(self):
+        self.ready = []
+
+    def call_soon(self, callback):
+        self.ready.append(callback)
+
+    def turn(self):
+        ready, self.ready = self.ready, []
+        for callback in ready:
+            callback()
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_every_answer_is_sent_once_in_order_and_soon(seed):
+    chosen, loop = random.Random(seed), Loop()
+    outbox = Outbox(loop.call_soon)
+    transports = [Transport() for _ in range(chosen.choice([1, 3, 40]))]
+    put = {transport: [] for transport in transports}
+    for number in range(300):
+        transport = chosen.choice(transports)
+        match chosen.choice(["put", "put", "put", "turn", "close", "send"]):
+            case "put" if not transport.closed:
+                put[transport].append(b"%d" % number)
+                outbox.put(transport, b"%d" % number, is_last=chosen.random() < 0.2)
+            case "turn":
+                loop.turn()
+                assert all(each.closed or each.written == put[each] for each in transports)
+            case "close" if chosen.random() < 0.2:
+                outbox.send()
+                assert transport.written == put[transport]
+                transport.closed = True
+            case "send":
+                outbox.send()
+                assert all(each.written == put[each] for each in transports)
+        for each in transports:
+            assert each.written == put[each][: len(each.written)]
+        late = sum(len(put[each]) - len(each.written) for each in transports)
+        assert late < sending.TOGETHER
+
+
+def test_who_comes_alone_is_answered_at_once_and_costs_no_turn():
+    loop, transport = Loop(), Transport()
+    outbox = Outbox(loop.call_soon)
+    for number in (b"1", b"2", b"3"):
+        outbox.expect()
+        outbox.put(transport, number, is_last=outbox.begun())
+        assert transport.written[-1] == number
+    assert not loop.ready
+
+
+def test_of_many_that_come_together_the_last_sends_all():
+    loop, transports = Loop(), [Transport() for _ in range(5)]
+    outbox = Outbox(loop.call_soon)
+    for _ in transports:
+        outbox.expect()
+    for number, transport in enumerate(transports):
+        is_last = outbox.begun()
+        outbox.put(transport, b"x", is_last=is_last)
+        sent = [each.written for each in transports]
+        assert sent == ([[]] * 5 if number < 4 else [[b"x"]] * 5)
+
+
+def test_who_has_gone_meanwhile_is_written_nothing():
+    loop, gone, there = Loop(), Transport(), Transport()
+    outbox = Outbox(loop.call_soon)
+    outbox.put(gone, b"x", is_last=False)
+    outbox.put(there, b"x", is_last=False)
+    gone.closed = True
+    loop.turn()
+    assert (gone.written, there.written) == ([], [b"x"])
+
+
+async def test_crowds_are_answered_each_with_its_own():
+    """Some at once, some after a wait, some and then no more, a few that come in one piece."""
+
+    async def handler(request):
+        number = int(request.path[1:])
+        if number % 3 == 1:
+            await asyncio.sleep(0)
+        if number % 7 == 2:
+            await asyncio.sleep(0.001)
+        return answer(request.path)
+
+    def get(number, head=b""):
+        return b"GET /%d HTTP/1.1\r\nHost: localhost\r\n%b\r\n" % (number, head)
+
+    async def asks(line, first):
+        for number in range(first, first + 8, 2):
+            line.writer.write(get(number) + (get(number + 1) if number % 5 else b""))
+            assert await line.answered() == (200, f"/{number}")
+            if number % 5:
+                assert await line.answered() == (200, f"/{number + 1}")
+        line.writer.write(get(first + 9, b"Connection: close\r\n"))
+        assert await line.answered() == (200, f"/{first + 9}")
+        assert await line.is_over()
+
+    async with serving(handler) as (port, _), AsyncExitStack() as stack:
+        lines = [await stack.enter_async_context(connected(port)) for _ in range(60)]
+        await asyncio.gather(*(asks(line, 100 * each) for each, line in enumerate(lines)))
+
+
+@pytest.mark.parametrize("count", [2, 5, 40])
+async def test_what_was_answered_before_its_connection_is_closed_is_sent(count):
+    """In the very turn in which all of them are answered, the last one ends the others."""
+    come, all_came, stop = [], asyncio.Event(), asyncio.Event()
+
+    async def handler(request):
+        come.append(request)
+        if len(come) == count:
+            all_came.set()
+        await stop.wait()
+        if request is come[-1]:
+            for connection in server.connections:
+                if connection is not request.protocol:
+                    connection.force_close()
+        return answer("done")
+
+    async with serving(handler) as (port, server), AsyncExitStack() as stack:
+        lines = [await stack.enter_async_context(connected(port)) for _ in range(count)]
+        asked = [asyncio.create_task(line.ask()) for line in lines]
+        await all_came.wait()
+        stop.set()
+        assert await asyncio.gather(*asked) == [(200, "done")] * count
+        assert len(server.connections) == 1

@@ -1,0 +1,68 @@
+"""The server that requests come to, with any handler, and plain connections to it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+from multidict import CIMultiDict
+
+from inkube.apiserver.http import webserver
+from inkube.apiserver.http.connections import Handler
+from inkube.apiserver.http.cors import Origins
+from inkube.apiserver.http.delivery import Answer
+
+GET = b"GET /%d HTTP/1.1\r\nHost: localhost\r\n\r\n"
+POST = b"POST /%d HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nbody"
+SECONDS = 10
+
+
+def answer(text: str = "", **headers: str) -> Answer:
+    return Answer(text.encode(), CIMultiDict({"Content-Type": "text/plain", **headers}))
+
+
+@asynccontextmanager
+async def serving(
+    handler: Handler, stop_seconds: float = SECONDS
+) -> AsyncIterator[tuple[int, web.Server]]:
+    """A port; leaving it stops the server."""
+    server = webserver.make(handler, Origins((), protects=False))
+    runner = web.ServerRunner(server, shutdown_timeout=stop_seconds)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield runner.addresses[0][1], server
+    finally:
+        await runner.cleanup()
+
+
+class Line:
+    """One connection."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    async def ask(self, request: bytes = GET % 0) -> tuple[int, str]:
+        self.writer.write(request)
+        return await self.answered()
+
+    async def answered(self) -> tuple[int, str]:
+        async with asyncio.timeout(SECONDS):
+            head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
+            size = next(
+                int(line[15:]) for line in head.splitlines() if line.startswith("Content-L")
+            )
+            return int(head.split()[1]), (await self.reader.readexactly(size)).decode()
+
+    async def is_over(self) -> bool:
+        async with asyncio.timeout(SECONDS):
+            return await self.reader.read() == b""
+
+
+@asynccontextmanager
+async def connected(port: int) -> AsyncIterator[Line]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        yield Line(reader, writer)
+    finally:
+        writer.close()
