@@ -149,10 +149,14 @@ def type_invalid(field: str, value: Any, detail: str) -> FieldError:
 
 def not_supported(field: str, value: Any, choices: Sequence[str]) -> FieldError:
     """The value is none of the choices, which are listed in the given order."""
-    detail = ""
-    if choices:
-        detail = "supported values: " + ", ".join(gotext.quote(choice) for choice in choices)
-    return FieldError(Type.NOT_SUPPORTED, field, value, detail)
+    return FieldError(Type.NOT_SUPPORTED, field, value, supported(choices))
+
+
+def supported(choices: Sequence[str]) -> str:
+    """The detail of such an error."""
+    if not choices:
+        return ""
+    return "supported values: " + ", ".join(gotext.quote(choice) for choice in choices)
 
 
 def duplicate(field: str, value: Any, detail: str = "") -> FieldError:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import NoneType
 from typing import Any
 
-from inkube.schemas.fielderrors import not_supported, too_long, too_many
+from inkube.schemas.fielderrors import FieldError, Type, supported, too_long, too_many
 from inkube.schemas.golang import patterns
 from inkube.schemas.structural import enums, fieldpaths, formats, numbers
 from inkube.schemas.structural.fieldpaths import Path
@@ -198,20 +198,18 @@ def enum_steps(node: Node, kind: type) -> list[Step]:
     choices = node.enum
     if not choices:
         return []
-
-    def check_enum(value: Any, path: Path, errors: Sink) -> None:
-        if not enums.is_choice(value, choices):
-            errors.append(not_supported(field(path), value, enums.choice_texts(choices)))
-
-    if kind is not str:
-        return [check_enum]
+    told = supported(enums.choice_texts(choices))
     texts = frozenset(choice for choice in choices if isinstance(choice, str))
 
     def check_text(value: Any, path: Path, errors: Sink) -> None:
         if value not in texts:
-            check_enum(value, path, errors)
+            errors.append(FieldError(Type.NOT_SUPPORTED, field(path), value, told))
 
-    return [check_text]
+    def check_enum(value: Any, path: Path, errors: Sink) -> None:
+        if not enums.is_choice(value, choices):
+            errors.append(FieldError(Type.NOT_SUPPORTED, field(path), value, told))
+
+    return [check_text if kind is str else check_enum]
 
 
 # ------------------------------------------------------------------------------- sizes
