@@ -2,8 +2,8 @@
 
 `aiohttp/__init__.py` imports the client and all that goes with it: connectors, resolvers, cookies,
 the certificates of every authority that the machine trusts. A server needs none of that until it
-calls a webhook, another API server or a repository: 4 to 5.5 MiB, and a quarter of the time that
-`import aiohttp.web` takes (`python -m benchmarks start`).
+calls a webhook, another API server or a repository: 4.6 MiB, and a quarter of the time that
+`import aiohttp.web` takes; where aiodns is installed 5.9 and two fifths.
 """
 
 import importlib.util
