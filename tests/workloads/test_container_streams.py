@@ -69,7 +69,8 @@ def ask(kube, path, name="p", method="GET"):
         with urllib.request.urlopen(urllib.request.Request(url, method=method)) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
-        return error.code, json.loads(error.read())["message"]
+        with error:
+            return error.code, json.loads(error.read())["message"]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import stat
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
@@ -78,8 +79,8 @@ class Update(NamedTuple):
 class Pushing(Protocol):
     """Who talks to a far host."""
 
-    def client(self, url: str) -> Urllib3HttpGitClient:
-        """A dulwich client with the target's credentials."""
+    def client(self, url: str) -> AbstractContextManager[Urllib3HttpGitClient]:
+        """A dulwich client with the target's credentials, for one question."""
         ...
 
 
@@ -441,7 +442,8 @@ class Far(Store):
         """Ask at the URL as it is written, then with `.git` at its end."""
         for url in self._urls:
             try:
-                return question(self._pushing.client(url))
+                with self._pushing.client(url) as client:
+                    return question(client)
             except (RepositoryNotFound, NotGitRepository):
                 continue
             except HTTPUnauthorized as error:

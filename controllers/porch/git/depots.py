@@ -10,6 +10,7 @@ import binascii
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -193,6 +194,6 @@ class _Pushing:
     def __init__(self, git: "outside.Git", target: Target) -> None:
         self._git, self._target = git, target
 
-    def client(self, url: str) -> Urllib3HttpGitClient:
+    def client(self, url: str) -> AbstractContextManager[Urllib3HttpGitClient]:
         """A client for one question."""
         return self._git.client(url, self._target)

@@ -96,12 +96,14 @@ class Git:
         except TimeoutError as error:
             raise _too_late(host, self._timeout) from error
 
-    def client(self, url: str, target: Target) -> Urllib3HttpGitClient:
-        """A dulwich client for one URL, with the target's credentials."""
+    @contextlib.contextmanager
+    def client(self, url: str, target: Target) -> Iterator[Urllib3HttpGitClient]:
+        """A dulwich client for one question to one URL, with the target's credentials."""
         user, token = _login(target)
-        return Urllib3HttpGitClient(
-            url, pool_manager=self._pool(), username=user or None, password=token or None
-        )
+        with self._pool() as pool:
+            yield Urllib3HttpGitClient(
+                url, pool_manager=pool, username=user or None, password=token or None
+            )
 
     def may_push(self, url: str, target: Target) -> bool:
         """Ask for `git push`; a refusal is an answer. Raises RepositoryNotFound, OutsideError."""
@@ -109,7 +111,8 @@ class Git:
         headers = urllib3.make_headers(basic_auth=f"{user}:{token}") if token else {}
         question = f"{url.rstrip('/')}/info/refs?service=git-receive-pack"
         try:
-            self._pool().request("GET", question, headers=headers, preload_content=False).close()
+            with self._pool() as pool:
+                pool.request("GET", question, headers=headers, preload_content=False)
         except NotAuthorized:
             return False
         return True
@@ -210,7 +213,8 @@ class GitSession:
             try:
                 if self._is_file:
                     return LocalGitClient().send_pack(_file_path(url), push.update(made), pack)
-                return self._git.client(url, self._target).send_pack(b"", push.update(made), pack)
+                with self._git.client(url, self._target) as client:
+                    return client.send_pack(b"", push.update(made), pack)
             except (RepositoryNotFound, NotGitRepository):
                 continue
             except _MovedError:
@@ -235,7 +239,8 @@ class GitSession:
                 if self._is_file:
                     LocalGitClient().fetch(_file_path(url), found, wanted)
                 else:
-                    self._git.client(url, self._target).fetch(b"", found, wanted, depth=1)
+                    with self._git.client(url, self._target) as client:
+                        client.fetch(b"", found, wanted, depth=1)
             except (RepositoryNotFound, NotGitRepository):
                 continue
             return
@@ -261,7 +266,8 @@ class GitSession:
                 found = LocalGitClient().get_refs(_file_path(url))
             else:
                 prefixes = [b"HEAD", _HEADS]
-                found = self._git.client(url, self._target).get_refs(b"", ref_prefix=prefixes)
+                with self._git.client(url, self._target) as client:
+                    found = client.get_refs(b"", ref_prefix=prefixes)
         except NotGitRepository as error:
             raise RepositoryNotFound from error
         except (GitProtocolError, HangupException, ValueError, KeyError, AssertionError) as error:
@@ -286,7 +292,8 @@ class _Pool(urllib3.PoolManager):
     """Connections for one question, to permitted addresses only, with limits and our own errors.
 
     There are no retries here, the checks have their own. A redirect to another host takes no
-    credentials with it.
+    credentials with it. At the end of `with` every connection is closed, also one whose answer
+    nobody read to its end: dulwich leaves those to the garbage collector.
     """
 
     def __init__(self, guard: Guard, timeout: float) -> None:
@@ -294,6 +301,17 @@ class _Pool(urllib3.PoolManager):
         super().__init__(timeout=urllib3.Timeout(timeout), retries=retries, maxsize=1)
         self.pool_classes_by_scheme = _guarded(guard)
         self._deadline = time.monotonic() + timeout
+        self._answers: list[urllib3.BaseHTTPResponse] = []
+
+    def clear(self) -> None:
+        """Close all connections."""
+        for answer in self._answers:
+            vars(answer).pop("read", None)  # which holds the answer
+            answer.close()
+        self._answers.clear()
+        for key in self.pools.keys():  # noqa: SIM118 # it has no other way
+            self.pools[key].close()
+        super().clear()
 
     def request(self, method: str, url: str, *args: Any, **options: Any) -> Any:
         """As urllib3 does it; any answer but 200 is raised as what it means."""
@@ -302,8 +320,8 @@ class _Pool(urllib3.PoolManager):
             response = super().request(method, url, *args, **options)
         except urllib3.exceptions.HTTPError as error:
             raise _network_error(host, error) from error
+        self._answers.append(response)
         if response.status != HTTPStatus.OK:
-            response.close()
             raise refusal(host, response.status)
         limited = self._limited(host, response.read)
         response.read = limited  # type: ignore[method-assign]  # every reader goes through here

@@ -13,7 +13,8 @@ def send(kube, method, path, body=None, agent="probe/1"):
         with urllib.request.urlopen(request) as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as error:
-        return error.code, json.load(error)
+        with error:
+            return error.code, json.load(error)
 
 HERE = "/api/v1/namespaces/default/configmaps"
 

@@ -1,6 +1,9 @@
 """Live checks against real git: dulwich's own http server and repositories in files."""
 
+import asyncio
 import base64
+import contextlib
+import gc
 import socket
 import threading
 from wsgiref.simple_server import WSGIRequestHandler, make_server
@@ -11,6 +14,15 @@ from dulwich.repo import Repo
 from dulwich.server import DictBackend
 from dulwich.web import make_wsgi_chain
 from worlds import PROVISIONING, told
+
+from inkube.controllers.checks import OutsideError
+from inkube.controllers.provisioning.outside.git import Git
+from inkube.controllers.provisioning.outside.hosts import (
+    NotAuthorized,
+    RepositoryNotFound,
+    Target,
+)
+from inkube.controllers.provisioning.outside.ssrf import Guard
 
 
 class Quiet(WSGIRequestHandler):
@@ -387,3 +399,51 @@ async def test_a_push_that_is_refused_is_told(server, git, origin):
     code, _, answer = await server.request("POST", f"{ALL}/files/b.yaml", data=DASHBOARD)
     assert (code, answer["message"].rpartition(": ")[2]) == (500, "not authorized")
     assert names(origin, "main") == ["a.yaml"]
+
+
+REFS = b"001e# service=git-upload-pack\n0000"
+HEAD = b"HTTP/1.1 %s\r\nContent-Type: application/x-git-upload-pack-advertisement\r\n"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        HEAD % b"200 OK" + b"Content-Length: 2000000\r\n\r\n" + b"no git" * 300,
+        HEAD % b"200 OK" + b"Content-Length: 2000000\r\n\r\n" + REFS,
+        HEAD % b"200 OK" + b"Transfer-Encoding: chunked\r\n\r\n5\r\nno",
+        HEAD % b"200 OK" + b"Content-Length: 34\r\n\r\n" + REFS,
+        HEAD % b"404 Not Found" + b"Content-Length: 5000\r\n\r\n",
+        HEAD % b"401 Unauthorized" + b"Content-Length: 0\r\n\r\n",
+        HEAD % b"503 Unavailable" + b"Content-Length: 5000\r\n\r\nlater",
+        HEAD % b"302 Found" + b"Location: /other\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 nothing of the kind\r\n\r\n",
+    ],
+)
+async def test_a_question_leaves_no_connection_open_whatever_is_answered(answer):
+    connections = []
+
+    async def serve(reader, writer):
+        connections.append(ended := asyncio.Event())
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            while await reader.readuntil(b"\r\n\r\n"):
+                writer.write(answer)
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+        ended.set()
+
+    asked = Git(Guard(allow_private=True), timeout=1.0)
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        session = asked.open(Target("git", f"http://127.0.0.1:{port}/team/dashboards"))
+        gc.disable()
+        try:
+            for question in (session.branches, session.may_write):
+                with contextlib.suppress(OutsideError, NotAuthorized, RepositoryNotFound):
+                    await question()
+            assert connections
+            async with asyncio.timeout(5):
+                await asyncio.gather(*(ended.wait() for ended in connections))
+        finally:
+            gc.enable()
+            asked.close()
