@@ -89,6 +89,8 @@ class Parts:
     """Seconds of the server's clock."""
     calm: Callable[[], Awaitable[bool]] | None = None
     """Awaited before each request is looked at; whether the store has come to the newest."""
+    before_write: Callable[[], Awaitable[None]] | None = None
+    """Awaited before each request that may write is served."""
     elsewhere: Callable[[RequestInfo], Endpoint | None] | None = None
     """Who answers in place of this process, if somebody does."""
     logs_requests: bool = True
@@ -239,6 +241,8 @@ class App:
         preflight = self._parts.origins.preflight(request)
         if preflight is not None:
             return preflight
+        if self._parts.before_write is not None:
+            await self._parts.before_write()
         limit = self._deadlines.limit(request.task)
         try:
             with limit:

@@ -510,6 +510,7 @@ class APIServer:
             faults=self.faults,
             sleep=self.clock.sleep,
             calm=self._calm(),
+            before_write=calm.of_workloads(self.manager) if self.options.workloads else None,
             on_request=self.options.on_request,
             records_bodies=self.options.record_bodies,
             pages=later(self._pages),

@@ -273,6 +273,19 @@ class Manager:
     ) -> None:
         await self.stop()
 
+    @property
+    def is_working(self) -> bool:
+        """Whether a key waits or is worked on."""
+        return any(running.queue for running in self._running.values())
+
+    async def worked_off(self) -> None:
+        """Return when no key waits, is worked on or is about to be retried: what changes gave
+        controllers to do, and what that gave others. May take forever; delayed keys do not count.
+        """
+        while self.is_working:
+            for running in list(self._running.values()):
+                await running.queue.idle()
+
     def work_done(self) -> int:
         """How many keys were worked on so far: equal twice means that nothing ran in between."""
         return sum(running.queue.taken for running in self._running.values())

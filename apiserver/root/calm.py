@@ -2,7 +2,8 @@
 
 With a seed it is the controllers, so that revisions do not depend on who is faster. Where several
 servers share what is stored it is what others have written: a client that made a definition there
-may come here next.
+may come here next. With workloads a write waits for the controllers, if not for long
+(`app.Parts.before_write`).
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from inkube.storage.store import Store
 from inkube.storage.turns import Turns
 
 CALM_SECONDS = 2.0
+CATCH_UP_SECONDS = 0.02  # how long a write waits for what writes before it set going
 INSTALL_SECONDS = 1.0  # how long a request waits for definitions that another server stored
 DEFINITIONS = keys.prefix("customresourcedefinitions")
 
@@ -31,6 +33,23 @@ def of_controllers(manager: Manager) -> Callable[[], Awaitable[bool]]:
             async with asyncio.timeout(CALM_SECONDS):
                 await manager.settled()
         return False  # of the store it has not asked
+
+    return wait
+
+
+def of_workloads(manager: Manager) -> Callable[[], Awaitable[None]]:
+    """Let the controllers do what earlier writes gave them to do, as far as that is a matter of
+    milliseconds.
+
+    On a cluster a write waits for a disk and takes longer than they do. So who labels a pod and
+    deletes the ReplicaSet that now takes it finds both gone there, and here.
+    """
+
+    async def wait() -> None:
+        if manager.is_working:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(CATCH_UP_SECONDS):
+                    await manager.worked_off()
 
     return wait
 

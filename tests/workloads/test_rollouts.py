@@ -1,10 +1,16 @@
 """Whatever happens to a workload, and in whatever order: it ends as its spec says."""
 
+import asyncio
+import contextlib
+import http.client
+import json
 import random
 
 import pytest
 import workloads as w
 
+from inkube.apiserver.root import calm
+from inkube.controllers.manager import Manager
 from inkube.controllers.workloads import rollouts
 from inkube.schemas.status import StatusError
 
@@ -168,3 +174,39 @@ def test_scaling_in_a_rollout_is_spread_in_proportion(wanted, sizes, goals):
     old, new = (replica_set(name, size, 10) for name, size in zip("ab", sizes, strict=True))
     found = rollouts.scaled(deployment, new, [old])
     assert sorted(found.values()) == sorted(goals)
+
+
+def test_a_write_finds_what_controllers_made_of_the_one_before(kube, monkeypatch):
+    """Requests follow each other faster than on a cluster, where each waits for a disk."""
+    monkeypatch.setattr(calm, "CATCH_UP_SECONDS", 10)  # however busy this machine is
+    host, port = kube.url.removeprefix("http://").split(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=10)
+
+    def send(method, path, body=None):
+        headers = {"Content-Type": "application/merge-patch+json"}
+        connection.request(method, path, body and json.dumps(body), headers)
+        answer = connection.getresponse()
+        answer.read()
+        assert answer.status == 200
+
+    labelled = {"metadata": {"labels": {"app": "web"}}}
+    with contextlib.closing(connection):
+        for _ in range(10):
+            kube.client.create(w.pod("stray"))
+            kube.client.create(w.workload("ReplicaSet", replicas=1))
+            kube.settled()
+            send("PATCH", "/api/v1/namespaces/default/pods/stray", labelled)
+            send("DELETE", "/apis/apps/v1/namespaces/default/replicasets/web")
+            kube.settled()
+            assert kube.client.list(w.PODS) == []
+
+
+async def test_controllers_that_come_to_no_end_hold_no_write_up_for_long(monkeypatch):
+    class Busy(Manager):
+        is_working = True
+
+        async def worked_off(self):
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr(calm, "CATCH_UP_SECONDS", 0.001)
+    await asyncio.wait_for(calm.of_workloads(Busy.__new__(Busy))(), 10)
