@@ -23,8 +23,8 @@ class Outbox:
     """What the connections of a server have to send.
 
     An answer waits until the last of the requests that came with it has begun and been answered,
-    until as many as `TOGETHER` wait, or until the next turn: whichever comes first. Whatever is
-    done in a later turn finds it sent; who closes a connection in the same turn calls `send`.
+    until as many as `TOGETHER` wait, or until the next turn: whichever comes first. What is
+    scheduled after `put` finds it sent; who closes a connection in the same turn calls `send`.
     """
 
     def __init__(self, call_soon: Callable[[Callable[[], None]], object]) -> None:
