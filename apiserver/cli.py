@@ -65,6 +65,7 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """See click."""
+        root.lazyaiohttp.postpone_client()  # before any command is loaded
         if cmd_name not in self.later:
             return super().get_command(ctx, cmd_name)
         found: click.Command = getattr(commands, self.later[cmd_name])
@@ -154,7 +155,6 @@ def main() -> None:
 )
 def serve(**arguments: Any) -> None:
     """Serve until interrupted."""
-    root.lazyaiohttp.postpone_client()
     style = _configure_logs(arguments)
     target = arguments.pop("kubeconfig") or Path("inkube.kubeconfig")
     count = arguments.pop("workers")
