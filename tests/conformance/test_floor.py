@@ -2,8 +2,8 @@
 
 `floor.json` names the steps that need not be exact, with the grade they keep: those that tell of
 time (how long a client waits, how wide a column is beside names of the run, whether a controller
-has seen what the step before it has), the one whose lines kubectl itself prints in any order (the
-data of a secret, a Go map) and those that differ; all others are exact.
+has seen what the step before it has), those whose lines kubectl itself prints in any order (the
+data of a secret or a config map, which are Go maps) and those that differ; all others are exact.
 """
 
 import importlib.util
