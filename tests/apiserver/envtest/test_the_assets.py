@@ -201,12 +201,14 @@ async def test_a_dry_run_create_may_have_a_resource_version(admin):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="CPU time of others is read from /proc")
-async def test_it_is_ready_about_as_soon_as_inkube_serve(assets, tmp_path):
+async def test_it_is_ready_about_as_soon_as_inkube_serve(assets, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "bytecode"))  # as one is installed
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "")
     envtest = Envtest(assets, tmp_path)
     shims, servers = [], []
     try:
         await envtest.start_etcd()
-        for number in range(2):
+        for number in range(3):  # the first ones compile
             await envtest.start_api()
             shims.append(cpu_seconds(envtest.processes["kube-apiserver"]))
             await envtest.end("kube-apiserver")
@@ -225,7 +227,7 @@ async def test_it_is_ready_about_as_soon_as_inkube_serve(assets, tmp_path):
             await envtest.end("../serve")
     finally:
         await envtest.kill()
-    assert min(shims) <= 1.3 * min(servers)
+    assert min(shims) <= 1.4 * min(servers)  # TLS, rights, certificates: 1.2, give or take
 
 
 async def test_envtest_starts_restarts_and_stops_them(assets, tmp_path):
