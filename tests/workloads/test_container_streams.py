@@ -7,6 +7,7 @@ import gc
 import json
 import socket
 import struct
+import threading
 import urllib.error
 import urllib.request
 
@@ -199,9 +200,13 @@ def test_a_port_that_nobody_serves_refuses_each_connection(scripted, kubectl):
 
 @pytest.fixture
 def core(kubeconfig):
-    """The Python client, which leaves the sockets of streams to the garbage collector."""
+    """The Python client, which leaves the sockets of streams to the garbage collector: some of them
+    when the thread ends that forwards a port."""
     with kubernetes.config.new_client_from_config(str(kubeconfig)) as client:
         yield kubernetes.client.CoreV1Api(client)
+    for thread in threading.enumerate():
+        if thread.name.startswith("Kubernetes port forward proxy"):
+            thread.join(10)
     gc.collect()
 
 
