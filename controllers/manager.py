@@ -283,8 +283,7 @@ class Manager:
         controllers to do, and what that gave others. May take forever; delayed keys do not count.
         """
         while self.is_working:
-            for running in list(self._running.values()):
-                await running.queue.idle()
+            await self._queues_idle()
 
     def work_done(self) -> int:
         """How many keys were worked on so far: equal twice means that nothing ran in between."""
@@ -299,8 +298,7 @@ class Manager:
         while not await self._is_settled():
             for informer in self.informers.all():
                 await informer.caught_up()
-            for running in list(self._running.values()):
-                await running.queue.idle()
+            await self._queues_idle()
 
     async def _is_settled(self) -> bool:
         """Nothing was worked on while the revisions were asked for, and all of them are reached."""
@@ -311,6 +309,11 @@ class Manager:
             if await informer.behind():
                 return False
         return self._is_idle() and self.work_done() == before
+
+    async def _queues_idle(self) -> None:
+        """Return when every queue has been idle, not all at the same time."""
+        for running in list(self._running.values()):
+            await running.queue.idle()
 
     def _is_idle(self) -> bool:
         return all(running.queue.is_idle for running in self._running.values())

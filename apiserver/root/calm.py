@@ -24,14 +24,19 @@ INSTALL_SECONDS = 1.0  # how long a request waits for definitions that another s
 DEFINITIONS = keys.prefix("customresourcedefinitions")
 
 
+async def _at_most(seconds: float, work: Awaitable[None]) -> None:
+    """Wait for something, but no longer: who asks is then served all the same."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await work
+
+
 def of_controllers(manager: Manager) -> Callable[[], Awaitable[bool]]:
     """Let the controllers finish. A webhook that asks while one of them waits for it is not kept
     waiting."""
 
     async def wait() -> bool:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(CALM_SECONDS):
-                await manager.settled()
+        await _at_most(CALM_SECONDS, manager.settled())
         return False  # of the store it has not asked
 
     return wait
@@ -47,9 +52,7 @@ def of_workloads(manager: Manager) -> Callable[[], Awaitable[None]]:
 
     async def wait() -> None:
         if manager.is_working:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(CATCH_UP_SECONDS):
-                    await manager.worked_off()
+            await _at_most(CATCH_UP_SECONDS, manager.worked_off())
 
     return wait
 
@@ -88,9 +91,7 @@ class OtherServers:
             is_current = await self._look()
         if self._stored > self._served:
             stored = self._stored
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(INSTALL_SECONDS):
-                    await self._manager.done(crds.NAME, stored)
+            await _at_most(INSTALL_SECONDS, self._manager.done(crds.NAME, stored))
             self._served = max(self._served, stored)
         return is_current
 
