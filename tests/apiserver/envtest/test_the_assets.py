@@ -1,5 +1,6 @@
 """The folder of assets in the place of kube-apiserver's and etcd's own, for what starts them."""
 
+import asyncio
 import base64
 import contextlib
 import json
@@ -208,9 +209,9 @@ async def test_it_is_ready_about_as_soon_as_inkube_serve(assets, tmp_path, monke
     shims, servers = [], []
     try:
         await envtest.start_etcd()
-        for number in range(3):  # the first ones compile
+        for number in range(4):  # the first ones compile
             await envtest.start_api()
-            shims.append(cpu_seconds(envtest.processes["kube-apiserver"]))
+            shims.append(await cpu_at_rest(envtest.processes["kube-apiserver"]))
             await envtest.end("kube-apiserver")
             for file in envtest.data.iterdir():
                 file.unlink()
@@ -223,11 +224,21 @@ async def test_it_is_ready_about_as_soon_as_inkube_serve(assets, tmp_path, monke
                 script.chmod(0o755)
             await envtest.begin("../serve", *arguments, *config)
             await envtest.until_ok("../serve", f"http://127.0.0.1:{port}/readyz", 0.1)
-            servers.append(cpu_seconds(envtest.processes["../serve"]))
+            servers.append(await cpu_at_rest(envtest.processes["../serve"]))
             await envtest.end("../serve")
     finally:
         await envtest.kill()
-    assert min(shims) <= 1.4 * min(servers)  # TLS, rights, certificates: 1.2, give or take
+    assert sum(shims[1:]) <= 1.3 * sum(servers[1:])
+
+
+async def cpu_at_rest(process):
+    """Seconds of processor time once none is used: how soon somebody asks makes no difference."""
+    used = cpu_seconds(process)
+    while True:
+        await asyncio.sleep(0.2)
+        before, used = used, cpu_seconds(process)
+        if used == before:
+            return used
 
 
 async def test_envtest_starts_restarts_and_stops_them(assets, tmp_path):
