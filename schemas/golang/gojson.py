@@ -25,13 +25,11 @@ _STRING = re.compile(rb'[^"\\\x00-\x1f]*')
 _ESCAPE = re.compile(rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _HEX = re.compile(rb"[0-9a-fA-F]{0,4}")
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-_FRACTION = re.compile(rb"[:,[][-0-9]+[.e]")
-"""Where orjson writes a float, and in some texts."""
-_FLAT = bytes.maketrans(b"123456789}]", b"000000000,,")
-_WHOLE, _EXPONENT = b".0,", b"e00,"
-"""How a whole float ends that orjson writes and 64 bits hold, once flat; so do some texts."""
+_POINT = re.compile(rb"\.0[,}\]]")
+_EXPONENT = re.compile(re.escape(orjson.dumps(1e16)[1:-1]) + rb"[6-9][,}\]]")
+"""How a whole float ends that orjson writes and 64 bits hold; so do some texts."""
 _LITERALS = {ord("t"): b"true", ord("f"): b"false", ord("n"): b"null"}
-_DIGITS = bytes(ord("0") if chr(byte).isdigit() and byte < 0x80 else byte for byte in range(256))
+_FLAT = bytes.maketrans(b"123456789[", b"000000000{")
 _LONG = b"0" * 19
 """Fewer digits always fit into an int64."""
 _INT64 = 2**63
@@ -44,18 +42,18 @@ def loads(body: bytes) -> Any:
         value = orjson.loads(body)
     except orjson.JSONDecodeError:
         value = _loads_slowly(body)
-    if _LONG in body.translate(_DIGITS):
+    flat = body.translate(_FLAT)
+    if _LONG in flat:
         value = _shortened(value)
-    if body.count(b"{") + body.count(b"[") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
+    if flat.count(b"{") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
         raise DecodeError(syntax_error(body, depth=MAX_DEPTH))
     return value
 
 
 def may_hold_floats(data: bytes) -> bool:
     """Whether `settle_numbers` may change the value that has this text by orjson."""
-    # the pattern is slow, and few objects have either ending
-    flat = data.translate(_FLAT, b"+")
-    return (_WHOLE in flat or _EXPONENT in flat) and _FRACTION.search(data) is not None
+    # two patterns, each of which begins with what is rare: they take a fifth of one for both
+    return _POINT.search(data) is not None or _EXPONENT.search(data) is not None
 
 
 def settle_numbers(value: Any) -> Any:
