@@ -110,7 +110,7 @@ def recursive_difference(left: FieldSet, right: FieldSet) -> FieldSet:
 
 
 def _difference(left: FieldSet, right: FieldSet, *, deep: bool) -> FieldSet:
-    if not right or not left:
+    if left.keys().isdisjoint(right):
         return left
     if left is right or left == right:
         return {}

@@ -6,7 +6,8 @@ order, as `fieldsets.ordered` gives them. Follows structured-merge-diff typed/co
 value is compared with nothing.
 """
 
-from typing import Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, TypeVar
 
 from inkube.schemas import caches
 from inkube.schemas.ownership import listitems, pathelements
@@ -15,7 +16,10 @@ from inkube.schemas.ownership.listitems import UntypableError
 from inkube.schemas.ownership.mergetypes import ListType, MapType, Type
 
 LAYOUTS = 4096  # remembered for all kinds; the objects of one differ little
-CHARACTERS = 2048  # of the names of one layout; what has more is worked out each time
+CHARACTERS = 2048  # of the names of one layout, or keys; what has more is worked out each time
+ALL_CHARACTERS = 2**20  # of the keys of all lists
+
+T = TypeVar("T", MapType, ListType)
 
 
 class Layout(NamedTuple):
@@ -23,8 +27,8 @@ class Layout(NamedTuple):
 
     leaves: FieldSet
     """The node as it is when nothing lies below its fields."""
-    deeper: tuple[tuple[str, str, Type], ...]
-    """Name, path element and type of the fields below which something may lie."""
+    deeper: tuple[tuple[str, str, MapType | None, ListType | None], ...]
+    """Name, path element and types of the fields below which something may lie."""
 
 
 def everything(kind: Type, value: Any) -> FieldSet:
@@ -43,35 +47,61 @@ def node(kind: Type, value: Any) -> FieldSet:
 
 
 def _of_map(kind: MapType, value: dict[str, Any]) -> FieldSet:
-    names = tuple(value)
-    layout = _KNOWN.get((kind, names)) or _layout(kind, names)
+    layout = _KNOWN.get((kind, *value)) or _layout(kind, tuple(value))
     found = layout.leaves
-    for name, element, below in layout.deeper:
+    for name, element, below, items in layout.deeper:
         child = value[name]
-        if child and (child.__class__ is dict or child.__class__ is list):
-            if found is layout.leaves:
-                found = found.copy()
-            found[element] = node(below, child)
+        if not child:
+            continue
+        shape = child.__class__
+        if shape is dict and below is not None:
+            made = _of_map(below, child)
+        elif shape is list and items is not None:
+            made = _of_list(items, child)
+        else:
+            continue
+        if found is layout.leaves:
+            found = found.copy()
+        found[element] = made
     return found
 
 
 def _of_list(kind: ListType, items: list[Any]) -> FieldSet:
-    elements = listitems.elements(kind, items)
-    pairs = zip(elements, items, strict=True)
     found = {MEMBER: EMPTY}
-    for element, item in sorted(pairs, key=_place) if len(items) > 1 else pairs:
+    for element, index in _in_order(kind, items):
         # of an element that stands twice only the membership is told
-        found[element] = EMPTY if element in found else node(kind.element, item)
+        found[element] = EMPTY if element in found else node(kind.element, items[index])
     return found
 
 
-def _place(pair: tuple[str, Any]) -> tuple[Any, ...]:
+def _in_order(kind: ListType, items: list[Any]) -> Sequence[tuple[str, int]]:
+    """The path element of every item and its index, in the reference's order."""
+    keys = listitems.texts(kind, items)
+    if keys is None:
+        return _sorted(listitems.elements(kind, items))
+    known = _ORDERS.get((kind, *keys))
+    if known is None:
+        known = _sorted(listitems.elements(kind, items))
+        length = sum(map(len, keys))
+        if length <= CHARACTERS:
+            _ORDERS.weigh((kind, *keys), known, length)
+    return known
+
+
+def _sorted(elements: list[str]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(zip(elements, range(len(elements)), strict=True), key=_place))
+
+
+def _place(pair: tuple[str, int]) -> tuple[Any, ...]:
     return pathelements.order(pair[0])
 
 
-_KNOWN: Final[caches.Table[tuple[MapType, tuple[str, ...]], Layout]] = caches.Table(
-    __name__, "_KNOWN", LAYOUTS
+_KNOWN: Final[caches.Table[tuple[Any, ...], Layout]] = caches.Table(__name__, "_KNOWN", LAYOUTS)
+"""By type and names."""
+_ORDERS: Final[caches.Weighed[tuple[Any, ...], tuple[tuple[str, int], ...]]] = caches.Weighed(
+    __name__, "_ORDERS", LAYOUTS, ALL_CHARACTERS
 )
+"""By type and keys, where each is one text: of an object's ports, say, which others have, too."""
 
 
 def _layout(kind: MapType, names: tuple[str, ...]) -> Layout:
@@ -83,8 +113,13 @@ def _layout(kind: MapType, names: tuple[str, ...]) -> Layout:
             raise UntypableError(f"{name}: field not declared in schema")
         types[name] = found
     leaves = {MEMBER: EMPTY, **{"f:" + name: EMPTY for name in types}}
-    deeper = [(n, "f:" + n, t) for n, t in types.items() if t.map or t.list]
-    layout = Layout(leaves, tuple(deeper))
+    deeper = [(n, "f:" + n, _granular(t.map), _granular(t.list)) for n, t in types.items()]
+    layout = Layout(leaves, tuple(field for field in deeper if field[2] or field[3]))
     if sum(map(len, leaves)) <= CHARACTERS:
-        _KNOWN.keep((kind, names), layout)
+        _KNOWN.keep((kind, *names), layout)
     return layout
+
+
+def _granular(kind: T | None) -> T | None:
+    """The type of what is owned piece by piece."""
+    return None if kind is None or kind.atomic else kind

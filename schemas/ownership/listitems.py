@@ -24,27 +24,28 @@ def element(kind: ListType, index: int, item: Any) -> str:
 
 def elements(kind: ListType, items: list[Any]) -> list[str]:
     """The path element of every item."""
-    if len(kind.keys) == 1:
-        quick = _by_one_key(kind, items)
-        if quick is not None:
-            return quick
+    keys = texts(kind, items)
+    if keys is not None:
+        return [*map(kind.key, keys)]
     try:
         return [element(kind, index, item) for index, item in enumerate(items)]
     except UntypableError:
         return [_reported(kind, index, item) for index, item in enumerate(items)]
 
 
-def _by_one_key(kind: ListType, items: list[Any]) -> list[str] | None:
-    """The usual case: all items have the one key, and it is a string."""
+def texts(kind: ListType, items: list[Any]) -> list[str] | None:
+    """The one key of every item, where all have it and it is a text, as nearly always."""
+    if len(kind.keys) != 1:
+        return None
     name = kind.keys[0]
     try:
-        values = [item[name] for item in items]
+        keys = [item[name] for item in items]
     except (KeyError, TypeError):
         return None
-    for value in values:
-        if value.__class__ is not str:
-            return None
-    return [*map(kind.key, values)]
+    return keys if {*map(type, keys)} == _TEXTS else None
+
+
+_TEXTS = {str}
 
 
 def _reported(kind: ListType, index: int, item: Any) -> str:

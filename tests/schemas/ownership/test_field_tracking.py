@@ -314,4 +314,4 @@ def test_what_is_remembered_of_names_is_bounded(monkeypatch: pytest.MonkeyPatch)
     for number in range(30):
         _create({"any": {f"n{number}": 1, "y": {"x" * 3000: {f"z{number}": number}}}})
     assert 0 < len(layouts._KNOWN) <= 10
-    assert all(len("".join(names)) < 3000 for _, names in layouts._KNOWN)
+    assert all(len("".join(names)) < 3000 for _, *names in layouts._KNOWN)
