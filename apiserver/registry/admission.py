@@ -7,7 +7,7 @@ later every plugin's `validate`. Plugins see the same Attributes. Follows apiser
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
@@ -144,7 +144,13 @@ class Later:
         return self._make()
 
 
-Hook = Literal["mutate", "validate"]
+class _Asked(NamedTuple):
+    """The plugins that handle an operation on a resource."""
+
+    mutators: tuple[Plugin, ...]
+    validators: tuple[Plugin, ...]
+    changing: tuple[Plugin, ...]
+    """The mutators that do not always only refuse."""
 
 
 class Chain:
@@ -155,7 +161,7 @@ class Chain:
 
     async def mutate(self, attributes: Attributes) -> None:
         """Run every mutator that handles this write, all of them twice where one wants it."""
-        plugins = self._chosen("mutate", attributes.call.resource, attributes.operation)
+        plugins = self._asked(attributes.call.resource, attributes.operation).mutators
         for plugin in plugins:
             await plugin.mutate(attributes)
         rounds = attributes.rounds
@@ -166,35 +172,37 @@ class Chain:
 
     async def validate(self, attributes: Attributes) -> None:
         """Run every validator that handles this write."""
-        for plugin in self._chosen("validate", attributes.call.resource, attributes.operation):
+        for plugin in self._asked(attributes.call.resource, attributes.operation).validators:
             await plugin.validate(attributes)
 
     def is_alone(self, resource: Resource, operation: Operation) -> bool:
         """Whether all who handle such a write are (`Plugin.is_alone`)."""
-        hooks: tuple[Hook, ...] = ("mutate", "validate")
-        return all(
-            plugin.is_alone for hook in hooks for plugin in self._chosen(hook, resource, operation)
-        )
+        asked = self._asked(resource, operation)
+        return all(plugin.is_alone for plugin in (*asked.mutators, *asked.validators))
 
     def changes(self, resource: Resource, operation: Operation) -> bool:
         """Whether a mutator may change such a write, or see who owns what of it."""
-        chosen = self._chosen("mutate", resource, operation)
-        return not all(plugin.only_refuses for plugin in chosen)
+        return not all(plugin.only_refuses for plugin in self._asked(resource, operation).changing)
 
-    def _chosen(self, hook: Hook, resource: Resource, operation: Operation) -> tuple[Plugin, ...]:
+    def _asked(self, resource: Resource, operation: Operation) -> _Asked:
+        return resource.once(operation, lambda: self._choose(resource, operation))
 
-        def choose() -> tuple[Plugin, ...]:
-            return tuple(
-                plugin
-                for plugin in self._known(resource)
-                if getattr(type(plugin), hook) is not getattr(Plugin, hook)
-                and plugin.handles(resource, operation)
-            )
-
-        return resource.once((hook, operation), choose)
+    def _choose(self, resource: Resource, operation: Operation) -> _Asked:
+        known = self._known(resource)
+        handling = [plugin for plugin in known if plugin.handles(resource, operation)]
+        mutators = tuple(each for each in handling if type(each).mutate is not Plugin.mutate)
+        validators = tuple(each for each in handling if type(each).validate is not Plugin.validate)
+        changing = tuple(each for each in mutators if not _always_only_refuses(each))
+        return _Asked(mutators, validators, changing)
 
     def _known(self, resource: Resource) -> Iterator[Plugin]:
         for plugin in self._plugins:
             found = plugin.of(resource) if isinstance(plugin, Later) else plugin
             if found is not None:
                 yield found
+
+
+def _always_only_refuses(plugin: Plugin) -> bool:
+    """Whether its class says so, whatever happens."""
+    kind: Any = type(plugin)
+    return not isinstance(kind.only_refuses, property) and plugin.only_refuses
