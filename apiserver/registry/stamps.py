@@ -1,10 +1,9 @@
 """Uids, times and generated names, which a server stamps on objects: injected once, at the root."""
 
-import math
 import os
 import random
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from inkube.schemas import meta
 
@@ -13,6 +12,7 @@ _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX = 5
 _AT_ONCE = 128
 _MAX_BASE = 63 - _SUFFIX
+_SECOND = timedelta(seconds=1)
 _VARIANTS = "89ab"  # RFC 9562: the two high bits are 10
 
 
@@ -71,14 +71,16 @@ class Stamps:
         """Of what webhooks are asked: with a seed, reads that ask them cost objects no uid."""
         names = None if seed is None else f"names of {seed}"
         self._chooser = chooser or random.Random(names)  # noqa: S311 # names need no secrecy
-        self._second, self._text = math.nan, ""  # the last timestamp: many writes share one
+        self._begins = self._ends = utc_now()
+        self._text = ""  # the last timestamp, of that second: many writes share one
 
     def timestamp(self) -> str:
         """Now, as metadata shows it."""
         now = self.now()
-        second = now.timestamp() // 1
-        if second != self._second:
-            self._second, self._text = second, meta.format_time(now)
+        if not self._begins <= now < self._ends:
+            self._begins = now.replace(microsecond=0)
+            self._ends = self._begins + _SECOND
+            self._text = meta.format_time(now)
         return self._text
 
     def generate_name(self, base: str) -> str:
