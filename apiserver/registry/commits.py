@@ -182,9 +182,13 @@ class Commits:
 
     async def _stored(self, call: Call, obj: Object) -> Object:
         """As it is kept, in the storage version. Raises StatusError 500 where it is too large."""
-        steps = _to_be_stored(call.resource, obj)
-        waits = call.resource.converter is not None
-        return await self._worker.finish(call.effort, steps, waits=waits)
+        resource = call.resource
+        if resource.converter is None:
+            return await self._worker.run(call.effort, _to_be_stored, resource, obj)
+        size = _settle_numbers(obj)
+        stored = await conversions.to_storage(resource, obj)
+        _check_size(stored, size if stored is obj else len(orjson.dumps(stored)))
+        return stored
 
 
 def _pending(operation: Operation, call: Call, entry: Entry | None, obj: Object | None) -> Pending:
@@ -214,15 +218,25 @@ def _same_state(new: Object, stored: Object) -> bool:
     )
 
 
-async def _to_be_stored(resource: Resource, obj: Object) -> Object:
+def _to_be_stored(resource: Resource, obj: Object) -> Object:
+    size = _settle_numbers(obj)
+    stored = conversions.to_storage_at_once(resource, obj)
+    _check_size(stored, size if stored is obj else len(orjson.dumps(stored)))
+    return stored
+
+
+def _settle_numbers(obj: Object) -> int:
+    """Have them as Go writes them; how many bytes the object has."""
     data = orjson.dumps(obj)
     if gojson.may_hold_floats(data):
         gojson.settle_numbers(obj)
-    stored = await conversions.to_storage(resource, obj)
-    size = len(data) if stored is obj else len(orjson.dumps(stored))
-    if size > MAX_OBJECT and size - _owned(stored) > MAX_OBJECT:
+    return len(data)
+
+
+def _check_size(obj: Object, size: int) -> None:
+    """Raises StatusError 500."""
+    if size > MAX_OBJECT and size - _owned(obj) > MAX_OBJECT:
         raise status.unknown("etcdserver: request is too large")
-    return stored
 
 
 def _owned(obj: Object) -> int:

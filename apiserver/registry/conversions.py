@@ -80,14 +80,21 @@ async def in_version(resource: Resource, obj: Object, served: Served) -> Object:
 
 async def to_storage(resource: Resource, obj: Object) -> Object:
     """From the version of the request to the stored one; pruned and defaulted by the latter."""
+    storage = resource.storage
+    if resource.converter is None or obj.get("apiVersion") == storage.api_version:
+        return to_storage_at_once(resource, obj)
+    [stored] = await resource.converter.convert([obj], storage.api_version)
+    resource.behaviour.fit(storage, stored)
+    return stored
+
+
+def to_storage_at_once(resource: Resource, obj: Object) -> Object:
+    """The same where no converter has to be asked."""
     storage, behaviour = resource.storage, resource.behaviour
     if obj.get("apiVersion") == storage.api_version:
         behaviour.complete(storage, obj)
         return obj
-    if resource.converter is None:
-        stored = behaviour.converted(obj, storage)
-    else:
-        [stored] = await resource.converter.convert([obj], storage.api_version)
+    stored = behaviour.converted(obj, storage)
     behaviour.fit(storage, stored)
     return stored
 

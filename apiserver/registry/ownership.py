@@ -57,6 +57,18 @@ def writer(call: Call, time: str, *, api_version: str = "") -> managedfields.Wri
     )
 
 
+def track_first(call: Call, new: Object, time: str) -> bool:
+    """`track` for a new object that comes without owners, which no other version has a part in.
+
+    Whether it is one; else nothing is done.
+    """
+    typed = call.served.typed
+    if not managedfields.is_first(new, typed):
+        return False
+    managedfields.track_first(new, typed, writer(call, time))
+    return True
+
+
 async def track(call: Call, live: Object | None, new: Object, time: str) -> None:
     """Record in `new` what an ordinary write changed against `live`."""
     steps = managedfields.track(

@@ -126,7 +126,11 @@ class Registry:
 
     async def _track(self, call: Call, old: Object | None, obj: Object) -> None:
         """Record who set what; ownership changes nothing else of the object."""
-        steps = ownership.track(call, old, obj, self.stamps.timestamp())
+        time = self.stamps.timestamp()
+        first = old is None
+        if first and await self.worker.run(call.effort, ownership.track_first, call, obj, time):
+            return
+        steps = ownership.track(call, old, obj, time)
         waits = call.resource.converter is not None
         await self.worker.finish(call.effort, steps, waits=waits)
 

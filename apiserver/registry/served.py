@@ -1,5 +1,7 @@
 """One version of a kind, with what its schema compiles to."""
 
+from typing import Any
+
 import orjson
 
 from inkube.schemas import caches, cel, structural
@@ -24,24 +26,16 @@ class Served:
         self.gvr: GVR = definition.gvr(version.name)
         self.api_version = self.gvk.api_version
         self.kind = self.gvk.kind
-
-    @property
-    def is_costly(self) -> bool:
+        self.is_costly = True
         """Whether work with an object may take long, however small it is: the schema is yet to be
         compiled, or has rules with loops, whose cost grows faster than their object."""
-        return "schema" not in self.__dict__ or self._loops
-
-    @cached_property
-    def _loops(self) -> bool:
-        if not self.schema.node.holds("x-kubernetes-validations"):
-            return False
-        text = orjson.dumps(self.version.schema)
-        return any(loop in text for loop in _LOOPS)
 
     @cached_property
     def schema(self) -> "structural.CompiledSchema":
         """Pruning, defaulting and validation, loaded with the first custom object."""
-        return structural.CompiledSchema(self.version.schema)
+        made = structural.CompiledSchema(self.version.schema)
+        self.is_costly = made.node.holds("x-kubernetes-validations") and _loops(self.version.schema)
+        return made
 
     @cached_property
     def rules(self) -> "cel.RuleSet | None":
@@ -54,6 +48,12 @@ class Served:
     def typed(self) -> TypedSchema:
         """How fields merge and who may own them."""
         return TypedSchema(self.version.schema)
+
+
+def _loops(schema: dict[str, Any]) -> bool:
+    """Whether a rule in it goes over a list."""
+    text = orjson.dumps(schema)
+    return any(loop in text for loop in _LOOPS)
 
 
 class _BuiltinServed(Served):

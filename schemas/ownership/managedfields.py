@@ -206,11 +206,10 @@ def track(
     version written in. Without `versions` entries of all versions are read as this one. Where
     fields cannot be told apart the entries stay as they are, as upstream does.
     """
-    metadata = new.setdefault("metadata", {})
-    if live is None and not typed.empty and not metadata.get("managedFields"):
-        metadata.pop("managedFields", None)
-        _track_first(new, typed, writer)
+    if live is None and is_first(new, typed):
+        track_first(new, typed, writer)
         return
+    metadata = new.setdefault("metadata", {})
     old = ((live or {}).get("metadata") or {}).get("managedFields")
     managed = _base(old, new, writer)
     metadata.pop("managedFields", None)
@@ -226,10 +225,16 @@ def track(
         metadata["managedFields"] = entries
 
 
-def _track_first(new: Object, typed: TypedSchema, writer: Writer) -> None:
-    """A create of what nobody owned: `update` from nothing, where all there is was added."""
+def is_first(new: Object, typed: TypedSchema) -> bool:
+    """Whether a new object is nobody's before it is created."""
+    return not typed.empty and not new.setdefault("metadata", {}).get("managedFields")
+
+
+def track_first(new: Object, typed: TypedSchema, writer: Writer) -> None:
+    """`track` for a create of what `is_first`: all there is was added, in one version."""
     # without what STRIPPED names, which is cheaper than to take it off the set
     metadata = {name: value for name, value in new["metadata"].items() if name not in _SYSTEM}
+    new["metadata"].pop("managedFields", None)
     shown = {name: value for name, value in new.items() if name not in _TYPE}
     shown["metadata"] = metadata
     try:
