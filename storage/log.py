@@ -140,6 +140,11 @@ class Log(Protocol):
         ...
 
     @property
+    def often(self) -> float:
+        """The same while there are some."""
+        ...
+
+    @property
     def failure(self) -> str:
         """Why the log cannot be written at the moment, as far as is known; empty while it can."""
         ...
@@ -242,7 +247,7 @@ class MemoryLog:
     immediate = True
     shared = False
     optimistic = False
-    poll = 0.0
+    poll = often = 0.0
     failure = ""
 
     def __init__(self, snapshot: Snapshot = EMPTY) -> None:

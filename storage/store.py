@@ -10,6 +10,7 @@ A prefix that ends in "/" means all keys below it, any other means that one key.
 
 import asyncio
 import logging
+import math
 import sys
 import time
 import warnings
@@ -61,6 +62,9 @@ logger = logging.getLogger(__name__)
 
 # Seconds between two attempts to follow a log that fails, at most.
 LONGEST_DELAY = 5.0
+
+# Seconds since others wrote last during which their writes are looked for often.
+LATELY = 10.0
 
 # Writes that are committed together; each subscriber's queue holds many times more.
 LARGEST_BATCH = 200
@@ -380,13 +384,18 @@ class Store(BaseStore):
 
     async def _follow(self) -> None:
         """Publish what other processes write, until cancelled."""
-        within = self._log.poll if self._options.poll is None else self._options.poll
-        failures = Failures(logger, "reading the log", first=within, longest=LONGEST_DELAY)
+        clock = asyncio.get_running_loop().time
+        poll = self._log.poll if self._options.poll is None else self._options.poll
+        found = -math.inf
+        failures = Failures(logger, "reading the log", first=poll, longest=LONGEST_DELAY)
         while True:
             try:
+                often = clock() - found < LATELY
+                within = min(poll, self._log.often) if often else poll
                 heard = await self._log.news(self.revision, within)
-                if heard > self.revision or self.failure:
-                    await self._writer.catch_up(heard)
+                unknown = heard > self.revision  # what this process just wrote may be heard of, too
+                if (unknown or self.failure) and await self._writer.catch_up(heard):
+                    found = clock()
             except Exception as error:  # noqa: BLE001 - told, and tried again
                 self._lost = str(error)
                 await asyncio.sleep(failures.failed(error))

@@ -9,17 +9,21 @@ import asyncio
 
 
 class Turns:
-    """Counts who asks in each turn of the loop."""
+    """Counts who asks in each turn of one loop, that of who asks first."""
 
     def __init__(self) -> None:
         self._asked = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """Known once: to find out which one runs is a system call up to Python 3.11."""
 
     def first(self) -> bool:
         """Whether nobody else asked in this turn."""
         if self._asked:
             return False
         self._asked = True
-        asyncio.get_running_loop().call_soon(self._end)
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+        self._loop.call_soon(self._end)
         return True
 
     async def stage(self) -> None:

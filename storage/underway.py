@@ -24,11 +24,13 @@ class Underway:
 
     __slots__ = ("__weakref__", "answer", "batch", "fence", "revision")
 
-    def __init__(self, batch: Batch, fence: Fence | None) -> None:
+    def __init__(
+        self, batch: Batch, fence: Fence | None, answer: "asyncio.Future[Entries]"
+    ) -> None:
         self.batch = batch
         self.fence = fence
         """What must hold at the commit, beside what the writes ask for."""
-        self.answer: asyncio.Future[Entries] = asyncio.get_running_loop().create_future()
+        self.answer = answer
         self.revision = 0
         """Of its last write in the group at hand, or where it is stored; 0: it is not."""
 

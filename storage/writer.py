@@ -89,9 +89,12 @@ class Writer:
         self.progress: Progress | None = None
         """While everything is being read: how far that is."""
         self._task: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop
+        """Its own, from the start on: to ask which one runs is a system call up to Python 3.11."""
 
     async def start(self) -> None:
         """Fill the cache and begin to serve the queue."""
+        self._loop = asyncio.get_running_loop()
         await self._log.open()
         await self._load()
         self._task = asyncio.create_task(self._serve(), name="inkube-storage-writer")
@@ -118,7 +121,7 @@ class Writer:
         self._check_open()
         if self._read_only:
             raise ReadOnly(self._cache.revision)
-        underway = Underway(batch, fences.current())
+        underway = Underway(batch, fences.current(), self._loop.create_future())
         if self._may_commit_here():
             await self._answer([underway])
             return underway
@@ -133,20 +136,22 @@ class Writer:
             self._wanted.set()
         return underway
 
-    async def catch_up(self, wanted: int = 0) -> None:
+    async def catch_up(self, wanted: int = 0) -> bool:
         """Publish what other processes appended, up to `wanted` at least where it is given.
 
-        Raises LogError.
+        Whether there was anything. Raises LogError.
         """
         if not self._log.shared:
-            return
+            return False
         async with self._lock:
-            if wanted and self._cache.revision >= wanted:
-                return
+            before = self._cache.revision
+            if wanted and before >= wanted:
+                return False
             try:
                 await self._follow(self._log.missed)
             except _Behind:
                 await self._load()
+            return self._cache.revision > before
 
     async def compact(self, revision: int) -> None:
         """Forget what cannot be seen at `revision` or later. Writers go on between its steps."""

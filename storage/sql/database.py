@@ -85,6 +85,11 @@ class Database(Protocol):
         ...
 
     @property
+    def often(self) -> float:
+        """The same while there are some."""
+        ...
+
+    @property
     def failure(self) -> str:
         """Why the newest cannot be asked for at the moment; empty while it can."""
         ...

@@ -54,6 +54,11 @@ class SqlLog:
         return self._database.poll
 
     @property
+    def often(self) -> float:
+        """See Log."""
+        return self._database.often
+
+    @property
     def optimistic(self) -> bool:
         """See Log."""
         return self._database.optimistic

@@ -78,7 +78,7 @@ class PostgresqlDatabase:
         OSError,
         TimeoutError,
     )
-    poll = POLL
+    poll = often = POLL
     optimistic = True
 
     def __init__(self, url: str) -> None:

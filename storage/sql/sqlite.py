@@ -40,9 +40,9 @@ ROWS = 128
 # Bytes of an object that is read joined with others, which are held twice for a moment.
 JOINED = 16 * 1024
 
-# Seconds between two looks for the writes of other processes: usually, and as long as some were
-# found within the last LATELY seconds. A look takes a few microseconds.
-POLL, OFTEN, LATELY = 0.1, 0.01, 10.0
+# Seconds between two looks for the writes of other processes: usually, and while there are some.
+# A look takes a few microseconds.
+POLL, OFTEN = 0.1, 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ class SqliteDatabase:
     """See `database.Database`."""
 
     errors = (sqlite3.Error,)
-    poll = POLL
+    poll, often = POLL, OFTEN
     optimistic = True
     failure = ""
 
@@ -98,7 +98,6 @@ class SqliteDatabase:
         self._options = options
         self._presence = files.Presence(path.absolute())
         self._glass: sqlite3.Connection | None = None
-        self._found = float("-inf")
 
     async def connect(self) -> "SqliteConnection":
         """See Database. Nothing is changed before the file is known to be ours or new."""
@@ -163,16 +162,9 @@ class SqliteDatabase:
 
     async def news(self, revision: int, within: float) -> int:
         """See Database."""
-        clock = asyncio.get_running_loop().time
-        deadline = clock() + within
-        while (left := deadline - clock()) > 0:
-            often = clock() - self._found < LATELY
-            await asyncio.sleep(min(left, OFTEN if often else within))
-            newest = self.glance() or 0
-            if newest > revision:
-                self._found = clock()
-                return newest
-        return 0
+        await asyncio.sleep(within)
+        newest = self.glance() or 0
+        return newest if newest > revision else 0
 
     async def close(self) -> None:
         """See Database."""
