@@ -149,10 +149,13 @@ def _masked(prefix: str) -> str:
 
 
 def _check(name: str, limit: int, pattern: str, texts: tuple[str, ...]) -> list[str]:
+    fits = _matches[pattern](name)
+    if fits and len(name) <= limit:  # what fits is ASCII
+        return []
     wrong = []
     if _size(name) > limit:
         wrong.append(max_length_error(limit))
-    if not _matches[pattern](name):
+    if not fits:
         wrong.append(regex_error(texts[0], pattern, *texts[1:]))
     return wrong
 

@@ -34,7 +34,7 @@ def validate(
     meta: Meta, *, namespaced: bool, name_check: names.Check, path: str = "metadata"
 ) -> list[FieldError]:
     """ValidateObjectMeta: everything that can be said of metadata without its history."""
-    found = [*_name_errors(meta, name_check, path), *_namespace_errors(meta, namespaced, path)]
+    found = _name_errors(meta, name_check, path) + _namespace_errors(meta, namespaced, path)
     generation = meta.get("generation") or 0
     if generation < 0:
         text = "must be greater than or equal to 0"
@@ -42,7 +42,9 @@ def validate(
     found += _marks(meta, path)
     if finalizers := meta.get("finalizers"):
         found.extend(_finalizer_errors(finalizers, f"{path}.finalizers"))
-    return [*found, *_managed_errors(meta, path)]
+    if entries := meta.get("managedFields"):
+        found.extend(_managed_errors(entries, f"{path}.managedFields"))
+    return found
 
 
 def validate_changes(meta: Meta, old: Meta, *, path: str = "metadata") -> list[FieldError]:
@@ -61,7 +63,10 @@ def validate_changes(meta: Meta, old: Meta, *, path: str = "metadata") -> list[F
     for name in ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
         if meta.get(name) != old.get(name):
             found.append(invalid(f"{path}.{name}", meta.get(name), _IMMUTABLE))
-    return [*found, *_marks(meta, path), *_managed_errors(meta, path)]
+    found += _marks(meta, path)
+    if entries := meta.get("managedFields"):
+        found.extend(_managed_errors(entries, f"{path}.managedFields"))
+    return found
 
 
 def validate_update(meta: Meta, old: Meta, *, namespaced: bool) -> list[FieldError]:
@@ -88,28 +93,29 @@ def finalizer_warnings(meta: Meta, old: Meta | None = None, own: Iterable[str] =
 # ----------------------------------------------------------------- name and namespace
 
 
-def _name_errors(meta: Meta, check: names.Check, path: str) -> Iterator[FieldError]:
-    base, name = meta.get("generateName") or "", meta.get("name") or ""
+def _name_errors(meta: Meta, check: names.Check, path: str) -> list[FieldError]:
+    base, name = meta.get("generateName"), meta.get("name") or ""
+    found: list[FieldError] = []
     if base:
-        for text in check(base, True):
-            yield invalid(f"{path}.generateName", base, text)
+        found = [invalid(f"{path}.generateName", base, text) for text in check(base, True)]
     if not name:
-        yield required(f"{path}.name", "name or generateName is required")
-        return
+        return [*found, required(f"{path}.name", "name or generateName is required")]
     for text in check(name, False):
-        yield invalid(f"{path}.name", name, text)
+        found.append(invalid(f"{path}.name", name, text))
+    return found
 
 
-def _namespace_errors(meta: Meta, namespaced: bool, path: str) -> Iterator[FieldError]:
+def _namespace_errors(meta: Meta, namespaced: bool, path: str) -> list[FieldError]:
     namespace = meta.get("namespace") or ""
-    if namespaced and not namespace:
-        yield required(f"{path}.namespace")
-    elif namespaced:
-        if not names.is_label(namespace):
-            for text in names.label(namespace):
-                yield invalid(f"{path}.namespace", namespace, text)
-    elif namespace:
-        yield forbidden(f"{path}.namespace", "not allowed on this type")
+    if not namespaced:
+        if not namespace:
+            return []
+        return [forbidden(f"{path}.namespace", "not allowed on this type")]
+    if not namespace:
+        return [required(f"{path}.namespace")]
+    if names.is_label(namespace):
+        return []
+    return [invalid(f"{path}.namespace", namespace, text) for text in names.label(namespace)]
 
 
 # ------------------------------------------------- labels, annotations, owners, finalizers
@@ -212,9 +218,9 @@ def _new_finalizers(meta: Meta, old: Meta, path: str) -> Iterator[FieldError]:
 # ------------------------------------------------------------------------ managed fields
 
 
-def _managed_errors(meta: Meta, path: str) -> Iterator[FieldError]:
-    for index, entry in enumerate(meta.get("managedFields") or ()):
-        place = f"{path}.managedFields[{index}]"
+def _managed_errors(entries: Sequence[Meta], path: str) -> Iterator[FieldError]:
+    for index, entry in enumerate(entries):
+        place = f"{path}[{index}]"
         operation, fields_type = entry.get("operation") or "", entry.get("fieldsType") or ""
         if operation not in {"Apply", "Update"}:
             yield invalid(f"{place}.operation", operation, "must be `Apply` or `Update`")

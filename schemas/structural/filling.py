@@ -99,7 +99,7 @@ class _Walk:
                 self.visit_list(child, item, (path, name))
         for name in gone:
             self._remove(obj, name, path, known=children[name] is not None)
-        if self.defaults:
+        if self.defaults and node.defaults:
             default_missing(node, obj)
 
     def visit_list(self, node: Node, items: list[Any], path: Path, *, keep: bool = False) -> None:

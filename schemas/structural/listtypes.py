@@ -11,6 +11,7 @@ import orjson
 from inkube.schemas.fielderrors import FieldError, duplicate, invalid
 from inkube.schemas.structural.nodes import Node
 
+_TEXTS = {str}
 _UNSPECIFIED = object()
 """The key of an item that does not have the key field."""
 
@@ -125,7 +126,7 @@ def _repeated(items: list[Any]) -> list[int]:
 
 def _surely_distinct(items: list[Any]) -> bool:
     """Texts need no identity of their own, and nearly all members and keys are texts."""
-    return {*map(type, items)} == {str} and len({*items}) == len(items)
+    return {*map(type, items)} == _TEXTS and len({*items}) == len(items)
 
 
 def _identity(item: Any) -> Any:
