@@ -20,6 +20,8 @@ from inkube.storage.index import Index
 from inkube.storage.log import FIRST_REVISION, Horizon, Range, bounds, matches
 from inkube.storage.subscription import Subscription
 
+FOLDERS = 1_024  # of keys, whose subscribers are remembered
+
 
 class CacheOptions(NamedTuple):
     """The bounds: changes and bytes kept in history, changes waiting for one subscriber."""
@@ -43,6 +45,9 @@ class Cache:
         self._history_bytes = 0
         self._remembers = FIRST_REVISION
         self._subscriptions: dict[str, dict[Subscription, None]] = {}
+        self._followed: dict[str, tuple[str, ...]] = {}
+        """Of folders of keys that were written to lately: the prefixes above that are subscribed
+        to, as long as these stay the same."""
         self._newest: dict[str, int] = {}
         """What `newest` said of prefixes that are subscribed to, kept current."""
         self._is_loaded = False
@@ -129,6 +134,8 @@ class Cache:
     def subscribe(self, prefix: str, after: int) -> Subscription:
         """Everything published from now on; what came before is the store's to add."""
         subscription = Subscription(self, prefix, after, self._options.queue)
+        if prefix not in self._subscriptions:
+            self._followed.clear()
         self._subscriptions.setdefault(prefix, {})[subscription] = None
         return subscription
 
@@ -139,6 +146,7 @@ class Cache:
             scope.pop(subscription, None)
             if not scope:
                 del self._subscriptions[subscription.prefix]
+                self._followed.clear()
                 self._newest.pop(subscription.prefix, None)
 
     async def reached(self, revision: int) -> None:
@@ -225,6 +233,7 @@ class Cache:
     def _end_subscriptions(self, error: StorageError | None) -> None:
         """Tell every subscriber that it is over, and why."""
         subscriptions, self._subscriptions = self._subscriptions, {}
+        self._followed.clear()
         self._newest.clear()
         for scope in subscriptions.values():
             for subscription in scope:
@@ -272,15 +281,16 @@ class Cache:
 
     def _scopes(self, key: str) -> Sequence[str]:
         """The prefixes somebody subscribed to that this key is under."""
-        subscriptions = self._subscriptions
-        found = [key] if key in subscriptions else []
-        end = key.find("/") + 1
-        while end > 0:
-            scope = key[:end]
-            if scope in subscriptions:
-                found.append(scope)
-            end = key.find("/", end) + 1
-        return found
+        folder = key[: key.rfind("/") + 1]
+        found = self._followed.get(folder)
+        if found is None:
+            ends = (at + 1 for at, char in enumerate(folder) if char == "/")
+            scopes = (folder[:end] for end in ends)
+            found = tuple(scope for scope in scopes if scope in self._subscriptions)
+            if len(self._followed) >= FOLDERS:
+                self._followed.clear()
+            self._followed[folder] = found
+        return (key, *found) if key in self._subscriptions else found
 
     def _wake(self) -> None:
         for revision, waiter in self._waiters:

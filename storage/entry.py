@@ -89,10 +89,8 @@ class Coder:
             def value(self) -> Value:
                 return coder.value(self.data)
 
-        self.entry: Final[Callable[[str, int, int, bytes], Entry]] = Stored
-        """An entry of key, revision, created, data; decoded objects are kept within the bounds."""
         self.make: Final = maker(Stored)
-        """The same of a tuple."""
+        """An entry of key, revision, created, data; decoded objects are kept within the bounds."""
 
     def encode(self, value: Value, revision: int) -> bytes:
         """See Codec."""

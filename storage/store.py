@@ -125,7 +125,7 @@ class BaseStore(ABC):
     def shown(self, entry: Entry, value: Value) -> Entry:
         """An entry that is not stored: as `entry`, of another value."""
         data = self._coder.encode(value, entry.revision)
-        return self._coder.entry(entry.key, entry.revision, entry.created, data)
+        return self._coder.make((entry.key, entry.revision, entry.created, data))
 
     def damaged(self, prefix: str) -> Sequence[str]:
         """The keys under a prefix that lists leave out, and reads refuse, for they are damaged."""

@@ -31,7 +31,7 @@ class Create(NamedTuple):
         if current is not None:
             raise AlreadyExists(self.key, current)
         data = coder.encode(self.value, revision)
-        return Change("ADDED", coder.entry(self.key, revision, revision, data), None)
+        return Change("ADDED", coder.make((self.key, revision, revision, data)), None)
 
 
 class Earlier(Protocol):
@@ -56,7 +56,7 @@ class Update(NamedTuple):
         expected = self.expected if self.after is None else self.after.revision
         current = _expect(self.key, expected, current)
         data = coder.encode(self.value, revision)
-        entry = coder.entry(self.key, revision, current.created, data)
+        entry = coder.make((self.key, revision, current.created, data))
         return Change("MODIFIED", entry, current)
 
 
@@ -73,7 +73,7 @@ class Delete(NamedTuple):
         # Decoded anew: current.value is shared, and an encoder may stamp the revision in place.
         value = coder.decode(current.data) if self.value is None else self.value
         data = coder.encode(value, revision)
-        entry = coder.entry(self.key, revision, current.created, data)
+        entry = coder.make((self.key, revision, current.created, data))
         return Change("DELETED", entry, current)
 
 
@@ -95,7 +95,7 @@ def record(change: Change, time: int) -> Record:
 
 def entry(record: Record, coder: Coder) -> Entry:
     """The state a row keeps."""
-    return coder.entry(record.key, record.revision, record.created, record.data)
+    return coder.make((record.key, record.revision, record.created, record.data))
 
 
 def change(record: Record, previous: Entry | None, coder: Coder) -> Change:

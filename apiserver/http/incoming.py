@@ -67,25 +67,32 @@ class Request(BaseRequest):
         """The body. Raises ConnectionError, and what else aiohttp raises."""
         if not self._asked and hdrs.EXPECT in self.headers:
             self._ask()
+        if self._body is None:
+            self._body = _taken(self.content) if self._is_there else await self._read_all()
+        self.sent = self._body
+        return self._body
+
+    @property
+    def _is_there(self) -> bool:
+        """Whether the body came with its head, as short ones do: to take it takes a twentieth of
+        what it takes to wait for pieces until there are no more. Of a longer one aiohttp's parser
+        may hold something back."""
+        content = self.content
+        return content.is_eof() and content.total_bytes <= SHORT and content.exception() is None
+
+    async def _read_all(self) -> bytes:
         try:
-            if self._body is None:
-                self._body = await (self._read_large() if self.largest else self._read())
+            return await (self._read_large() if self.largest else self._read())
         except RuntimeError as error:  # all that aiohttp says of a client that has gone
             if self.transport is not None:
                 raise
             raise ConnectionResetError("the client has gone") from error
-        self.sent = self._body
-        return self._body
 
     async def _read(self) -> bytes:
-        """A body as aiohttp reads it. One that came with its head, as short ones do, is there: to
-        take it takes a twentieth of what it takes to wait for pieces until there are no more."""
+        """A body as aiohttp reads it."""
         content = self.content
         if not content.is_eof():
             return await super().read()
-        if content.total_bytes <= SHORT and content.exception() is None:
-            # aiohttp's way goes to the parser once more, for what a longer one may have held back
-            return _taken(content) if content.total_bytes else b""
         whole = content.read_nowait()
         if len(whole) > self.client_max_size:
             raise web.HTTPRequestEntityTooLarge(self.client_max_size, len(whole))
@@ -124,6 +131,8 @@ class Request(BaseRequest):
 
 
 def _taken(content: StreamReader) -> bytes:
+    if not content.total_bytes:  # aiohttp's reader of nothing has no buffer
+        return b""
     pieces = content._buffer  # noqa: SLF001 # what `read_nowait` joins
     whole = b"".join(pieces)
     pieces.clear()
