@@ -21,6 +21,12 @@ class NamespaceLifecycle(Plugin):
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._alive: set[str] = set()
+        """Namespaces that were found to be, since one of them changed last."""
+        store.follow(_PREFIX, self._forget, anew=self._forget)
+
+    def _forget(self, changes: object = None) -> None:
+        self._alive.clear()
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         if operation == "DELETE":
@@ -35,12 +41,15 @@ class NamespaceLifecycle(Plugin):
                     "", "namespaces", call.name, "this namespace may not be deleted"
                 )
             return
+        if call.namespace in self._alive:
+            return
         entry = self._store.get(_PREFIX + call.namespace)
         if entry is None:
             raise status.not_found("", "namespaces", call.namespace)
         phase = entry.value.get("status", {}).get("phase")
         if phase == "Terminating" or "deletionTimestamp" in entry.value["metadata"]:
             raise self._terminating(attributes)
+        self._alive.add(call.namespace)
 
     def _terminating(self, attributes: Attributes) -> status.StatusError:
         call = attributes.call

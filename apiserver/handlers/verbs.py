@@ -224,5 +224,6 @@ class Handlers:
         return await self._shown(exchange.call, outcome.entry, exchange.form, code=code)
 
     async def _shown(self, call: Call, entry: Entry, form: Form, *, code: int = 200) -> Answer:
-        [entry] = await self._registry.shown(call, [entry])
+        if call.resource.converter is not None:
+            [entry] = await self._registry.shown(call, [entry])
         return self._renderer.entry(call, entry, form, code=code)
