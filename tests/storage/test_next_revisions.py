@@ -1,0 +1,97 @@
+"""Records that are appended only where nobody else has written since: one statement, no lock."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from inkube.storage.log import Log, Record
+from inkube.storage.sql.sqlite import ROWS, sqlite_log
+
+
+class _Model:
+    """What was ever written to a log, by whomever."""
+
+    def __init__(self, newest: int) -> None:
+        self.newest = newest
+        self.living: dict[str, int] = {}
+        """The revision of each key."""
+
+    def records(self, chance: random.Random, after: int, count: int) -> list[Record]:
+        """Some writes that would follow `after`; a key is written once in them."""
+        keys = chance.sample([f"/r/{n}" for n in range(count + 3)], count)
+        return [self._record(chance, key, after + n) for n, key in enumerate(keys, 1)]
+
+    def _record(self, chance: random.Random, key: str, revision: int) -> Record:
+        previous = self.living.get(key, 0)
+        deleted = previous > 0 and chance.random() < 0.5
+        return Record(revision, key, previous, previous or revision, deleted, b"{}", revision)
+
+    def write(self, records: list[Record]) -> None:
+        """They were committed."""
+        for record in records:
+            if record.deleted:
+                del self.living[record.key]
+            else:
+                self.living[record.key] = record.revision
+        self.newest = records[-1].revision
+
+
+async def _append(log: Log, records: list[Record]) -> None:
+    async with log.begin() as transaction:
+        await transaction.append(records)
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_they_are_appended_exactly_where_nothing_is_newer(seed: int, tmp_path: Path):
+    chance = random.Random(seed)
+    here, there = sqlite_log(tmp_path / "log.db"), sqlite_log(tmp_path / "log.db")
+    await here.open()
+    await there.open()
+    try:
+        model = _Model((await here.horizon()).newest)
+        seen = model.newest
+        expected: list[Record] = []
+        for _ in range(60):
+            match chance.randrange(4):
+                case 0:  # others write
+                    records = model.records(chance, model.newest, chance.randint(1, 4))
+                    await _append(there, records)
+                    model.write(records)
+                    expected += records
+                case 1:  # others forget, up to the newest at times, which may be a deletion
+                    oldest = (await there.horizon()).compacted
+                    await there.compact(chance.randint(oldest, model.newest))
+                case 2:  # this one looks
+                    seen = model.newest
+                case _:
+                    records = model.records(chance, seen, chance.randint(1, 4))
+                    done = await here.append_next(seen, records)
+                    assert done == (seen == model.newest)
+                    if done:
+                        model.write(records)
+                        expected += records
+                        seen = model.newest
+        compacted = (await here.horizon()).compacted
+        kept = (await here.missed(compacted, len(expected) + 1)).records
+        assert list(kept) == [record for record in expected if record.revision > compacted]
+    finally:
+        await here.close()
+        await there.close()
+
+
+async def test_what_does_not_follow_is_not_appended(tmp_path: Path):
+    log = sqlite_log(tmp_path / "log.db")
+    await log.open()
+    try:
+        newest = (await log.horizon()).newest
+        gap = [Record(newest + 2, "/r/a", 0, newest + 2, False, b"{}", 0)]
+        many = [
+            Record(newest + n, f"/r/{n}", 0, newest + n, False, b"{}", 0)
+            for n in range(1, ROWS + 2)
+        ]
+        assert not await log.append_next(newest, gap)
+        assert not await log.append_next(newest, many)
+        assert not (await log.missed(newest, 10)).records
+    finally:
+        await log.close()
