@@ -25,8 +25,8 @@ _STRING = re.compile(rb'[^"\\\x00-\x1f]*')
 _ESCAPE = re.compile(rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _HEX = re.compile(rb"[0-9a-fA-F]{0,4}")
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-_POINT = re.compile(rb"\.0[,}\]]")
-_EXPONENT = re.compile(re.escape(orjson.dumps(1e16)[1:-1]) + rb"[6-9][,}\]]")
+_POINT, _EXPONENT = b".0", orjson.dumps(1e16)[1:-1]
+_WHOLE = re.compile(b"(?:%b|%b[6-9])[,}\\]]" % (re.escape(_POINT), re.escape(_EXPONENT)))
 """How a whole float ends that orjson writes and 64 bits hold; so do some texts."""
 _LITERALS = {ord("t"): b"true", ord("f"): b"false", ord("n"): b"null"}
 _FLAT = bytes.maketrans(b"123456789[", b"000000000{")
@@ -52,8 +52,8 @@ def loads(body: bytes) -> Any:
 
 def may_hold_floats(data: bytes) -> bool:
     """Whether `settle_numbers` may change the value that has this text by orjson."""
-    # two patterns, each of which begins with what is rare: they take a fifth of one for both
-    return _POINT.search(data) is not None or _EXPONENT.search(data) is not None
+    # the pattern is slow, and few objects have either in them
+    return (_POINT in data or _EXPONENT in data) and _WHOLE.search(data) is not None
 
 
 def settle_numbers(value: Any) -> Any:
