@@ -155,17 +155,17 @@ class Change:
         self.entry: Final = entry
         self.previous: Final = previous
         self.revision: Final = entry.revision
-        self._made: dict[Hashable, object] | None = None
+        self._made: dict[Hashable, Any] | None = None
 
     def once(self, form: Hashable, make: Callable[["Change"], T]) -> T:
         """What `make` makes of this change, made once for all who ask for the same `form`."""
         if self._made is None:
             self._made = {}
         try:
-            return cast("T", self._made[form])
+            made: T = self._made[form]
         except KeyError:
             made = self._made[form] = make(self)
-            return made
+        return made
 
     def __repr__(self) -> str:
         return f"Change({self.type!r}, {self.entry!r})"

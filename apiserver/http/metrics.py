@@ -5,7 +5,7 @@ Plain dictionaries on the hot path; `exposition` formats them when asked.
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any
 
 from inkube.apiserver.http.requests import RequestInfo
 
@@ -53,7 +53,7 @@ class Metrics:
         """Note one request. Refused ones share labels: what they name may not even exist, and
         clients must not be able to grow the table; an OPTIONS that is no verb is never refused."""
         if info.is_resource and info.verb and code < 400 and len(self.series) < MOST:
-            labels = cast("tuple[str, ...]", info.shape[:5])
+            labels: tuple[Any, ...] = info.shape[:5]
         elif info.is_resource or info.verb in _METHODS:
             labels = (info.verb, "", "", "", "")
         else:

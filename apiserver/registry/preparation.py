@@ -43,21 +43,24 @@ def give_name(call: Call, obj: Object, stamps: Stamps) -> None:
     call.name = meta.get("name") or ""
 
 
-def before_create(call: Call, obj: Object, stamps: Stamps) -> None:
-    """Set the system fields of a new object, prepare and validate it. Raises StatusError 422."""
+def before_create(call: Call, obj: Object, stamps: Stamps, time: str) -> None:
+    """Set the system fields of an object that is new at `time`, prepare and validate it.
+
+    Raises StatusError 422.
+    """
     behaviour, meta = call.resource.behaviour, obj["metadata"]
     for member in _NOT_AT_FIRST:
         meta.pop(member, None)
     _place(call, meta)
     meta["uid"] = stamps.uid()
-    meta["creationTimestamp"] = stamps.timestamp()
+    meta["creationTimestamp"] = time
     call.name = meta.get("name") or ""
     served = call.served
     if behaviour.named_by_uid and not call.name:
         meta["name"] = call.name = stamps.uid()
     behaviour.prepare_create(served, obj)
     if behaviour.stamps:
-        behaviour.stamp(obj, None, "", _stamp(call, stamps))
+        behaviour.stamp(obj, None, "", _stamp(call, time))
     found = behaviour.validate(served, obj, call.warn)
     if found:
         kind = obj.get("kind") or call.resource.kind  # which a custom resource may get wrong
@@ -82,7 +85,7 @@ def before_update(call: Call, obj: Object, old: Object, stamps: Stamps) -> None:
     behaviour, served = call.resource.behaviour, call.served
     behaviour.prepare_update(served, obj, old, call.subresource)
     if behaviour.stamps:
-        behaviour.stamp(obj, old, call.subresource, _stamp(call, stamps))
+        behaviour.stamp(obj, old, call.subresource, _stamp(call, stamps.timestamp()))
     found = behaviour.validate_update(
         served, obj, old, subresource=call.subresource, warn=call.warn
     )
@@ -101,9 +104,9 @@ def _place(call: Call, meta: Object) -> None:
         meta.pop("namespace", None)
 
 
-def _stamp(call: Call, stamps: Stamps) -> Stamp:
+def _stamp(call: Call, time: str) -> Stamp:
     user = call.user
-    return Stamp(stamps.timestamp(), user.name, user.uid, user.groups, user.extra)
+    return Stamp(time, user.name, user.uid, user.groups, user.extra)
 
 
 def drop_version(meta: Object) -> None:

@@ -101,11 +101,12 @@ class Registry:
         """Store a new object; with `tracks` its ownership is worked out here."""
         late = tracks and self._may_track_late(call, obj)
         if tracks and not late:
-            await self._track(call, None, obj)
+            await self._track(call, None, obj, self.stamps.timestamp())
         await self._mutate(attributes)
-        await self.worker.run(call.effort, preparation.before_create, call, obj, self.stamps)
+        time = self.stamps.timestamp()
+        await self.worker.run(call.effort, preparation.before_create, call, obj, self.stamps, time)
         if late:
-            await self._track(call, None, obj)
+            await self._track(call, None, obj, time)
         await self.chain.validate(attributes)
         if not call.options.dry_run:  # DryRunnableStorage.Create looks at names only
             preparation.drop_version(preparation.metadata(obj))
@@ -124,9 +125,8 @@ class Registry:
             and not self.chain.changes(call.resource, "CREATE")
         )
 
-    async def _track(self, call: Call, old: Object | None, obj: Object) -> None:
+    async def _track(self, call: Call, old: Object | None, obj: Object, time: str) -> None:
         """Record who set what; ownership changes nothing else of the object."""
-        time = self.stamps.timestamp()
         first = old is None
         if first and await self.worker.run(call.effort, ownership.track_first, call, obj, time):
             return
@@ -241,7 +241,7 @@ class Registry:
         attributes = Attributes("UPDATE", call, obj, old, call.options.dry_run)
         await self._deduplicate(call, preparation.metadata(obj))
         if change.tracks:
-            await self._track(call, old, obj)
+            await self._track(call, old, obj, self.stamps.timestamp())
         await self._mutate(attributes)
         preparation.check_version(call, obj, entry)
         await self.worker.run(call.effort, preparation.before_update, call, obj, old, self.stamps)

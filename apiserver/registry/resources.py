@@ -6,7 +6,7 @@ way keep theirs.
 """
 
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
 from inkube.apiserver.registry import served as served_versions
 from inkube.apiserver.registry import voices
@@ -84,7 +84,7 @@ class Resource:
         self.storage: Served = own if stored_as is None else stored_as.storage
         self.prefix: str = self.voice.prefix(definition) if stored_as is None else stored_as.prefix
         self._renewals = Renewals()
-        self._made: dict[Hashable, object] = {}
+        self._made: dict[Hashable, Any] = {}
 
     @cached_property
     def behaviour(self) -> Behaviour:
@@ -93,11 +93,10 @@ class Resource:
 
     def once(self, what: Hashable, make: Callable[[], T]) -> T:
         """What `make` makes of this resource, made once and forgotten with the resource."""
-        try:
-            return cast("T", self._made[what])
-        except KeyError:
+        made: T | None = self._made.get(what)
+        if made is None:
             made = self._made[what] = make()
-            return made
+        return made
 
     def served(self, version: str) -> Served | None:
         """That version, if clients may use it."""

@@ -68,9 +68,15 @@ def _of_map(kind: MapType, value: dict[str, Any]) -> FieldSet:
 
 def _of_list(kind: ListType, items: list[Any]) -> FieldSet:
     found = {MEMBER: EMPTY}
+    below = _granular(kind.element.map)
     for element, index in _in_order(kind, items):
-        # of an element that stands twice only the membership is told
-        found[element] = EMPTY if element in found else node(kind.element, items[index])
+        item = items[index]
+        if element in found:  # of an element that stands twice only the membership is told
+            found[element] = EMPTY
+        elif below is not None and item and item.__class__ is dict:
+            found[element] = _of_map(below, item)
+        else:
+            found[element] = node(kind.element, item)
     return found
 
 
