@@ -173,7 +173,7 @@ class App:
             info=info,
             uri=str(request.rel_url),
             address=request.remote or "",
-            agent=request.headers.get("User-Agent", ""),
+            agent=request.headers.get(hdrs.USER_AGENT, ""),
             received=received,
             code=response.status,
             request=sent,
@@ -228,7 +228,7 @@ class App:
         if request.flow is not None:
             _name_flow(response, *request.flow)
         if isinstance(response, Answer):
-            encoding = request.headers.get("Accept-Encoding")
+            encoding = request.headers.get(hdrs.ACCEPT_ENCODING)
             if encoding is not None and request.version >= HttpVersion11:
                 responses.compress(response, encoding)
         return response
@@ -264,7 +264,7 @@ class App:
             heard.user = user
         request.user = user.name
         if parts.faults is not None and parts.faults.rules is not None:
-            agent = request.headers.get("User-Agent", "")
+            agent = request.headers.get(hdrs.USER_AGENT, "")
             labels = partial(self._labels, request, info)
             trouble = await parts.faults.meet(info, user, agent, labels)
             if trouble is not None:
@@ -419,7 +419,7 @@ def _record(
         name=info.name,
         code=response.status,
         milliseconds=elapsed * 1000,
-        user_agent=request.headers.get("User-Agent", ""),
+        user_agent=request.headers.get(hdrs.USER_AGENT, ""),
         warnings=tuple(response.headers.getall("Warning", ())),
         group=info.group,
         version=info.version,

@@ -57,15 +57,15 @@ class Open:
     def identify(self, request: web.BaseRequest) -> User:
         """See `Access`."""
         headers = request.headers
-        says = "Authorization" in headers or hdrs.SEC_WEBSOCKET_PROTOCOL in headers
+        says = hdrs.AUTHORIZATION in headers or hdrs.SEC_WEBSOCKET_PROTOCOL in headers
         return self.guarded.identify(request) if says else ADMIN
 
     def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
         """See `Access`; the common case costs three look-ups."""
         headers = request.headers
         if (
-            "Authorization" in headers
-            or "Impersonate-User" in headers
+            hdrs.AUTHORIZATION in headers
+            or impersonation.USER in headers
             or hdrs.SEC_WEBSOCKET_PROTOCOL in headers
         ):
             return self.guarded.admit(request, info)

@@ -45,7 +45,7 @@ class Authenticator:
             user = _of_certificate(request)
             if user is not None:
                 return with_authenticated(user)
-        token = bearer(request.headers.get("Authorization", "")) or _of_protocols(request)
+        token = bearer(request.headers.get(hdrs.AUTHORIZATION, "")) or _of_protocols(request)
         if token:
             try:
                 return self.verify(token).user

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from multidict import CIMultiDictProxy
+from multidict import CIMultiDictProxy, istr
 
 from inkube.apiserver.auth import serviceaccounts
 from inkube.apiserver.auth.attributes import (
@@ -25,7 +25,7 @@ from inkube.apiserver.registry.calls import User
 from inkube.schemas import status
 from inkube.schemas.golang.gotext import quote
 
-USER = "Impersonate-User"
+USER = istr("Impersonate-User")  # found in half the time of a text
 _GROUP = "Impersonate-Group"
 _UID = "Impersonate-Uid"
 _EXTRA = "impersonate-extra-"

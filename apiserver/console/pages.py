@@ -9,7 +9,7 @@ import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from inkube.apiserver.console import ROOT
 from inkube.apiserver.http import responses
@@ -81,7 +81,7 @@ class Pages:
             return web.Response(status=304, headers=headers)
         headers["Content-Type"] = file.type
         body = file.plain
-        if "gzip" in request.headers.get("Accept-Encoding", ""):
+        if "gzip" in request.headers.get(hdrs.ACCEPT_ENCODING, ""):
             headers["Content-Encoding"] = "gzip"
             body = file.packed
         return web.Response(body=body, headers=headers)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
-from aiohttp import web
+from aiohttp import hdrs, web
 from multidict import CIMultiDict
 
 from inkube.apiserver import discovery, http
@@ -156,7 +156,7 @@ class Endpoints:
 
         Raises StatusError 406 for those who ask for a form of their own.
         """
-        accept = request.headers.get("Accept")
+        accept = request.headers.get(hdrs.ACCEPT)
         if not any(clause.media in _READABLE for clause in negotiation.clauses(accept or "*/*")):
             raise status.not_acceptable("only the following media types are accepted: text/plain")
         name = info.path.strip("/")

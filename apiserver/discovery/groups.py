@@ -9,7 +9,7 @@ import hashlib
 from typing import Any
 
 import orjson
-from aiohttp import web
+from aiohttp import hdrs, web
 from multidict import CIMultiDict
 
 from inkube.apiserver.http import negotiation, responses
@@ -57,7 +57,7 @@ class Discovery:
         if version and not voice.allows(info.method, info.verb, "", ("get",)):
             raise voice.method_not_allowed(GVR(group, version, ""), info.verb)
         if version and voice.is_routed:
-            negotiation.route(request.headers.get("Accept"))
+            negotiation.route(request.headers.get(hdrs.ACCEPT))
         form = negotiation.asked(request, info.query, transforms=())
         if version:
             return responses.render(self.resource_list(group, version), form)
@@ -66,7 +66,7 @@ class Discovery:
         )
 
     def _root(self, request: web.BaseRequest, info: RequestInfo, root: str) -> web.StreamResponse:
-        accept = request.headers.get("Accept") or ""
+        accept = request.headers.get(hdrs.ACCEPT) or ""
         aggregated = _aggregated(accept)
         if aggregated:
             return self._aggregated(request, root, aggregated)

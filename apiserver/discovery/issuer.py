@@ -5,7 +5,7 @@ Follows pkg/routes/openidmetadata.go and pkg/serviceaccount/openidmetadata.go.
 
 from collections.abc import Callable
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from inkube.apiserver.auth.serviceaccounts import ServiceAccountTokens
 from inkube.apiserver.http import negotiation, responses
@@ -43,7 +43,7 @@ class Issuer:
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
         """`/openid/v1/jwks`. Raises StatusError 406 for who accepts no key sets."""
-        accept = negotiation.clauses(request.headers.get("Accept") or "*/*")
+        accept = negotiation.clauses(request.headers.get(hdrs.ACCEPT) or "*/*")
         if not any(clause.media in ("*/*", KEY_SET) for clause in accept):
             message = "406: Not Acceptable"
             raise StatusError(406, status.Reason.NOT_ACCEPTABLE, message, details={})

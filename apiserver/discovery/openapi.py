@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 
 import orjson
-from aiohttp import web
+from aiohttp import hdrs, web
 from multidict import CIMultiDict
 
 from inkube.apiserver.http import negotiation
@@ -117,7 +117,7 @@ class OpenAPI:
         return None
 
     async def _version_2(self, request: web.BaseRequest) -> web.StreamResponse:
-        media = _media_v2(request.headers.get("Accept") or "")
+        media = _media_v2(request.headers.get(hdrs.ACCEPT) or "")
         if media not in self._merged:
             merged = v3.merged(each.value() for each in self._documents.values())
             for delegate in tuple(self._resources.delegates.values()):

@@ -9,7 +9,7 @@ what kube-apiserver looks at before: the name, the form of the answer.
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from inkube.apiserver.faults.trouble import Trouble
 from inkube.apiserver.handlers import tables
@@ -122,7 +122,7 @@ class Routes:
             incoming.allow(request, resource.max_body)
         if voice.is_routed:
             lists = info.verb in ("list", "watch")
-            negotiation.route(request.headers.get("Accept"), lists=lists)
+            negotiation.route(request.headers.get(hdrs.ACCEPT), lists=lists)
         form = negotiation.asked(
             request,
             info.query,

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from aiohttp import web
+from aiohttp import hdrs, web
 from multidict import MultiDictProxy
 
 from inkube.apiserver.faults.trouble import Trouble
@@ -64,7 +64,7 @@ class Exchange(NamedTuple):
             self.query, kind, lenient=self.lenient, apply=apply
         )
         call.timeout = read_timeout(self.query)
-        call.manager = manager_name(call.options, self.request.headers.get("User-Agent", ""))
+        call.manager = manager_name(call.options, self.request.headers.get(hdrs.USER_AGENT, ""))
         for warning in warnings:
             call.warn(warning)
 

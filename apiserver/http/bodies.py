@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from inkube.apiserver.registry import intake, voices
 from inkube.apiserver.registry.calls import Call
@@ -62,7 +62,7 @@ async def labels(request: web.BaseRequest) -> dict[str, str] | None:
 
 def media_type(request: web.BaseRequest) -> str:
     """`json` or `yaml`; no Content-Type means JSON. Raises StatusError 415."""
-    header = request.headers.get("Content-Type")
+    header = request.headers.get(hdrs.CONTENT_TYPE)
     if not header or header == JSON:
         return "json"
     media = header.partition(";")[0].strip().lower()
@@ -100,7 +100,7 @@ def read_object(call: Call, body: bytes, media: str) -> Object:
 
 def patch_kind(request: web.BaseRequest, voice: Voice) -> str:
     """Which patch the Content-Type names. Raises StatusError 415."""
-    media = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    media = request.headers.get(hdrs.CONTENT_TYPE, "").partition(";")[0].strip().lower()
     kind = _PATCHES.get(media, "")
     if kind in voice.patches:
         return kind

@@ -7,7 +7,7 @@ apiserver/pkg/server/filters/cors.go.
 
 from collections.abc import Sequence
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from inkube.apiserver.http.guards import is_loopback
 from inkube.schemas import status
@@ -37,7 +37,7 @@ class Origins:
 
     def check(self, request: web.BaseRequest) -> None:
         """Refuse what a foreign page sends. Raises StatusError 403."""
-        origin = request.headers.get("Origin")
+        origin = request.headers.get(hdrs.ORIGIN)
         if origin is None or not self._protects or self.allows(origin):
             return
         if not _is_local(origin) and not _is_same(origin, request):
@@ -47,13 +47,13 @@ class Origins:
 
     def preflight(self, request: web.BaseRequest) -> web.Response | None:
         """The answer to a browser that asks whether it may ask; None for other requests."""
-        if request.method != "OPTIONS" or not self.allows(request.headers.get("Origin", "")):
+        if request.method != "OPTIONS" or not self.allows(request.headers.get(hdrs.ORIGIN, "")):
             return None
         return web.Response(status=204)
 
     def tell(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
         """Put the headers on an answer."""
-        origin = request.headers.get("Origin", "")
+        origin = request.headers.get(hdrs.ORIGIN, "")
         if not self.allows(origin):
             return
         response.headers["Access-Control-Allow-Origin"] = origin

@@ -6,7 +6,7 @@ no more than their metadata is.
 
 from typing import NamedTuple
 
-from aiohttp import web
+from aiohttp import hdrs, web
 from multidict import MultiMapping
 
 from inkube.schemas import caches, status
@@ -170,7 +170,7 @@ def asked(
     messages: bool = True,
 ) -> Form:
     """The form a request asks for: `choose`, indented for people. Raises StatusError 406."""
-    header = request.headers.get("Accept")
+    header = request.headers.get(hdrs.ACCEPT)
     form = choose(header, transforms=transforms, any_application=any_application, messages=messages)
     return form._replace(pretty=True) if _is_for_people(request, query) else form
 
@@ -180,7 +180,7 @@ def _is_for_people(request: web.BaseRequest, query: MultiMapping[str]) -> bool:
     said = query.get("pretty") if query else ""
     if said:
         return said in _TRUE
-    return request.headers.get("User-Agent", "").startswith(_PEOPLE)
+    return request.headers.get(hdrs.USER_AGENT, "").startswith(_PEOPLE)
 
 
 def safe(request: web.BaseRequest, query: MultiMapping[str]) -> Form:

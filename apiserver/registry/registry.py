@@ -92,7 +92,8 @@ class Registry:
         if call.resource.definition.terminating:
             why = "create not allowed while custom resource definition is terminating"
             raise status.forbidden(call.resource.group, call.resource.plural, call.name, why)
-        await self._deduplicate(call, meta)
+        if meta.get("ownerReferences"):
+            await self._deduplicate(call, meta)
         return await self._create(call, obj, attributes, tracks=True)
 
     async def _create(
@@ -239,7 +240,9 @@ class Registry:
             call, change, old if change.shares else self.copy(call, shown)
         )
         attributes = Attributes("UPDATE", call, obj, old, call.options.dry_run)
-        await self._deduplicate(call, preparation.metadata(obj))
+        meta = preparation.metadata(obj)
+        if meta.get("ownerReferences"):
+            await self._deduplicate(call, meta)
         if change.tracks:
             await self._track(call, old, obj, self.stamps.timestamp())
         await self._mutate(attributes)
@@ -263,15 +266,17 @@ class Registry:
         assert obj is not None, "only creates and updates come here"
         sent = obj["metadata"].get("managedFields")
         await self.chain.mutate(attributes)
-        warning = managedfields.admitted(sent, obj)
-        if warning:
-            attributes.call.warn(warning)
-        await self._deduplicate(attributes.call, obj["metadata"], admitted=True)
+        meta = obj["metadata"]
+        if meta.get("managedFields"):
+            warning = managedfields.admitted(sent, obj)
+            if warning:
+                attributes.call.warn(warning)
+        if meta.get("ownerReferences"):
+            await self._deduplicate(attributes.call, meta, admitted=True)
 
     async def _deduplicate(self, call: Call, meta: Object, *, admitted: bool = False) -> None:
-        if meta.get("ownerReferences"):
-            drop = partial(ownerreferences.deduplicate, call, meta, admitted=admitted)
-            await self.worker.run(call.effort, drop)
+        drop = partial(ownerreferences.deduplicate, call, meta, admitted=admitted)
+        await self.worker.run(call.effort, drop)
 
     def copy(self, call: Call, entry: Entry) -> Object:
         """The same as `call.view`, to be changed freely."""

@@ -142,7 +142,7 @@ class Streams:
         else:
             framer = Ending(watcher, form, self._stamps, trouble, wire=connection.wire)
         stream = _Stream(watcher, framer, connection, self._bursts)
-        stream.agent = request.headers.get("User-Agent", "")
+        stream.agent = request.headers.get(hdrs.USER_AGENT, "")
         try:
             return await self._run(stream, exchange)
         except ConnectionError:

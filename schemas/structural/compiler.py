@@ -92,14 +92,20 @@ class Compiler:
 
         return check_items
 
-    def follow_fields(self, dispatches: Dispatches) -> Step:
-        """The step that checks every field of an object."""
+    def follow_fields(self, dispatches: Dispatches, needed: tuple[str, ...]) -> Step:
+        """The step that checks every field of an object, and that those needed are there."""
+
+        check_needed = required_step(needed)
 
         def check_fields(value: Any, path: Path, errors: Sink) -> None:
             for name, item in value.items():
                 step = dispatches[name][type(item)]
                 if step is not None:
                     step(item, (path, name), errors)
+            for name in needed:
+                if name not in value:
+                    check_needed(value, path, errors)
+                    return
 
         return check_fields
 
@@ -109,9 +115,9 @@ class Compiler:
     def _object_steps(self, node: Node) -> list[Step]:
         steps: list[Step] = []
         if node.raw.get("properties") or node.additional is not None:
-            steps.append(self.follow_fields(self.dispatches(node.children)))
-        if node.required:
-            steps.append(_required_step(node.required))
+            steps.append(self.follow_fields(self.dispatches(node.children), node.required))
+        elif node.required:
+            steps.append(required_step(node.required))
         least, most = node.raw.get("minProperties"), node.raw.get("maxProperties")
         if least is None and most is None:
             return steps
@@ -137,7 +143,9 @@ def _compose(steps: list[Step]) -> Step | None:
     return every
 
 
-def _required_step(names: tuple[str, ...]) -> Step:
+def required_step(names: tuple[str, ...]) -> Step:
+    """The step that checks that fields are there."""
+
     def check_required(value: Any, path: Path, errors: Sink) -> None:
         for name in names:
             if name not in value:

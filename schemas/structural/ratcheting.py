@@ -52,12 +52,14 @@ class RatchetCompiler(compiler.Compiler):
 
         return check_items
 
-    def follow_fields(self, dispatches: compiler.Dispatches) -> Step:
-        """The step that checks every field of an object."""
+    def follow_fields(self, dispatches: compiler.Dispatches, needed: tuple[str, ...]) -> Step:
+        """The step that checks every field of an object, and that those needed are there."""
+        check_needed = compiler.required_step(needed)
 
         def check_fields(value: Any, path: Path, errors: Sink) -> None:
             for name, item in value.items():
                 _check_child(dispatches[name], item, (path, name), errors)
+            check_needed(value, path, errors)
 
         return check_fields
 

@@ -3,7 +3,7 @@
 `declared` gives the handlers made here to the resources; what they answer is the kinds' own.
 """
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from inkube.apiserver.discovery.endpoints import Endpoint as Handler
 from inkube.apiserver.handlers.verbs import Exchange
@@ -43,7 +43,7 @@ def endpoint(own: Endpoint, environment: Environment) -> Handler:
             raise status.method_not_allowed()
         api_version = GVK(info.group, info.version, "").api_version
         question = await _question(request, info, api_version)
-        form = negotiation.choose(request.headers.get("Accept"), transforms=())
+        form = negotiation.choose(request.headers.get(hdrs.ACCEPT), transforms=())
         return _rendered(await own.answer(question, environment), form)
 
     return answer
