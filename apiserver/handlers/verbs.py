@@ -4,7 +4,7 @@ Everything HTTP about a verb stands here and nothing else; a handler gets an `Ex
 call, form of the answer) and returns a response.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -59,11 +59,13 @@ class Exchange(NamedTuple):
 
     def read_options(self, kind: str, *, apply: bool = False) -> None:
         """Give the call the options of a create, update or patch. Raises StatusError 422."""
-        call = self.call
-        call.options, warnings = read_write_options(
-            self.query, kind, lenient=self.lenient, apply=apply
-        )
-        call.timeout = read_timeout(self.query)
+        call, query = self.call, self.info.query
+        warnings: Sequence[str] = ()
+        if query or apply:
+            call.options, warnings = read_write_options(
+                query, kind, lenient=self.lenient, apply=apply
+            )
+            call.timeout = read_timeout(query)
         call.manager = manager_name(call.options, self.request.headers.get(hdrs.USER_AGENT, ""))
         for warning in warnings:
             call.warn(warning)
@@ -219,9 +221,9 @@ class Handlers:
             exchange.call.warn(warning)
         return options
 
-    async def _answer(self, exchange: Exchange, outcome: Outcome) -> web.StreamResponse:
+    def _answer(self, exchange: Exchange, outcome: Outcome) -> Awaitable[web.StreamResponse]:
         code = 201 if outcome.created else 200
-        return await self._shown(exchange.call, outcome.entry, exchange.form, code=code)
+        return self._shown(exchange.call, outcome.entry, exchange.form, code=code)
 
     async def _shown(self, call: Call, entry: Entry, form: Form, *, code: int = 200) -> Answer:
         if call.resource.converter is not None:

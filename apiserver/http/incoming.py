@@ -59,8 +59,9 @@ class Request(BaseRequest):
         return (
             self._version == HttpVersion11
             and self._method != hdrs.METH_HEAD
-            and self.keep_alive
-            and not self.origins
+            and not self._message.should_close
+            and hdrs.EXPECT not in self._headers
+            and self.origins is _NOBODY
         )
 
     async def read(self) -> bytes:
