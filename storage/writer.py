@@ -22,6 +22,7 @@ from inkube.storage.entry import Change, Coder, Entries, Entry
 from inkube.storage.errors import Closed, ReadOnly
 from inkube.storage.loading import Loading
 from inkube.storage.log import Horizon, Log, Missed, Record
+from inkube.storage.room import Room
 from inkube.storage.turns import Turns
 from inkube.storage.underway import Underway
 
@@ -79,7 +80,7 @@ class Writer:
         self._coder = coder
         self._group = min(options.group, TURN) if log.immediate else options.group
         self._queue: deque[Underway] = deque()
-        self._room = asyncio.Semaphore(options.pending)
+        self._room = Room(options.pending)
         self._lock = asyncio.Lock()
         self._wanted = asyncio.Event()
         self._expected = 1
@@ -125,12 +126,13 @@ class Writer:
         if self._may_commit_here():
             await self._answer([underway])
             return underway
-        await self._room.acquire()  # released with the answer
-        try:
-            self._check_open()
-        except Closed:
-            self._room.release()
-            raise
+        if not self._room.enter_at_once():  # it is left with the answer
+            await self._room.enter()
+            try:
+                self._check_open()
+            except Closed:
+                self._room.leave(1)
+                raise
         self._queue.append(underway)
         if len(self._queue) >= self._expected:
             self._wanted.set()
@@ -177,8 +179,7 @@ class Writer:
                 try:
                     await self._answer(group)
                 finally:
-                    for _ in group:
-                        self._room.release()
+                    self._room.leave(len(group))
                 expected = len(group) + len(self._queue)
                 del group  # while nobody writes
 
