@@ -209,7 +209,7 @@ class Writer:
 
     async def _answer(self, group: Sequence[Underway]) -> None:
         # Whoever was cancelled while waiting no longer wants the write.
-        wanted = [underway for underway in group if not underway.settled]
+        wanted = [underway for underway in group if not underway.answer.done()]
         try:
             outcomes: Sequence[Entries | Exception] = await self._commit(wanted)
         except BaseException as error:
@@ -227,12 +227,13 @@ class Writer:
     @staticmethod
     def _settle(group: Sequence[Underway], outcomes: Sequence[Entries | Exception]) -> None:
         for underway, outcome in zip(group, outcomes, strict=True):
-            if underway.settled:
+            answer = underway.answer
+            if answer.done():
                 continue
             if isinstance(outcome, Exception):
-                underway.answer.set_exception(outcome)
+                answer.set_exception(outcome)
             else:
-                underway.answer.set_result(outcome)
+                answer.set_result(outcome)
 
     async def _commit(self, group: Sequence[Underway]) -> Sequence[Entries | Exception]:
         async with self._lock:

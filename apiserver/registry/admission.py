@@ -87,6 +87,8 @@ class Attributes:
     delete_options: DeleteOptions | None = None
     rounds: Rounds | None = None
     """Made when a plugin first asks others."""
+    asked: "Asked | None" = None
+    """Who handles it, once the chain knows."""
 
     def invoked(self, plugin: str) -> Invoked:
         """What a plugin remembers of this write."""
@@ -144,7 +146,7 @@ class Later:
         return self._make()
 
 
-class _Asked(NamedTuple):
+class Asked(NamedTuple):
     """The plugins that handle an operation on a resource."""
 
     mutators: tuple[Plugin, ...]
@@ -161,7 +163,7 @@ class Chain:
 
     async def mutate(self, attributes: Attributes) -> None:
         """Run every mutator that handles this write, all of them twice where one wants it."""
-        plugins = self._asked(attributes.call.resource, attributes.operation).mutators
+        plugins = self._asked(attributes).mutators
         for plugin in plugins:
             await plugin.mutate(attributes)
         rounds = attributes.rounds
@@ -172,28 +174,35 @@ class Chain:
 
     async def validate(self, attributes: Attributes) -> None:
         """Run every validator that handles this write."""
-        for plugin in self._asked(attributes.call.resource, attributes.operation).validators:
+        for plugin in self._asked(attributes).validators:
             await plugin.validate(attributes)
 
     def is_alone(self, resource: Resource, operation: Operation) -> bool:
         """Whether all who handle such a write are (`Plugin.is_alone`)."""
-        asked = self._asked(resource, operation)
+        asked = self._chosen(resource, operation)
         return all(plugin.is_alone for plugin in (*asked.mutators, *asked.validators))
 
-    def changes(self, resource: Resource, operation: Operation) -> bool:
-        """Whether a mutator may change such a write, or see who owns what of it."""
-        return not all(plugin.only_refuses for plugin in self._asked(resource, operation).changing)
+    def changes(self, attributes: Attributes) -> bool:
+        """Whether a mutator may change this write, or see who owns what of it."""
+        return False in [plugin.only_refuses for plugin in self._asked(attributes).changing]
 
-    def _asked(self, resource: Resource, operation: Operation) -> _Asked:
+    def _asked(self, attributes: Attributes) -> Asked:
+        asked = attributes.asked
+        if asked is None:
+            asked = self._chosen(attributes.call.resource, attributes.operation)
+            attributes.asked = asked
+        return asked
+
+    def _chosen(self, resource: Resource, operation: Operation) -> Asked:
         return resource.once(operation, lambda: self._choose(resource, operation))
 
-    def _choose(self, resource: Resource, operation: Operation) -> _Asked:
+    def _choose(self, resource: Resource, operation: Operation) -> Asked:
         known = self._known(resource)
         handling = [plugin for plugin in known if plugin.handles(resource, operation)]
         mutators = tuple(each for each in handling if type(each).mutate is not Plugin.mutate)
         validators = tuple(each for each in handling if type(each).validate is not Plugin.validate)
         changing = tuple(each for each in mutators if not _always_only_refuses(each))
-        return _Asked(mutators, validators, changing)
+        return Asked(mutators, validators, changing)
 
     def _known(self, resource: Resource) -> Iterator[Plugin]:
         for plugin in self._plugins:

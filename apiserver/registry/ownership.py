@@ -47,14 +47,10 @@ def writer(call: Call, time: str, *, api_version: str = "") -> managedfields.Wri
 
     `time` is now, as metadata shows it.
     """
-    return managedfields.Writer(
-        manager=call.manager,
-        api_version=api_version or call.served.api_version,
-        subresource=call.subresource,
-        time=time,
-        ignored=call.resource.behaviour.reset_fields(call.served, call.subresource),
-        kind="Scale" if api_version else call.served.kind,
-    )
+    served, subresource = call.served, call.subresource
+    ignored = call.resource.behaviour.reset_fields(served, subresource)
+    written, kind = (api_version, "Scale") if api_version else (served.api_version, served.kind)
+    return managedfields.Writer(call.manager, written, subresource, time, ignored, kind)
 
 
 def track_first(call: Call, new: Object, time: str) -> bool:

@@ -100,7 +100,7 @@ class Registry:
         self, call: Call, obj: Object, attributes: Attributes, *, tracks: bool
     ) -> Outcome:
         """Store a new object; with `tracks` its ownership is worked out here."""
-        late = tracks and self._may_track_late(call, obj)
+        late = tracks and self._may_track_late(attributes, obj)
         if tracks and not late:
             await self._track(call, None, obj, self.stamps.timestamp())
         await self._mutate(attributes)
@@ -113,7 +113,7 @@ class Registry:
             preparation.drop_version(preparation.metadata(obj))
         return await self._commits.create(call, obj)
 
-    def _may_track_late(self, call: Call, obj: Object) -> bool:
+    def _may_track_late(self, attributes: Attributes, obj: Object) -> bool:
         """Whether the ownership of a new object is the same once it has been validated: so it is
         not worked out of what is refused, which takes a tenth of such a request.
 
@@ -121,9 +121,9 @@ class Registry:
         with are owned by who sends them all the same.
         """
         return (
-            call.resource.behaviour.leaves_ownership
+            attributes.call.resource.behaviour.leaves_ownership
             and preparation.NEVER_FIRST.isdisjoint(obj["metadata"])
-            and not self.chain.changes(call.resource, "CREATE")
+            and not self.chain.changes(attributes)
         )
 
     async def _track(self, call: Call, old: Object | None, obj: Object, time: str) -> None:
