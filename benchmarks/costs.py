@@ -9,6 +9,7 @@ import json
 import sqlite3
 import ssl
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -56,7 +57,7 @@ class Sort(NamedTuple):
 def measure() -> Iterable[Figure]:
     """See the module."""
     yield from _writes()
-    with _on_a_file() as server:
+    with on_a_file() as server:
         yield from _races(server)
         yield from _alone(server)
         yield from _lists(server)
@@ -64,8 +65,12 @@ def measure() -> Iterable[Figure]:
 
 
 @contextmanager
-def _on_a_file() -> Iterator[Server]:
-    with tempfile.TemporaryDirectory() as folder, servers.inkube("--data", f"{folder}/it") as found:
+def on_a_file(python: str = sys.executable) -> Iterator[Server]:
+    """A server on a file that serves Things; `python` may have another inkube installed."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        servers.inkube("--data", f"{folder}/it", python=python) as found,
+    ):
         installed(found, definition())
         yield found
 
@@ -79,14 +84,14 @@ def _best(sorts: dict[str, tuple[Server, Sort]]) -> dict[str, Cost]:
     best = dict.fromkeys(sorts, Cost(float("inf"), 0.0))
     for _ in range(TURNS):
         for name, (server, sort) in sorts.items():
-            found = _turn(server, sort)
+            found = turn(server, sort)
             cpu, rate = min(best[name].cpu, found.cpu), max(best[name].rate, found.rate)
             best[name] = Cost(cpu, rate)
     return best
 
 
-def _turn(server: Server, sort: Sort, seconds: float = SECONDS) -> Cost:
-    """Handshakes are not counted: connections stay."""
+def turn(server: Server, sort: Sort, seconds: float = SECONDS) -> Cost:
+    """What a sort costs in one turn. Handshakes are not counted: connections stay."""
     before: list[float] = []
     how = Load(
         CLIENTS, sort.wanted, sort.tls, lambda: before.append(server.cpu_seconds), sort.greeting
@@ -124,30 +129,35 @@ def _numbered(request: Request) -> Make:
     return lambda: raw.replace(b"new-00000000", b"new-%08d" % next(_NUMBERS))
 
 
-def _writes() -> Iterable[Figure]:
-    """Creates of three sorts in short turns, each compared with the creates that are stored beside
-    it: what disturbs, disturbs both. Some starts, for where a process finds its memory counts."""
+def creates() -> dict[str, Sort]:
+    """Creates that are stored, that are dry runs, and that a rule refuses."""
     body, wrong = thing("new-00000000"), thing("new-00000000")
     wrong["spec"]["mode"] = "Odd"
     requests = {
         "create": (Request("POST", COLLECTION, body), b"201"),
-        "dry": (Request("POST", f"{COLLECTION}?dryRun=All", body), b"201"),
-        "refused": (Request("POST", COLLECTION, wrong), b"422"),
+        "dry run": (Request("POST", f"{COLLECTION}?dryRun=All", body), b"201"),
+        "refused create": (Request("POST", COLLECTION, wrong), b"422"),
     }
-    sorts = {
+    return {
         name: Sort(_numbered(request), wanted, greeting=GREETING)
         for name, (request, wanted) in requests.items()
     }
+
+
+def _writes() -> Iterable[Figure]:
+    """Creates of three sorts in short turns, each compared with the creates that are stored beside
+    it: what disturbs, disturbs both. Some starts, for where a process finds its memory counts."""
+    sorts = creates()
     dry, refused, costs = [], [], []
     for _ in range(STARTS):
-        with _on_a_file() as server:
+        with on_a_file() as server:
             turns = [
-                {name: _turn(server, sort, SHORT).cpu for name, sort in sorts.items()}
+                {name: turn(server, sort, SHORT).cpu for name, sort in sorts.items()}
                 for _ in range(SHORT_TURNS)
             ]
-        dry.append(statistics.median(turn["dry"] / turn["create"] for turn in turns))
-        refused.append(statistics.median(turn["refused"] / turn["create"] for turn in turns))
-        costs.append(statistics.median(turn["create"] for turn in turns))
+        dry.append(statistics.median(each["dry run"] / each["create"] for each in turns))
+        refused.append(statistics.median(each["refused create"] / each["create"] for each in turns))
+        costs.append(statistics.median(each["create"] for each in turns))
     for what, found, most in (
         ("create under dry run", dry, 1.0),
         ("create that is refused", refused, 0.6),

@@ -80,12 +80,13 @@ def environment() -> dict[str, str]:
 
 
 @contextmanager
-def inkube(*options: str) -> Iterator[Server]:
-    """`inkube serve` on a free port, in memory when no option says otherwise."""
+def inkube(*options: str, python: str = sys.executable) -> Iterator[Server]:
+    """`inkube serve` on a free port, in memory when no option says otherwise; that of an
+    environment, by its interpreter."""
     with tempfile.TemporaryDirectory() as folder:
         command = ["inkube.apiserver.cli", "serve", "--port", "0", "--quiet"]
         command += ["--kubeconfig", f"{folder}/kubeconfig", *(options or ("--in-memory",))]
-        with _started(command) as server:
+        with _started(command, python) as server:
             yield server
 
 
@@ -100,9 +101,9 @@ def bare(answer: bytes) -> Iterator[Server]:
 
 
 @contextmanager
-def _started(command: list[str]) -> Iterator[Server]:
+def _started(command: list[str], python: str = sys.executable) -> Iterator[Server]:
     process = subprocess.Popen(
-        [sys.executable, "-m", *command],
+        [python, "-m", *command],
         stdout=subprocess.PIPE,
         text=True,
         bufsize=1,

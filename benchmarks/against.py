@@ -1,0 +1,63 @@
+"""This inkube beside another, of the commit before, say: `python -m benchmarks.against PYTHON`.
+
+PYTHON is the interpreter of an environment in which the other one is installed (`make` leaves one
+in `.venv` of its checkout). Two servers on files, 16 clients, short turns of each sort of request
+on one and on the other: what disturbs, disturbs both. A figure is the median of what the turns of
+a pair cost, as a ratio; the same code beside itself is at 0.97 to 1.03.
+"""
+
+import argparse
+import statistics
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+
+from benchmarks import costs, figures, servers
+from benchmarks.costs import Sort
+from benchmarks.figures import Figure
+from benchmarks.objects import COLLECTION, thing
+from benchmarks.servers import Request, Server
+
+STARTS = 3
+TURNS = 16
+
+
+def measure(python: str) -> Iterable[Figure]:
+    """See the module."""
+    sorts = {"get": Sort(lambda: Request("GET", f"{COLLECTION}/first").raw), **costs.creates()}
+    ratios: dict[str, list[float]] = {name: [] for name in sorts}
+    for _ in range(STARTS):
+        with _filled() as here, _filled(python) as there:
+            for name, sort in sorts.items():
+                ratios[name].append(statistics.median(_pairs(sort, here, there)))
+    for name, found in ratios.items():
+        starts = ", ".join(f"{ratio:.2f}" for ratio in found)
+        ratio = statistics.median(found)
+        yield Figure(f"CPU of a {name}", ratio, "x the other's", note=f"starts {starts}")
+
+
+def _pairs(sort: Sort, here: Server, there: Server) -> Iterator[float]:
+    """What a request costs here, as a ratio to there; who begins changes."""
+    for turn in range(TURNS):
+        both = (here, there) if turn % 2 else (there, here)
+        cpu = {server: costs.turn(server, sort, costs.SHORT).cpu for server in both}
+        yield cpu[here] / cpu[there]
+
+
+@contextmanager
+def _filled(python: str = sys.executable) -> Iterator[Server]:
+    with costs.on_a_file(python) as server:
+        with closing(server.connect()) as connection:
+            servers.ask(connection, Request("POST", COLLECTION, thing("first")))
+        yield server
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure beside what the command line names."""
+    parser = argparse.ArgumentParser("python -m benchmarks.against", description=__doc__)
+    parser.add_argument("python", metavar="PYTHON", help="an interpreter with the other inkube")
+    print(figures.table(measure(parser.parse_args(arguments).python)))
+
+
+if __name__ == "__main__":
+    main()
