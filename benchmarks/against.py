@@ -1,9 +1,9 @@
 """This inkube beside another, of the commit before, say: `python -m benchmarks.against PYTHON`.
 
-PYTHON is the interpreter of an environment in which the other one is installed (`make` leaves one
-in `.venv` of its checkout). Two servers on files, 16 clients, short turns of each sort of request
-on one and on the other: what disturbs, disturbs both. A figure is the median of what the turns of
-a pair cost, as a ratio; the same code beside itself is at 0.97 to 1.03.
+PYTHON is the interpreter of an environment in which the other one is installed (`make lint` leaves
+one in `.venv` of its checkout). Two servers on files, 16 clients, short turns of each sort of
+request on one and on the other: what disturbs, disturbs both. A figure is the median of what the
+turns of a pair cost, as a ratio, and of some starts of both.
 """
 
 import argparse
