@@ -39,6 +39,10 @@ LONGEST = 4 * 3600.0
 """Seconds that one command may take (`--streaming-connection-idle-timeout` of a kubelet)."""
 WAITING = 16
 """Messages of stdin that nobody has read yet."""
+READY_WITHIN = 1.0
+"""Seconds in which a client of v5 has to answer a ping; who does not is taken to be ready."""
+SETTLED = 0.01
+"""Seconds from then on until its streams are there."""
 STREAMS_WITHIN = 30.0
 """Seconds in which a client of SPDY has to open its streams (`StreamCreationTimeout`)."""
 
@@ -162,6 +166,8 @@ class _SocketProcess(_Base):
         protocol = socket.ws_protocol or OLDEST
         self._is_text = protocol in (BASE64, V4_BASE64)
         self.tells_status = protocol in (V5, V4, V4_BASE64)
+        self._drops_early = protocol == V5
+        self._reads = asyncio.Event()
 
     async def write(self, data: bytes, *, is_error: bool = False) -> None:
         channel = STDERR if is_error else STDOUT
@@ -180,10 +186,29 @@ class _SocketProcess(_Base):
         wanted = self.wanted
         await self.send(STDOUT if wanted.stdout else STDERR if wanted.stderr else ERROR, b"")
 
+    async def ready(self) -> None:
+        """Wait until the client takes what it is sent, if not for long.
+
+        client-go of 1.29 to 1.33 reads before it has made its streams and drops what is for none of
+        them, the code of a failure, too (kubernetes/kubernetes#131189). On a cluster a command
+        takes longer than that. Who answers a ping has begun to read.
+        """
+        if not self._drops_early:
+            return
+        await self._socket.ping()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(READY_WITHIN):
+                await self._reads.wait()
+        await asyncio.sleep(SETTLED)
+
     async def listen(self) -> None:
         """Take what the client sends, until it goes."""
         async for message in self._socket:
-            if message.type is WSMsgType.BINARY and message.data:
+            if message.type is WSMsgType.PING:
+                await self._socket.pong(message.data)
+            elif message.type is WSMsgType.PONG:
+                self._reads.set()
+            elif message.type is WSMsgType.BINARY and message.data:
                 await self._take(message.data[0], message.data[1:])
             elif message.type is WSMsgType.TEXT and message.data:
                 await self._take_text(message.data)
@@ -205,11 +230,16 @@ class _SocketProcess(_Base):
 
 
 async def _serve_socket(request: web.BaseRequest, wanted: Wanted, run: Run) -> web.StreamResponse:
-    socket = await sockets.accept(request, WEBSOCKET, is_optional=True)
+    socket = await sockets.accept(request, WEBSOCKET, is_optional=True, answers_pings=False)
     process = _SocketProcess(socket, wanted)
+
+    async def run_once_ready(_: Process) -> int:
+        await process.ready()
+        return await run(process)
+
     try:
         await process.begin()
-        told = await _finish(run, process, process.listen())
+        told = await _finish(run_once_ready, process, process.listen())
         if process.tells_status:
             await process.send(ERROR, orjson.dumps(told))
         elif told["status"] != "Success":

@@ -76,10 +76,12 @@ async def accept(
     *,
     is_optional: bool = False,
     max_size: int = LARGEST,
+    answers_pings: bool = True,
 ) -> web.WebSocketResponse:
     """The open WebSocket, in the first subprotocol of the client that is among `protocols`.
 
-    A client that names none passes where `is_optional`. Raises StatusError 400 for a bad handshake
+    A client that names none passes where `is_optional`. Without `answers_pings` whoever reads it is
+    given pings and pongs. Raises StatusError 400 for a bad handshake
     and 403 when there is no common subprotocol, as `wsstream` of apiserver answers.
     """
     wanted = offered(request)
@@ -90,7 +92,7 @@ async def accept(
         )
     # what is sent is small or compressed already; kubectl offers no compression
     socket = web.WebSocketResponse(
-        protocols=protocols, autoping=True, compress=False, max_msg_size=max_size
+        protocols=protocols, autoping=answers_pings, compress=False, max_msg_size=max_size
     )
     try:
         await socket.prepare(request)

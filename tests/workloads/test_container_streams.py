@@ -16,7 +16,7 @@ import kubernetes
 import pytest
 from kubernetes.stream import portforward, stream
 
-from inkube.apiserver.streaming import spdy
+from inkube.apiserver.streaming import commands, spdy
 
 VERSIONS = ("1.27", "1.30", "1.33")
 pytestmark = pytest.mark.kube_workloads(controllers={"kubelet"})
@@ -272,6 +272,35 @@ def test_a_client_of_v5_ends_its_input_by_itself(scripted):
     found, _, _ = asyncio.run(session(scripted, path, "v5.channel.k8s.io", sent))
     assert found[:2] == [b"\x01", b"\x01hello"]
     assert json.loads(found[2][1:])["status"] == "Success"
+
+
+async def slow_session(kube, *, answers):
+    """What a client of v5 is sent that `answers` a ping late or never: before that, and all."""
+    url = f"{kube.url}/api/v1/namespaces/default/pods/p/exec?command=date&stdout=1"
+    async with (
+        aiohttp.ClientSession() as client,
+        client.ws_connect(url, protocols=["v5.channel.k8s.io"], autoping=False) as opened,
+    ):
+        before = [await opened.receive(), await opened.receive()]
+        if answers:
+            await opened.ping(b"mine")  # by the answer to it the server has had its turns
+            before.append(await opened.receive())
+            await opened.pong(before[1].data)
+        after = [message.data async for message in opened]
+        return [message.type for message in before], [before[0].data, *after]
+
+
+def test_a_client_of_v5_is_sent_nothing_before_it_reads(scripted):
+    kinds, data = asyncio.run(slow_session(scripted, answers=True))
+    assert kinds == [aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.PING, aiohttp.WSMsgType.PONG]
+    assert data[:2] == [b"\x01", b"\x01today\n"]
+
+
+def test_a_client_of_v5_that_answers_no_ping_is_taken_to_read(scripted, monkeypatch):
+    monkeypatch.setattr(commands, "READY_WITHIN", 0.05)
+    kinds, data = asyncio.run(slow_session(scripted, answers=False))
+    assert kinds == [aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.PING]
+    assert data[:2] == [b"\x01", b"\x01today\n"]
 
 
 def test_browsers_speak_base64(scripted):
