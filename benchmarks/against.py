@@ -10,12 +10,12 @@ import argparse
 import statistics
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 
-from benchmarks import costs, figures, servers
+from benchmarks import costs, figures
 from benchmarks.costs import Sort
 from benchmarks.figures import Figure
-from benchmarks.objects import COLLECTION, thing
+from benchmarks.objects import COLLECTION
 from benchmarks.servers import Request, Server
 
 STARTS = 3
@@ -24,7 +24,14 @@ TURNS = 16
 
 def measure(python: str) -> Iterable[Figure]:
     """See the module."""
-    sorts = {"get": Sort(lambda: Request("GET", f"{COLLECTION}/first").raw), **costs.creates()}
+    get = Request("GET", f"{COLLECTION}/{costs.RACED[0]}").raw
+    some = Request("GET", f"{COLLECTION}?limit={costs.CLIENTS}").raw
+    sorts = {
+        "get": Sort(lambda: get),
+        "page of 16": Sort(lambda: some),
+        **costs.creates(),
+        "merge patch": Sort(costs.patches()),
+    }
     ratios: dict[str, list[float]] = {name: [] for name in sorts}
     for _ in range(STARTS):
         with _filled() as here, _filled(python) as there:
@@ -47,8 +54,7 @@ def _pairs(sort: Sort, here: Server, there: Server) -> Iterator[float]:
 @contextmanager
 def _filled(python: str = sys.executable) -> Iterator[Server]:
     with costs.on_a_file(python) as server:
-        with closing(server.connect()) as connection:
-            servers.ask(connection, Request("POST", COLLECTION, thing("first")))
+        costs.fill(server)
         yield server
 
 

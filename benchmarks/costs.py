@@ -12,7 +12,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from typing import NamedTuple
@@ -167,23 +167,27 @@ def _writes() -> Iterable[Figure]:
         yield Figure(what, statistics.median(found), "x create", at_most=most, note=note)
 
 
-def _races(server: Server) -> Iterable[Figure]:
-    names = [f"raced-{number}" for number in range(CLIENTS)]
+RACED = tuple(f"raced-{number}" for number in range(CLIENTS))
+
+
+def fill(server: Server, names: Sequence[str] = RACED) -> None:
+    """Create Things."""
     with closing(server.connect()) as connection:
         for name in names:
             servers.ask(connection, Request("POST", COLLECTION, thing(name)))
 
-    def patches(targets: list[str]) -> Make:
-        raw = [
-            Request(
-                "PATCH", f"{COLLECTION}/{name}", {"spec": {"notes": {"n": "new-00000000"}}}, MERGE
-            ).raw
-            for name in targets
-        ]
-        turns = itertools.cycle(raw)
-        return lambda: next(turns).replace(b"new-00000000", b"new-%08d" % next(_NUMBERS))
 
-    found = costs(server, {"many": Sort(patches(names)), "one": Sort(patches(names[:1]))})
+def patches(names: Sequence[str] = RACED) -> Make:
+    """Merge patches of these, one after the other, each of which changes something."""
+    change = {"spec": {"notes": {"n": "new-00000000"}}}
+    raw = [Request("PATCH", f"{COLLECTION}/{name}", change, MERGE).raw for name in names]
+    turns = itertools.cycle(raw)
+    return lambda: next(turns).replace(b"new-00000000", b"new-%08d" % next(_NUMBERS))
+
+
+def _races(server: Server) -> Iterable[Figure]:
+    fill(server)
+    found = costs(server, {"many": Sort(patches(RACED)), "one": Sort(patches(RACED[:1]))})
     many, one = found["many"], found["one"]
     note = f"{one.rate:,.0f}/s, CPU {one.cpu:,.0f} µs beside {many.cpu:,.0f} µs"
     yield Figure(
