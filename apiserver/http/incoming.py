@@ -59,9 +59,8 @@ class Request(BaseRequest):
         return (
             self._version == HttpVersion11
             and self._method != hdrs.METH_HEAD
-            and not self._message.should_close
-            and hdrs.EXPECT not in self._headers
-            and self.origins is _NOBODY
+            and self.keep_alive
+            and not self.origins
         )
 
     async def read(self) -> bytes:

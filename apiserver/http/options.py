@@ -11,7 +11,7 @@ from typing import Any
 
 from multidict import MultiDict, MultiMapping
 
-from inkube.apiserver.registry.calls import NO_OPTIONS, DeleteOptions, WriteOptions
+from inkube.apiserver.registry.calls import DeleteOptions, WriteOptions
 from inkube.apiserver.registry.listing import NO_OPTIONS as PLAIN_LIST
 from inkube.apiserver.registry.listing import ListOptions
 from inkube.schemas import fielderrors, selectors, status
@@ -46,12 +46,10 @@ Query = MultiMapping[str]
 def read_write_options(
     query: Query, kind: str, *, lenient: bool = False, apply: bool = False
 ) -> tuple[WriteOptions, list[str]]:
-    """The options of a create, update or patch, and warnings. Raises StatusError 422.
+    """The options that a create, update or patch says, and warnings. Raises StatusError 422.
 
     `lenient` reads `dryRun=true` as All; `apply` asks for a field manager and allows force.
     """
-    if not query and not apply:
-        return NO_OPTIONS, []
     dry_run, errors, warnings = _dry_run(query.getall("dryRun", ()), lenient)
     manager = query.get("fieldManager", "")
     validation = query.get("fieldValidation", "")

@@ -187,8 +187,7 @@ class Commits:
             return await self._worker.run(call.effort, _to_be_stored, resource, obj)
         size = _settle_numbers(obj)
         stored = await conversions.to_storage(resource, obj)
-        _check_size(stored, size if stored is obj else len(orjson.dumps(stored)))
-        return stored
+        return _fitting(stored, obj, size)
 
 
 def _pending(operation: Operation, call: Call, entry: Entry | None, obj: Object | None) -> Pending:
@@ -220,9 +219,7 @@ def _same_state(new: Object, stored: Object) -> bool:
 
 def _to_be_stored(resource: Resource, obj: Object) -> Object:
     size = _settle_numbers(obj)
-    stored = conversions.to_storage_at_once(resource, obj)
-    _check_size(stored, size if stored is obj else len(orjson.dumps(stored)))
-    return stored
+    return _fitting(conversions.to_storage_at_once(resource, obj), obj, size)
 
 
 def _settle_numbers(obj: Object) -> int:
@@ -233,10 +230,13 @@ def _settle_numbers(obj: Object) -> int:
     return len(data)
 
 
-def _check_size(obj: Object, size: int) -> None:
-    """Raises StatusError 500."""
-    if size > MAX_OBJECT and size - _owned(obj) > MAX_OBJECT:
+def _fitting(stored: Object, obj: Object, size: int) -> Object:
+    """What is stored of an object of that size. Raises StatusError 500 where it is too large."""
+    if stored is not obj:
+        size = len(orjson.dumps(stored))
+    if size > MAX_OBJECT and size - _owned(stored) > MAX_OBJECT:
         raise status.unknown("etcdserver: request is too large")
+    return stored
 
 
 def _owned(obj: Object) -> int:

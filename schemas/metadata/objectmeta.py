@@ -100,9 +100,7 @@ def _name_errors(meta: Meta, check: names.Check, path: str) -> list[FieldError]:
         found = [invalid(f"{path}.generateName", base, text) for text in check(base, True)]
     if not name:
         return [*found, required(f"{path}.name", "name or generateName is required")]
-    for text in check(name, False):
-        found.append(invalid(f"{path}.name", name, text))
-    return found
+    return found + [invalid(f"{path}.name", name, text) for text in check(name, False)]
 
 
 def _namespace_errors(meta: Meta, namespaced: bool, path: str) -> list[FieldError]:

@@ -70,6 +70,7 @@ SELECT count(*), sum(length(data) <= ?), group_concat(revision), group_concat(ke
 FROM (SELECT * FROM log WHERE revision > ? ORDER BY revision LIMIT ?)
 """
 _NEWEST = _STATEMENTS.compiled[Statement.NEWEST].text
+_COMPACTED = "SELECT value FROM meta WHERE name = 'compacted'"
 _insertion = lru_cache(maxsize=ROWS)(_STATEMENTS.insertion)
 
 
@@ -88,9 +89,6 @@ def _insertion_after(rows: int) -> str:
         f"INSERT INTO log ({', '.join(Record._fields)}) "  # noqa: S608 # names of our own
         f"VALUES {', '.join([first, *[row] * (rows - 1)])}"
     )
-
-
-_COMPACTED = "SELECT value FROM meta WHERE name = 'compacted'"
 
 
 def _cells(records: Sequence[Record]) -> list[Any]:
