@@ -130,6 +130,53 @@ async def test_a_variant_that_goes_takes_its_drafts_along_or_leaves_them(api, po
     assert names == [f"deployments.base.{name}" for name in left]
 
 
+@pytest.mark.parametrize("propagation", ["Background", "Foreground"])
+async def test_published_revisions_outlive_their_variant_until_somebody_approves(api, propagation):
+    await make(api)
+    name, place = "deployments.base.packagevariant-1", f"{PORCH}/packagerevisions"
+    await api.publish(name)
+    await settled(api)
+    path = f"{CONFIG}/packagevariants/a"
+    await api.send("DELETE", path, propagationPolicy=propagation)
+    await api.server.settled()
+    assert (await api.send("GET", path))[0] == 404
+    left = await api.get(name)
+    assert left["spec"]["lifecycle"] == "DeletionProposed"
+    assert "ownerReferences" not in left["metadata"]
+    assert left["status"]["selfLock"]["git"]["ref"] == "base/v1"
+    assert "Kptfile" in await api.files(name)
+    assert (await api.send("DELETE", f"{place}/{name}"))[0] == 200
+    assert (await api.send("GET", f"{place}/{name}"))[0] == 404
+
+
+async def test_what_was_proposed_for_deletion_before_outlives_the_variant_as_well(api):
+    await make(api)
+    name = "deployments.base.packagevariant-1"
+    await api.publish(name)
+    await change(api, {"downstream": {"package": "other"}})
+    assert (await api.get(name))["spec"]["lifecycle"] == "DeletionProposed"
+    await api.send("DELETE", f"{CONFIG}/packagevariants/a")
+    await api.server.settled()
+    names = [name for name in await api.names() if name.startswith("deployments.")]
+    assert names == ["deployments.base.main", name]
+    assert (await api.get(name))["spec"]["lifecycle"] == "DeletionProposed"
+
+
+async def test_a_set_that_goes_leaves_published_revisions_to_be_approved(api):
+    upstream = {"repo": "blueprints", "package": "base", "revision": 1}
+    targets = [{"repositories": [{"name": "deployments", "packageNames": ["x"]}]}]
+    body = {"metadata": {"name": "s"}, "spec": {"upstream": upstream, "targets": targets}}
+    await api.send("POST", f"{SETS}/packagevariantsets", body)
+    await api.server.settled()
+    await api.publish("deployments.x.packagevariant-1")
+    await api.send("DELETE", f"{SETS}/packagevariantsets/s")
+    await api.server.settled()
+    _, listed = await api.send("GET", f"{CONFIG}/packagevariants")
+    assert listed["items"] == []
+    left = await api.get("deployments.x.packagevariant-1")
+    assert left["spec"]["lifecycle"] == "DeletionProposed"
+
+
 async def test_existing_revisions_are_adopted_where_that_is_wanted(api):
     task = {
         "type": "clone",

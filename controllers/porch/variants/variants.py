@@ -17,7 +17,7 @@ from inkube.controllers.porch import revisions, stock
 from inkube.controllers.porch.files import documents, kptfile, packages
 from inkube.controllers.porch.files.documents import Files
 from inkube.controllers.porch.git import layout
-from inkube.controllers.porch.git.layout import DELETION_PROPOSED, DRAFT, PROPOSED, PUBLISHED
+from inkube.controllers.porch.git.layout import DELETION_PROPOSED, DRAFT, FINAL, PROPOSED, PUBLISHED
 from inkube.controllers.porch.types import (
     CONFIG,
     PackageRevision,
@@ -201,21 +201,31 @@ class Variants:
             if elsewhere and _is_ours(each, obj):
                 await self._let_go(each, obj)
 
-    async def _let_go(self, revision: Object, obj: Object) -> None:
-        """Delete or orphan, as the policy says."""
-        name, namespace = revision["metadata"]["name"], revision["metadata"]["namespace"]
-        if (obj["spec"].get("deletionPolicy") or "delete") == "orphan":
-            uid = obj["metadata"]["uid"]
-            owners = revision["metadata"].get("ownerReferences") or []
-            left = [each for each in owners if each["uid"] != uid]
-            patch = {"metadata": {"ownerReferences": left or None}}
-            await self._client.patch(PackageRevision.gvr, name, namespace, patch=patch)
-        elif revision["spec"]["lifecycle"] in (DRAFT, PROPOSED):
-            if not revision["metadata"].get("deletionTimestamp"):
+    async def _let_go(self, revision: Object, obj: Object, *, ends: bool = False) -> None:
+        """Delete or orphan, as the policy says.
+
+        What is published is proposed for deletion. Where the variant `ends` it is disowned as
+        well: the garbage collector would delete what is proposed once its owner has gone, and
+        git would lose a tag that nobody gave up.
+        """
+        meta = revision["metadata"]
+        name, namespace = meta["name"], meta["namespace"]
+        orphans = (obj["spec"].get("deletionPolicy") or "delete") == "orphan"
+        is_final = revision["spec"]["lifecycle"] in FINAL
+        if not orphans and not is_final:
+            if not meta.get("deletionTimestamp"):
                 await self._client.delete(PackageRevision.gvr, name, namespace)
-        elif revision["spec"]["lifecycle"] == PUBLISHED:
-            proposal = {"spec": {"lifecycle": DELETION_PROPOSED}}
-            await self._client.patch(PackageRevision.gvr, name, namespace, patch=proposal)
+            return
+        patch: Object = {}
+        if orphans or ends:
+            uid = obj["metadata"]["uid"]
+            left = [each for each in meta.get("ownerReferences") or [] if each["uid"] != uid]
+            version = meta["resourceVersion"]
+            patch["metadata"] = {"resourceVersion": version, "ownerReferences": left or None}
+        if not orphans and revision["spec"]["lifecycle"] == PUBLISHED:
+            patch["spec"] = {"lifecycle": DELETION_PROPOSED}
+        if patch:
+            await self._client.patch(PackageRevision.gvr, name, namespace, patch=patch)
 
     async def _adopt(self, revision: Object, obj: Object) -> Object:
         meta = revision["metadata"]
@@ -337,7 +347,7 @@ class Variants:
             return
         for each in await stock.of_namespace(self._client, meta["namespace"]):
             if _is_ours(each, obj):
-                await self._let_go(each, obj)
+                await self._let_go(each, obj, ends=True)
         left = [each for each in meta["finalizers"] if each != FINALIZER]
         patch = {"metadata": {"finalizers": left or None, "uid": meta["uid"]}}
         await self._client.patch(PackageVariant.gvr, meta["name"], meta["namespace"], patch=patch)
