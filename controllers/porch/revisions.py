@@ -99,10 +99,9 @@ def settle(obj: Object) -> None:
     status["observedGeneration"] = obj["metadata"].get("generation", 1)
 
 
-def task_of(obj: Object) -> Object | None:
-    """The task it was made by; None where git did not say."""
-    tasks = obj["spec"].get("tasks")
-    return tasks[0] if tasks else None
+def tasks_of(obj: Object) -> list[Object]:
+    """The tasks that were carried out; [] where git did not say."""
+    return list(obj["spec"].get("tasks") or ())
 
 
 def commit_of(obj: Object) -> str:

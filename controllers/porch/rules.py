@@ -6,6 +6,7 @@
 
 from typing import Any
 
+from inkube.controllers.porch.files import merge
 from inkube.controllers.porch.git import layout
 from inkube.controllers.porch.git.layout import DELETION_PROPOSED, DRAFT, FINAL, PROPOSED, PUBLISHED
 from inkube.controllers.porch.options import Options
@@ -21,6 +22,8 @@ LIFECYCLE = "spec.lifecycle"
 _LABEL = f"metadata.labels.{LATEST}"
 _IMMUTABLE = ("packageName", "repository", "workspaceName")
 _LONGEST_NAME = 253
+MOST_TASKS = 100
+"""Of one revision."""
 _APPROVAL = {
     DRAFT: "cannot approve package with Draft lifecycle value; only Proposed packages can be "
     "approved",
@@ -63,6 +66,7 @@ class Rules:
             spec["revision"] = old["spec"]["revision"]
         else:
             spec.pop("revision", None)
+        _recognize(spec.get("tasks") or [], old["spec"].get("tasks") or [])
         if old["spec"].get("lifecycle") == DRAFT:
             self._keep_draft(spec, old["spec"])
 
@@ -172,11 +176,33 @@ class Rules:
                 return []
             why = "only metadata and lifecycle of a Proposed package revision can be updated"
             return [fielderrors.invalid("spec", was, why)]
-        return [
+        errors = [
             fielderrors.invalid(f"spec.{member}", spec.get(member, ""), "field is immutable")
             for member in _IMMUTABLE
             if spec.get(member) != before.get(member)
         ]
+        errors += self._added(spec.get("tasks") or [], before.get("tasks") or [])
+        return errors
+
+    def _added(self, tasks: list[Any], before: list[Any]) -> list[FieldError]:
+        """Tasks that were carried out stay; those that follow are judged as at the create."""
+        if not tasks:
+            return []
+        if len(tasks) < len(before):
+            why = f"{len(before)} tasks were carried out; none of them can be removed"
+            return [fielderrors.invalid("spec.tasks", len(tasks), why)]
+        if len(tasks) > max(MOST_TASKS, len(before)):
+            return [fielderrors.too_many("spec.tasks", len(tasks), MOST_TASKS)]
+        why = "a task that was carried out cannot be changed or removed; more can be added after it"
+        errors = [
+            fielderrors.invalid(f"spec.tasks[{at}]", task.get("type", ""), why)
+            for at, (task, old) in enumerate(zip(tasks, before, strict=False))
+            if not same(task, old)
+        ]
+        if not errors:
+            for task in tasks[len(before) :]:
+                self._task(task)
+        return errors
 
     def _known(self, name: str, spec: Object, before: Object) -> None:
         """L4 and L5."""
@@ -240,9 +266,26 @@ class Rules:
         return [fielderrors.invalid(LIFECYCLE, was if was == DRAFT else wanted, _APPROVAL[was])]
 
 
+def _recognize(tasks: list[Any], before: list[Any]) -> None:
+    """Put the stored form of a task where it is sent without what the server filled in."""
+    for at, (task, old) in enumerate(zip(tasks, before, strict=False)):
+        if same(_essential(task), _essential(old)):
+            tasks[at] = old
+
+
+def _essential(task: Any) -> Any:
+    """A task without empty members and the strategy that upgrades have anyway."""
+    if not isinstance(task, dict):
+        return task
+    made = {name: _essential(each) for name, each in task.items() if _plain(each) is not None}
+    if made.get("strategy") == merge.STRATEGIES[0]:
+        del made["strategy"]
+    return made
+
+
 def _changed(spec: Object, before: Object) -> bool:
-    """Whether more than the lifecycle is another one; tasks have no effect anyway."""
-    skipped = ("lifecycle", "tasks")
+    """Whether more than the lifecycle is another one; tasks that are left out stay."""
+    skipped = ("lifecycle",) if spec.get("tasks") else ("lifecycle", "tasks")
     names_ = {*spec, *before} - {*skipped}
     return any(not same(_plain(spec.get(n)), _plain(before.get(n))) for n in names_)
 

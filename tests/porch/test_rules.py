@@ -460,7 +460,7 @@ async def test_what_cannot_change_of_a_draft(api):
     obj["spec"] |= {"workspaceName": "v1", "tasks": []}
     code, answer = await api.send("PUT", f"{PORCH}/packagerevisions/blueprints.a.v1", obj)
     assert (code, "revision" in answer["spec"]) == (200, False)
-    assert "cannot be changed after creation" in api.warnings[0]
+    assert "spec.tasks cannot be removed; they stay as they are" in api.warnings[0]
 
 
 async def test_readiness_gates_are_a_contract_unless_they_are_enforced():

@@ -39,6 +39,24 @@ def created(name: str, options: Object) -> Files:
     return {f"{below}/{each}" if below else each: text for each, text in files.items()}
 
 
+def initialized(before: Files, name: str, options: Object) -> Files:
+    """A package's files with those of an init task beside them.
+
+    Files that are there stay; a Kptfile that is there takes over what the task says of it.
+    """
+    made = {**created(name, options), **before}
+    below = (options.get("subpackage") or "").strip("/")
+    own = f"{below}/{kptfile.NAME}" if below else kptfile.NAME
+    info = {m: options[m] for m in ("site", "description", "keywords") if options.get(m)}
+    if own in before and info:
+
+        def change(tree: Any) -> None:
+            documents.descend(tree, "info").update(info)
+
+        made[own] = documents.edited(before[own], change)
+    return made
+
+
 def _readme(name: str, description: str) -> str:
     return (
         f"# {name}\n\n## Description\n\n{description}\n\n## Usage\n\n"

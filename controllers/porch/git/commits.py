@@ -14,19 +14,28 @@ def first(depot: Depot, main: str, package: str, files: Files, *, text: str, use
 
 def changed(depot: Depot, head: str, package: str, files: Files, *, text: str, user: str) -> str:
     """These files on top of a branch's head; the head itself if nothing differs."""
-    store = depot.store
-    before = store.directory(store.head(head).tree, depot.layout.path(package))
-    own = store.write(files, before)
+    before = _directory(depot, head, package)
+    own = depot.store.write(files, before)
     if own == before:
         return head
     return _replaced(depot, head, package, own, text=text, user=user)
+
+
+def added(depot: Depot, head: str, package: str, files: Files, *, text: str, user: str) -> str:
+    """These files on top of a branch's head, whether they differ or not."""
+    own = depot.store.write(files, _directory(depot, head, package))
+    return _replaced(depot, head, package, own, text=text, user=user)
+
+
+def _directory(depot: Depot, head: str, package: str) -> bytes | None:
+    return depot.store.directory(depot.store.head(head).tree, depot.layout.path(package))
 
 
 def published(depot: Depot, main: str, head: str, package: str, *, text: str, user: str) -> str:
     """The package as it is at a draft's head, on top of the main branch."""
     store = depot.store
     store.fetch([each for each in (main, head) if each])
-    own = store.directory(store.head(head).tree, depot.layout.path(package))
+    own = _directory(depot, head, package)
     return _replaced(depot, main, package, own, text=text, user=user)
 
 

@@ -90,7 +90,7 @@ class _Discovering:
                 workspace = str(told.get("workspaceName") or default) if own else default
                 found = Found(
                     package, workspace, revision, layout.PUBLISHED, shown, commit, text,
-                    _tasks(told) if own else None, head.author, _time(head),
+                    layout.tasks_of(told) if own else None, head.author, _time(head),
                 )  # fmt: skip
             else:
                 assert workspace is not None, "it is known"
@@ -147,7 +147,7 @@ class _Discovering:
             found.kptfile = self._kptfile_at(head, path, shown)
             if found.kptfile is None:
                 return
-            found.tasks = _tasks(layout.told(head.message))
+            found.tasks = layout.tasks_of(layout.told(head.message))
         self._published[package, workspace] = found
         self._add(found)
 
@@ -183,11 +183,6 @@ def _packages(store: Store, tree: bytes, path: str) -> Iterator[str]:
     for name, entry in entries.items():
         if stat.S_ISDIR(entry.mode):
             yield from _packages(store, entry.sha, f"{path}/{name}" if path else name)
-
-
-def _tasks(told: Object) -> list[Object] | None:
-    task = told.get("task")
-    return [task] if isinstance(task, dict) else None
 
 
 def _time(head: Head) -> str:

@@ -2,7 +2,8 @@
 
 import json
 import re
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from inkube.controllers.porch.git.content import HEADS, TAGS
 from inkube.schemas.objects import Object
@@ -85,12 +86,25 @@ def package_name(repository: str, package: str) -> str:
     return f"{repository}.{package.replace('/', '.')}"
 
 
-def message(text: str, package: str, workspace: str, revision: int, task: Object | None) -> str:
-    """The message of a commit: a line for people, and one that is read after a restart."""
+def message(text: str, package: str, workspace: str, revision: int, tasks: Sequence[Object]) -> str:
+    """The message of a commit: a line for people, and one that is read after a restart.
+
+    `task` is the last of the revision's tasks, as Porch writes it; all are told where there are
+    several.
+    """
     told: Object = {"package": package, "workspaceName": workspace, "revision": str(revision)}
-    if task is not None:
-        told["task"] = task
+    if tasks:
+        told["task"] = tasks[-1]
+    if len(tasks) > 1:
+        told["tasks"] = list(tasks)
     return f"{text}\n\nkpt:{json.dumps(told, separators=(',', ':'))}\n"
+
+
+def tasks_of(told: Object) -> list[Object] | None:
+    """The tasks that a commit's message tells; None where it tells none."""
+    several = told.get("tasks")
+    tasks: list[Any] = several if isinstance(several, list) else [told.get("task")]
+    return tasks if all(isinstance(each, dict) for each in tasks) else None
 
 
 def told(message: str) -> Object:

@@ -12,7 +12,7 @@ from functools import partial
 
 from inkube.controllers.environment import Environment
 from inkube.controllers.porch import revisions, stock, troubles
-from inkube.controllers.porch.files import kptfile, merge
+from inkube.controllers.porch.files import kptfile
 from inkube.controllers.porch.files.documents import Files
 from inkube.controllers.porch.git import commits, layout
 from inkube.controllers.porch.git.content import Update
@@ -21,7 +21,7 @@ from inkube.controllers.porch.refusals import Refusals
 from inkube.controllers.porch.writes.acceptance import Acceptance
 from inkube.controllers.porch.writes.origin import Origin
 from inkube.controllers.porch.writes.readiness import Readiness
-from inkube.controllers.porch.writes.tasks import LINES, Tasks
+from inkube.controllers.porch.writes.tasks import LINES, Tasks, only_new
 from inkube.controllers.transactions import Write
 from inkube.schemas import fielderrors
 from inkube.schemas.objects import Object
@@ -81,12 +81,7 @@ class Creation:
                 f"{package} in repo {repository} with workspaceName {workspace} already exists",
             )
         if kind == "clone" and siblings:  # C1
-            why = (
-                f'`clone` cannot create a new revision for package "{package}" that already '
-                f'exists in repo "{repository}"; make subsequent revisions using `copy`'
-            )
-            field = "spec.tasks[0].type"
-            raise self.refusals.invalid(write.name, fielderrors.invalid(field, kind, why))
+            raise self.refusals.invalid(write.name, only_new(spec, 0))
         if kind in ("init", "clone"):
             if siblings:  # P1
                 why = f'package "{package}" already exists in repository "{repository}"'
@@ -118,9 +113,6 @@ class Creation:
             files = await tasks.run(obj, depot)
         except troubles.ASKING as error:
             raise self.origin.unreachable(write, spec["repository"], error) from error
-        if spec["tasks"][0]["type"] == "upgrade":
-            upgrade = spec["tasks"][0]["upgrade"]
-            upgrade["strategy"] = upgrade.get("strategy") or merge.STRATEGIES[0]
         changes = []
         if spec.get("packageMetadata"):
             changes.append(kptfile.merged_metadata(spec["packageMetadata"]))
@@ -138,7 +130,7 @@ class Creation:
         branch = depot.layout.working(spec["lifecycle"], package, workspace)
         commit = _UNBORN
         if not write.dry_run:
-            text = layout.message(LINES[task["type"]], package, workspace, 0, task)
+            text = layout.message(LINES[task["type"]], package, workspace, 0, [task])
             make = partial(commits.first, depot, main, package, files, text=text, user=write.user)
             await self.depots.run(depot.url, lambda: depot.store.fetch([main] if main else []))
             commit = await self.depots.run(depot.url, make)

@@ -16,6 +16,7 @@ from inkube.controllers.porch.git.depots import Depots
 from inkube.controllers.porch.options import Options
 from inkube.controllers.porch.rules import Rules
 from inkube.controllers.porch.writes.acceptance import Acceptance
+from inkube.controllers.porch.writes.addition import Addition
 from inkube.controllers.porch.writes.creation import Creation
 from inkube.controllers.porch.writes.deletion import Deletion
 from inkube.controllers.porch.writes.lifecycle import Lifecycle
@@ -40,7 +41,8 @@ class Engine:
         acceptance = Acceptance(options, depots, refused)
         publication = Publication(options, depots, self.origin)
         self._creation = Creation(depots, self.origin, self.readiness, acceptance, refused)
-        self._lifecycle = Lifecycle(depots, self.origin, acceptance, publication)
+        addition = Addition(depots, self.origin, acceptance, refused)
+        self._lifecycle = Lifecycle(depots, self.origin, acceptance, publication, addition)
         self._deletion = Deletion(depots, self.origin, refused)
         self.files = Resources(depots, self.origin, self.readiness, acceptance, refused)
 

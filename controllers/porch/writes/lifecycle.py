@@ -3,7 +3,7 @@
 A Draft that changes is a commit on its branch, a step of its life is a branch that moves:
 Draft ⇄ Proposed here, Proposed → Published in `publication`, Published ⇄ DeletionProposed as a
 branch that says so. Which steps there are is decided by `rules` (L4 to L9, A1 to A4); here stand
-S2 and S3 (`acceptance`), and that tasks are never changed.
+S2 and S3 (`acceptance`). What tasks a Draft is given beside those it has is `addition`'s.
 """
 
 from collections.abc import AsyncIterator
@@ -22,11 +22,14 @@ from inkube.controllers.porch.git.layout import (
     PROPOSED,
     PUBLISHED,
 )
+from inkube.controllers.porch.types import CONFIG
 from inkube.controllers.porch.writes.acceptance import Acceptance
+from inkube.controllers.porch.writes.addition import Addition
 from inkube.controllers.porch.writes.origin import Origin
 from inkube.controllers.porch.writes.publication import Publication
 from inkube.controllers.porch.writes.tasks import read
 from inkube.controllers.transactions import Write
+from inkube.schemas import status
 from inkube.schemas.objects import Object, same
 
 
@@ -34,10 +37,16 @@ class Lifecycle:
     """Carries a revision from one state to the next."""
 
     def __init__(
-        self, depots: Depots, origin: Origin, acceptance: Acceptance, publication: Publication
+        self,
+        depots: Depots,
+        origin: Origin,
+        acceptance: Acceptance,
+        publication: Publication,
+        addition: Addition,
     ) -> None:
         self._depots, self._origin = depots, origin
         self._acceptance, self._publication = acceptance, publication
+        self._addition = addition
 
     @asynccontextmanager
     async def transaction(self, write: Write, env: Environment) -> AsyncIterator[None]:
@@ -49,7 +58,9 @@ class Lifecycle:
         before, now = old["spec"]["lifecycle"], obj["spec"]["lifecycle"]
         name = old["spec"]["repository"]
         repository = await stock.repository(env.client, name, write.namespace)
-        edits = before == DRAFT and bool(_edits(obj, old))
+        edits = before == DRAFT and (_adds(obj, old) or bool(_edits(obj, old)))
+        if repository is None and _adds(obj, old):
+            raise status.not_found(CONFIG, "repositories", name)
         if repository is None or not (now != before or edits):
             await write.confirm()
             revisions.settle(obj)
@@ -63,13 +74,13 @@ class Lifecycle:
             elif before in FINAL:
                 inner = self._mark(write, depot, obj, old)
             else:
-                inner = self._work(write, depot, obj, old)
+                inner = self._work(write, env, depot, obj, old)
             async with inner:
                 yield
 
     @asynccontextmanager
     async def _work(
-        self, write: Write, depot: Depot, obj: Object, old: Object
+        self, write: Write, env: Environment, depot: Depot, obj: Object, old: Object
     ) -> AsyncIterator[None]:
         """A Draft that changes, is proposed, or a proposed one that becomes a Draft again."""
         spec, before = obj["spec"], old["spec"]
@@ -80,11 +91,12 @@ class Lifecycle:
         if before["lifecycle"] == DRAFT:
             path = depot.layout.path(package)
             files = await self._depots.run(depot.url, partial(read, depot.store, head, path)) or {}
+            files, commit = await self._addition.carried_out(write, env, depot, files, head)
             edits = _edits(obj, old)
             rendered = await self._acceptance.rendered(
                 write.name, kptfile.edit(files, *edits) if edits else files
             )
-            commit = await self._origin.save(write, depot, old, rendered.files)
+            commit = await self._origin.save(write, depot, obj, rendered.files, commit)
             revisions.describe(obj, depot, rendered.files, depot.layout.shown(to), commit)
         else:
             revisions.place(obj, depot, depot.layout.shown(to), commit)
@@ -108,15 +120,20 @@ class Lifecycle:
 
 
 def _keep_tasks(write: Write, obj: Object, old: Object) -> None:
-    """Tasks stay as they were at the create; who changes them is warned."""
-    spec, before = obj["spec"], old["spec"]
-    if same(spec.get("tasks"), before.get("tasks")):
+    """An update without tasks leaves them as they are; who leaves them out is warned."""
+    spec, tasks = obj["spec"], revisions.tasks_of(old)
+    if revisions.tasks_of(obj):
         return
-    if "tasks" in before:
-        spec["tasks"] = before["tasks"]
+    if tasks:
+        spec["tasks"] = tasks
+        write.warn("spec.tasks cannot be removed; they stay as they are")
     else:
         spec.pop("tasks", None)
-    write.warn("spec.tasks cannot be changed after creation; the change has no effect")
+
+
+def _adds(obj: Object, old: Object) -> bool:
+    """Whether there are tasks to be carried out."""
+    return len(revisions.tasks_of(obj)) > len(revisions.tasks_of(old))
 
 
 def _edits(obj: Object, old: Object) -> list[kptfile.Edit]:

@@ -81,16 +81,23 @@ class Origin:
         """Where main is has to be seen anew, or is of no interest any more."""
         self._heads.pop((namespace, name), None)
 
-    async def save(self, write: Write, depot: Depot, draft: Object, files: Files) -> str:
-        """A commit of a Draft's files on its branch, not pushed; its head if nothing differs."""
-        spec, head = draft["spec"], revisions.commit_of(draft)
-        package, workspace = spec["packageName"], spec["workspaceName"]
-        task = revisions.task_of(draft)
-        text = layout.message("Rendering package", package, workspace, 0, task)
+    async def save(
+        self, write: Write, depot: Depot, draft: Object, files: Files, head: str, *, line: str = ""
+    ) -> str:
+        """A commit of a Draft's files on top of one of its own, not pushed.
+
+        `line` says what was done: without it the files were only rendered, and where none differs
+        there is no new commit.
+        """
         if write.dry_run:
             return head
-        make = partial(commits.changed, depot, head, package, files, text=text, user=write.user)
-        return await self._depots.run(depot.url, make)
+        package, workspace = draft["spec"]["packageName"], draft["spec"]["workspaceName"]
+        tasks = revisions.tasks_of(draft)
+        text = layout.message(line or "Rendering package", package, workspace, 0, tasks)
+        make = commits.added if line else commits.changed
+        return await self._depots.run(
+            depot.url, partial(make, depot, head, package, files, text=text, user=write.user)
+        )
 
     @asynccontextmanager
     async def pushed(

@@ -88,8 +88,8 @@ class Publication:
         main, commit = refs.get(depot.layout.main, ""), head
         if not write.dry_run:
             line = f"Approving package revision {package}/{number}"
-            task = revisions.task_of(old)
-            text = layout.message(line, package, spec["workspaceName"], number, task)
+            tasks = revisions.tasks_of(old)
+            text = layout.message(line, package, spec["workspaceName"], number, tasks)
             make = partial(
                 commits.published, depot, main, head, package, text=text, user=write.user
             )

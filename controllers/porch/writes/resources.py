@@ -59,7 +59,7 @@ class Resources:
             rendered = await self.acceptance.tried(write.name, files, RESOURCES_KIND)
             failure = self._failure(write, old, rendered.error)
             head = revisions.commit_of(old)
-            commit = await self.origin.save(write, depot, old, rendered.files)
+            commit = await self.origin.save(write, depot, old, rendered.files, head)
             revisions.describe(record, depot, rendered.files, revisions.ref_of(old), commit)
             if not same(record["spec"], old["spec"]):
                 record["metadata"]["generation"] = record["metadata"].get("generation", 0) + 1

@@ -1,4 +1,4 @@
-"""The four tasks: from what is asked for to the files of a new revision.
+"""The four tasks: from what is asked for to the files of a revision.
 
 Raises StatusError with the words of each rule (section 7 of the design); what blocks runs in the
 depots' threads.
@@ -49,31 +49,34 @@ class _Source(NamedTuple):
 
 
 class Tasks:
-    """Runs the task of one new revision."""
+    """Runs one task of a revision: that it is made by, or one that a Draft is given later."""
 
-    def __init__(self, client: Client, depots: Depots, refusals: Refusals) -> None:
+    def __init__(self, client: Client, depots: Depots, refusals: Refusals, at: int = 0) -> None:
         self._client, self._depots, self._refusals = client, depots, refusals
+        self._at, self._field = at, f"spec.tasks[{at}]"
 
-    async def run(self, obj: Object, depot: Depot) -> Files:
-        """The files that the object's task makes."""
-        [task] = obj["spec"]["tasks"]
+    async def run(self, obj: Object, depot: Depot, before: Files | None = None) -> Files:
+        """The files that the task makes, where these were `before`; init keeps what is there."""
+        task = obj["spec"]["tasks"][self._at]
         kind: str = task["type"]
         match kind:
             case "init":
-                return packages.created(obj["spec"]["packageName"], task["init"])
+                return packages.initialized(before or {}, obj["spec"]["packageName"], task["init"])
             case "clone":
                 return await self._clone(obj, task["clone"], depot)
             case "edit":
                 return await self._edit(obj, task["edit"])
             case _:
-                return await self._upgrade(obj, task["upgrade"])
+                upgrade = task["upgrade"]
+                upgrade["strategy"] = upgrade.get("strategy") or merge.STRATEGIES[0]
+                return await self._upgrade(obj, upgrade)
 
     # clone
 
     async def _clone(self, obj: Object, clone: Object, depot: Depot) -> Files:
         spec = obj["spec"]
         upstream = clone.get("upstreamRef") or {}
-        field = "spec.tasks[0].clone.upstreamRef"
+        field = f"{self._field}.clone.upstreamRef"
         if upstream.get("upstreamRef") is not None:
             source = await self._by_name(obj, upstream["upstreamRef"], f"{field}.upstreamRef.name")
         elif upstream.get("git") is not None:
@@ -152,7 +155,7 @@ class Tasks:
     # edit
 
     async def _edit(self, obj: Object, task: Object) -> Files:
-        field = "spec.tasks[0].edit.sourceRef.name"
+        field = f"{self._field}.edit.sourceRef.name"
         name = (task.get("sourceRef") or {}).get("name") or ""
         if not name:
             raise self._refusals.bad("sourceRef.name is required")
@@ -174,7 +177,7 @@ class Tasks:
 
     async def _upgrade(self, obj: Object, task: Object) -> Files:
         names = await self.upgrade_sources(obj, task)
-        strategy = task.get("strategy") or merge.STRATEGIES[0]
+        strategy = task["strategy"]
         if strategy not in merge.STRATEGIES:
             choices = " ".join(merge.STRATEGIES)
             sentence = f'invalid strategy "{strategy}"; must be one of: [{choices}]'
@@ -198,10 +201,10 @@ class Tasks:
             return await self._depots.work(merged)
         except merge.Modified as error:
             why = "local package files are modified; use a different update strategy"
-            wrong = fielderrors.invalid("spec.tasks[0].upgrade.strategy", strategy, why)
+            wrong = fielderrors.invalid(f"{self._field}.upgrade.strategy", strategy, why)
             raise self._wrong(obj, wrong) from error
         except Unreadable as error:
-            wrong = fielderrors.invalid("spec.tasks[0].upgrade", spec["packageName"], str(error))
+            wrong = fielderrors.invalid(f"{self._field}.upgrade", spec["packageName"], str(error))
             raise self._wrong(obj, wrong) from error
 
     async def upgrade_sources(self, obj: Object, task: Object) -> list[Object]:
@@ -213,7 +216,7 @@ class Tasks:
                 raise self._refusals.bad(f"{member}.name is required")
         for member in members:
             name = task[member]["name"]
-            field = f"spec.tasks[0].upgrade.{member}.name"
+            field = f"{self._field}.upgrade.{member}.name"
             each = await self._named(obj, name, field)
             if revisions.is_placeholder(each) and member != members[0]:
                 kind = "target upstream" if member == members[1] else "source"
@@ -261,6 +264,15 @@ class Tasks:
 
     def _wrong(self, obj: Object, error: FieldError) -> StatusError:
         return self._refusals.invalid(obj["metadata"]["name"], error)
+
+
+def only_new(spec: Object, at: int) -> FieldError:
+    """C1: a clone would make another revision of a package that is there."""
+    why = (
+        f'`clone` cannot create a new revision for package "{spec["packageName"]}" that already '
+        f'exists in repo "{spec["repository"]}"; make subsequent revisions using `copy`'
+    )
+    return fielderrors.invalid(f"spec.tasks[{at}].type", "clone", why)
 
 
 def read(store: Store, commit: str, path: str) -> Files | None:

@@ -1,0 +1,54 @@
+"""Tasks that an update adds to a Draft: carried out in order on its files, a commit for each.
+
+Holds C1 for them (clone makes the first revision of a package only); what else may be wrong with
+a task is said as at the create.
+"""
+
+from dataclasses import dataclass
+
+from inkube.controllers.environment import Environment
+from inkube.controllers.porch import revisions, stock, troubles
+from inkube.controllers.porch.files.documents import Files
+from inkube.controllers.porch.git.depots import Depot, Depots
+from inkube.controllers.porch.refusals import Refusals
+from inkube.controllers.porch.writes.acceptance import Acceptance
+from inkube.controllers.porch.writes.origin import Origin
+from inkube.controllers.porch.writes.tasks import LINES, Tasks, only_new
+from inkube.controllers.transactions import Write
+from inkube.schemas.objects import Object
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """Carries out what was added; what it works with is the server's."""
+
+    depots: Depots
+    origin: Origin
+    acceptance: Acceptance
+    refusals: Refusals
+
+    async def carried_out(
+        self, write: Write, env: Environment, depot: Depot, files: Files, head: str
+    ) -> tuple[Files, str]:
+        """A Draft's files after its new tasks, and the commit of the last. Raises StatusError."""
+        obj, old = write.obj, write.old
+        assert obj is not None, "an update has both"
+        assert old is not None, "an update has both"
+        spec = obj["spec"]
+        for at in range(len(revisions.tasks_of(old)), len(revisions.tasks_of(obj))):
+            kind = spec["tasks"][at]["type"]
+            if kind == "clone":
+                siblings = await stock.of_package(
+                    env.client, write.namespace, spec["repository"], spec["packageName"]
+                )
+                if len(siblings) > 1:  # C1
+                    raise self.refusals.invalid(write.name, only_new(spec, at))
+            task = Tasks(env.client, self.depots, self.refusals, at)
+            try:
+                made = await task.run(obj, depot, files)
+            except troubles.ASKING as error:
+                raise self.origin.unreachable(write, spec["repository"], error) from error
+            files = (await self.acceptance.rendered(write.name, made)).files
+            done: Object = {**obj, "spec": {**spec, "tasks": spec["tasks"][: at + 1]}}
+            head = await self.origin.save(write, depot, done, files, head, line=LINES[kind])
+        return files, head
