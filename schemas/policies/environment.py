@@ -114,9 +114,9 @@ class Scope:
         self._variables: dict[str, Field] = {}  # one for all: later variables are declared in it
         self._record = Shape(types.object_of("kubernetes.variables", Fields(self._variables)))
 
-    def declare(self, name: str, type: Type) -> None:
-        """Let later expressions use a variable of that type."""
-        self._variables[name] = Field(name, Shape.of(_known(type)))
+    def declare(self, name: str, type: Type, runtime_type: Type | None = None) -> None:
+        """Let later expressions use a variable of that type, and run with the runtime type."""
+        self._variables[name] = Field(name, Shape.of(_known(type)), runtime_type=runtime_type)
 
     def environment(self, *, authorizer: bool = True, variables: bool = True) -> Environment:
         """What an expression sees; a message sees no authorizer, a condition no variables."""

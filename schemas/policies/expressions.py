@@ -56,6 +56,11 @@ class Expression:
         """What it yields."""
         return self.program.expression.type
 
+    @property
+    def runtime_type(self) -> Type:
+        """What its values are known to be."""
+        return self.program.expression.root.runtime_type
+
     def evaluate(self, values: Mapping[str, Any], budget: Budget) -> Any:
         """Its value. Raises CelError in the words of the reference's evaluator."""
         program = self.program

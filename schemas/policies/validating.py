@@ -103,7 +103,7 @@ class CompiledPolicy:
             environment = self.scope.environment()
             expression = compiled(variable["expression"], environment, ANYTHING)
             found[variable["name"]] = expression
-            self.scope.declare(variable["name"], expression.type)
+            self.scope.declare(variable["name"], expression.type, expression.runtime_type)
         return found
 
     @cached_property

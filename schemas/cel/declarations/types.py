@@ -139,11 +139,16 @@ OPTIONAL_T = optional_of(T)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Field:
-    """A property: `key` in the JSON object, known by its escaped name. Null counts as absent."""
+    """A property: `key` in the JSON object, known by its escaped name.
+
+    With `nullable`, null counts as absent. `runtime_type` is set where the values may be of another
+    type than the checker takes the field for.
+    """
 
     key: str
     shape: "Shape"
     nullable: bool = False
+    runtime_type: Type | None = None
 
 
 class Fields:

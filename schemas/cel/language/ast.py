@@ -1,6 +1,7 @@
 """The syntax tree: what the parser yields, macros expanded.
 
-Nodes are compared by identity; `pos` is the offset errors point at, `type` is set by the checker.
+Nodes are compared by identity; `pos` is the offset errors point at, `type` is set by the
+checker, `runtime_type` before an expression is compiled.
 """
 
 from collections.abc import Iterator
@@ -14,10 +15,11 @@ from inkube.schemas.cel.declarations.types import DYN, Type
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """Any expression."""
+    """Any expression. `runtime_type` is what its values are known to be when it runs."""
 
     pos: int
     type: Type = attribute(default=DYN, init=False)
+    runtime_type: Type = attribute(default=DYN, init=False)
 
 
 @dataclass(slots=True, eq=False)

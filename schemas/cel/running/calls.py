@@ -54,7 +54,7 @@ def call(w: FunctionWriter, node: Call) -> Code:
 
 def _operand(w: FunctionWriter, node: Node) -> Code:
     """An operand of a comparison of numbers: a stored number need not become a float."""
-    if node.type.kind is Kind.DOUBLE and isinstance(node, Select):
+    if node.runtime_type.kind is Kind.DOUBLE and isinstance(node, Select):
         code = w.bounded(w.raw(node))
         return Code(code.text, code.fails)
     return w.value(node)
@@ -73,7 +73,7 @@ def _equality(w: FunctionWriter, node: Call) -> Code:
     left, right = _pair(w, node)
     left, right = _pay_comparison(w, node, left, right)
     fails = left.fails or right.fails
-    one, two = node.args[0].type, node.args[1].type
+    one, two = node.args[0].runtime_type, node.args[1].runtime_type
     if Kind.NULL in (one.kind, two.kind):
         return _null_check(w, operator, left, right, fails)
     if one == two and one.kind in (Kind.LIST, Kind.MAP) and _is_plain(one):
@@ -108,7 +108,7 @@ def _is_plain(type: Type) -> bool:
 def _pay_comparison(w: FunctionWriter, node: Call, left: Code, right: Code) -> tuple[Code, Code]:
     """The smaller operand is traversed; short texts and scalars cost 1."""
     one, two = node.args
-    if one.type.kind in _SCALARS or two.type.kind in _SCALARS:
+    if one.runtime_type.kind in _SCALARS or two.runtime_type.kind in _SCALARS:
         w.pay(1)
         return left, right
     known = [fold(arg) for arg in node.args]
@@ -126,7 +126,7 @@ def _comparison(w: FunctionWriter, node: Call) -> Code:
     operator, general = _COMPARISONS[node.function]
     left, right = _pair(w, node)
     left, right = _pay_comparison(w, node, left, right)
-    one, two = node.args[0].type.kind, node.args[1].type.kind
+    one, two = node.args[0].runtime_type.kind, node.args[1].runtime_type.kind
     fails = left.fails or right.fails
     is_number = one is two is Kind.DOUBLE and not any(map(_may_be_nan, node.args))
     if (one is two and one in _PLAIN) or is_number:
@@ -145,19 +145,19 @@ def _membership(w: FunctionWriter, node: Call) -> Code:
     if isinstance(constant, list) and _is_hashable(constant):
         return _constant_membership(w, element, constant)
     codes = w.values(node.args)
-    is_map = container.type.kind is Kind.MAP
-    if container.type.kind is Kind.LIST:
+    is_map = container.runtime_type.kind is Kind.MAP
+    if container.runtime_type.kind is Kind.LIST:
         codes[1] = w.hold(codes[1])
         w.line(f"c += len({codes[1].text})")
     else:
         w.pay(1)
     fails = any(code.fails for code in codes)
     plain = (
-        _is_plain(element.type) and element.type == container.type.params[:1][0]
-        if (container.type.params)
+        _is_plain(element.runtime_type) and element.runtime_type == container.runtime_type.params[:1][0]
+        if (container.runtime_type.params)
         else False
     )
-    if plain and (not is_map or element.type.kind is Kind.STRING):
+    if plain and (not is_map or element.runtime_type.kind is Kind.STRING):
         return Code(f"({codes[0].text} in {codes[1].text})", fails)
     contains = w.constant(operators.contains)
     return Code(f"{contains}({codes[0].text}, {codes[1].text})", True)
@@ -166,7 +166,7 @@ def _membership(w: FunctionWriter, node: Call) -> Code:
 def _constant_membership(w: FunctionWriter, element: Node, constant: list[Any]) -> Code:
     """cel-go looks constants up in a set, and counts no cost for it."""
     code = w.value(element)
-    if _is_plain(element.type):
+    if _is_plain(element.runtime_type):
         return Code(f"({code.text} in {w.constant(frozenset(constant))})", code.fails)
     contains = w.constant(operators.contains)
     return Code(f"{contains}({code.text}, {w.constant(constant)})", code.fails)
@@ -180,14 +180,14 @@ def _is_hashable(items: list[Any]) -> bool:
 def _inversion(w: FunctionWriter, node: Call) -> Code:
     w.pay(1)
     code = w.value(node.args[0])
-    if node.args[0].type.kind is Kind.BOOL:
+    if node.args[0].runtime_type.kind is Kind.BOOL:
         return Code(f"(not {code.text})", code.fails)
     return Code(f"{w.constant(operators.invert)}({code.text})", True)
 
 
 def _function(w: FunctionWriter, node: Call) -> Code:
     codes = w.values(node.operands)
-    is_dynamic = any(arg.type.kind in _DYNAMIC for arg in node.operands)
+    is_dynamic = any(arg.runtime_type.kind in _DYNAMIC for arg in node.operands)
     if len(node.overloads) != 1 or (is_dynamic and _is_choosy(node.overloads[0])):
         return _dispatched(w, node, codes)
     overload = node.overloads[0]

@@ -83,7 +83,7 @@ def _select(w: FunctionWriter, node: ast.Select) -> Code:
         return _ident(w, node.absolute)
     operand = w.bounded(w.raw(node.operand))
     w.pay(int(not node.test_only) + int(not is_attribute(node.operand)))
-    kind = node.operand.type.kind
+    kind = node.operand.runtime_type.kind
     if kind is Kind.OBJECT and not node.optional:
         return _object_field(w, node, operand)
     shape = operand.shape.element if kind is Kind.MAP and operand.shape else None
@@ -114,7 +114,7 @@ def _object_field(w: FunctionWriter, node: ast.Select, operand: Code) -> Code:
 
 
 def _declared(node: ast.Select) -> Field | None:
-    target = node.operand.type
+    target = node.operand.runtime_type
     if target.kind is Kind.OPAQUE and target.params:
         target = target.params[0]
     return None if target.fields is None else target.fields.find(node.field)
@@ -153,12 +153,12 @@ def _index(w: FunctionWriter, node: ast.Call) -> Code:
     if is_attribute(index_node) and fold(index_node) is MISSING:
         w.pay(-1)
     (container,) = w.settle([container], mark)
-    kind = container_node.type.kind
+    kind = container_node.runtime_type.kind
     if node.function == "_[?_]" or kind is Kind.OPAQUE:
         container = w.adapted(container)
         return Code(f"{w.constant(operators.optional_index)}({container.text}, {index.text})", True)
     shape = container.shape.element if container.shape is not None else None
-    if kind is Kind.MAP and index_node.type.kind is Kind.STRING:
+    if kind is Kind.MAP and index_node.runtime_type.kind is Kind.STRING:
         return Code(f"{container.text}[{index.text}]", True, shape)
     function = {Kind.LIST: operators.item, Kind.MAP: operators.entry}.get(kind, operators.index)
     if kind not in (Kind.LIST, Kind.MAP):

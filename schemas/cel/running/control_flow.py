@@ -27,7 +27,7 @@ def _alternative(w: FunctionWriter, node: Call, target: Node) -> Code:
     """`o.or(p)` and `o.orValue(v)`: the argument is only computed where it is needed."""
     optional = w.hold(w.value(target))
     result = w.temporary()
-    if target.type.kind is not Kind.OPAQUE:
+    if target.runtime_type.kind is not Kind.OPAQUE:
         w.line(f"{w.constant(operators.optional)}({optional.text})")
     with w.level():
         with w.nested(f"if {optional.text}.present:"):
@@ -40,7 +40,7 @@ def _alternative(w: FunctionWriter, node: Call, target: Node) -> Code:
 
 def _boolean(w: FunctionWriter, node: Node) -> Code:
     code = w.value(node)
-    if node.type.kind is Kind.BOOL:
+    if node.runtime_type.kind is Kind.BOOL:
         return code
     return Code(f"{w.constant(operators.boolean)}({code.text})", True)
 
@@ -106,7 +106,7 @@ def _binding(w: FunctionWriter, node: Fold) -> Code:
 
 def _loop_head(w: FunctionWriter, node: Fold, source: Code) -> str:
     """`for …:`, with the variables in scope."""
-    kind = node.range.type.kind
+    kind = node.range.runtime_type.kind
     shape = source.shape
     element = shape.element if shape is not None else None
     if kind not in (Kind.LIST, Kind.MAP):
@@ -121,11 +121,11 @@ def _loop_head(w: FunctionWriter, node: Fold, source: Code) -> str:
 def _shapes(node: Fold, element: Shape | None) -> list[Shape | None]:
     if len(node.variables) == 2:
         return [None, element]
-    return [element if node.range.type.kind is Kind.LIST else None]
+    return [element if node.range.runtime_type.kind is Kind.LIST else None]
 
 
 def _sequence(w: FunctionWriter, node: Fold, source: str) -> str:
-    kind = node.range.type.kind
+    kind = node.range.runtime_type.kind
     if len(node.variables) == 1:
         return (
             source

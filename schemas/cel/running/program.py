@@ -11,7 +11,7 @@ from inkube.schemas.cel.language import ast
 from inkube.schemas.cel.language.ast import Ident, Node
 from inkube.schemas.cel.language.parser import parse
 from inkube.schemas.cel.language.source import Source
-from inkube.schemas.cel.running import compiler, control_flow
+from inkube.schemas.cel.running import compiler, control_flow, runtime_types
 from inkube.schemas.cel.running.writer import FunctionWriter, Module
 from inkube.schemas.lazyproperty import cached_property
 
@@ -77,6 +77,7 @@ class Program:
         scope = compiler.shape_scope(list(environment.variables.items()))
         writer = FunctionWriter(self._module, scope, compiler.translate)
         try:
+            runtime_types.annotate(self.expression.root)
             with writer.payment():
                 result = writer.value(self.expression.root)
         except EvalError as error:
