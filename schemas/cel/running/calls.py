@@ -152,11 +152,8 @@ def _membership(w: FunctionWriter, node: Call) -> Code:
     else:
         w.pay(1)
     fails = any(code.fails for code in codes)
-    plain = (
-        _is_plain(element.runtime_type) and element.runtime_type == container.runtime_type.params[:1][0]
-        if (container.runtime_type.params)
-        else False
-    )
+    parts = container.runtime_type.params
+    plain = bool(parts) and _is_plain(element.runtime_type) and element.runtime_type == parts[0]
     if plain and (not is_map or element.runtime_type.kind is Kind.STRING):
         return Code(f"({codes[0].text} in {codes[1].text})", fails)
     contains = w.constant(operators.contains)
@@ -188,9 +185,10 @@ def _inversion(w: FunctionWriter, node: Call) -> Code:
 def _function(w: FunctionWriter, node: Call) -> Code:
     codes = w.values(node.operands)
     is_dynamic = any(arg.runtime_type.kind in _DYNAMIC for arg in node.operands)
-    if len(node.overloads) != 1 or (is_dynamic and _is_choosy(node.overloads[0])):
-        return _dispatched(w, node, codes)
-    overload = node.overloads[0]
+    overloads = operator_overloads.at_run_time(node)
+    if len(overloads) != 1 or (is_dynamic and _is_choosy(overloads[0])):
+        return _dispatched(w, overloads, codes)
+    overload = overloads[0]
     written = _written_out(w, node, overload, codes)
     if written is not None:
         return written
@@ -201,9 +199,9 @@ def _is_choosy(overload: Overload) -> bool:
     return any(param.kind not in _DYNAMIC for param in overload.params)
 
 
-def _dispatched(w: FunctionWriter, node: Call, codes: list[Code]) -> Code:
+def _dispatched(w: FunctionWriter, overloads: tuple[Overload, ...], codes: list[Code]) -> Code:
     result, cost = w.temporary(), w.temporary()
-    function = w.constant(dispatcher(node.overloads))
+    function = w.constant(dispatcher(overloads))
     w.line(f"{result}, {cost} = {function}({_joined(codes)})")
     w.line(f"c += {cost}")
     return Code(result)

@@ -33,6 +33,8 @@ from inkube.schemas.cel.declarations.types import (  # fmt: skip
     Type,
     V,
 )
+from inkube.schemas.cel.language.ast import Call
+from inkube.schemas.cel.library import standard
 from inkube.schemas.cel.library.costs import size_of
 from inkube.schemas.cel.running import operators
 
@@ -244,3 +246,20 @@ OVERLOADS: tuple[Overload, ...] = (
     *_containers(),
     *_insertion(),
 )
+_BY_VALUE = {
+    function: tuple(overload for overload in overloads if overload.function == function)
+    for function, overloads in (
+        *dict.fromkeys(("_+_", "_-_", "_*_", "_/_", "_%_", "-_"), OVERLOADS).items(),
+        ("size", standard.OVERLOADS),
+    )
+}
+"""Functions that cel-go binds once for all overloads (SingletonBinaryBinding and the like)."""
+
+
+def at_run_time(node: Call) -> tuple[Overload, ...]:
+    """The overloads a call may turn out to mean, where operands are not of the types checked."""
+    if all(operand.runtime_type == operand.type for operand in node.operands):
+        return node.overloads
+    known = _BY_VALUE.get(node.function, node.overloads)
+    is_receiver = node.target is not None
+    return tuple(overload for overload in known if overload.receiver is is_receiver)

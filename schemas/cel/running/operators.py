@@ -217,7 +217,7 @@ def entry(mapping: dict[Any, Any], key: Any) -> Any:
     """map[key], for keys that are no strings."""
     if has_key(mapping, key):
         return mapping[key]
-    raise EvalError(f"no such key: {key_text(key)}")
+    raise _missing(key)
 
 
 def has_key(mapping: dict[Any, Any], key: Any) -> bool:
@@ -247,7 +247,12 @@ def index(container: Any, key: Any) -> Any:
         return item(list(container) if isinstance(container, tuple) else container, key)
     if isinstance(container, Optional):
         return optional_index(container, key)
-    raise EvalError(NO_OVERLOAD)
+    raise _missing(key)
+
+
+def _missing(key: Any) -> EvalError:
+    """What has no keys has not this one either: cel-go interpreter/attributes.go, refQualify."""
+    return EvalError(f"no such key: {key_text(key)}")
 
 
 def optional_index(container: Any, key: Any) -> Optional:
@@ -262,7 +267,7 @@ def optional_index(container: Any, key: Any) -> Optional:
         if type(key) is not int:
             key = _whole_index(key)
         return Optional(container[key]) if 0 <= key < len(container) else NONE
-    raise EvalError(NO_OVERLOAD)
+    return NONE
 
 
 def select(value: Any, key: str) -> Any:
@@ -271,9 +276,9 @@ def select(value: Any, key: str) -> Any:
         return value[key]
     if isinstance(value, Optional):
         return optional_index(value, key)
-    if value is None:
-        raise KeyError(key)
-    raise EvalError(NO_OVERLOAD)
+    if isinstance(value, list | tuple):
+        return _whole_index(key)
+    raise _missing(key)
 
 
 def optional_select(value: Any, key: str) -> Optional:
@@ -284,7 +289,9 @@ def optional_select(value: Any, key: str) -> Optional:
         value = value.value
     if isinstance(value, dict):
         return Optional(value[key]) if key in value else NONE
-    raise EvalError(NO_OVERLOAD)
+    if isinstance(value, list | tuple):
+        _whole_index(key)
+    return NONE
 
 
 def has(value: Any, key: str) -> bool:
@@ -293,7 +300,9 @@ def has(value: Any, key: str) -> bool:
         return key in value
     if isinstance(value, Optional):
         return value.present and has(value.value, key)
-    raise EvalError(NO_OVERLOAD)
+    if isinstance(value, list | tuple):
+        _whole_index(key)
+    return False
 
 
 def contains(value: Any, container: Any) -> bool:

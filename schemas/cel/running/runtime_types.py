@@ -15,6 +15,7 @@ from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.types import DYN, INT, Kind, Type
 from inkube.schemas.cel.language import ast
 from inkube.schemas.cel.language.ast import Node
+from inkube.schemas.cel.running.operator_overloads import at_run_time
 
 _Scope = Mapping[str, Type]
 
@@ -67,7 +68,7 @@ def _call(node: ast.Call, scope: _Scope) -> Type:
     if not node.overloads:  # `&&` and `||`
         return node.type
     results = {
-        _result(overload.result, overload.params, operands) for overload in node.overloads
+        _result(overload.result, overload.params, operands) for overload in at_run_time(node)
     }
     return results.pop() if len(results) == 1 else DYN
 
