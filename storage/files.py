@@ -4,9 +4,12 @@ A data file holds Secrets, so it and what SQLite puts beside it (`-wal`, `-shm`)
 owner alone. SQLite gives those two the rights of the file itself.
 """
 
+import contextlib
+import errno
 import logging
 import os
 import stat
+import threading
 from pathlib import Path
 
 from inkube.storage.errors import Unavailable
@@ -16,10 +19,23 @@ logger = logging.getLogger(__name__)
 PRIVATE = 0o600
 BESIDE = ("-wal", "-shm", "-journal")
 
+_creating = threading.Lock()
+
 
 def create(path: Path) -> None:
-    """Make the file where there is none. Raises OSError when it cannot be made."""
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), PRIVATE))
+    """Make the file where there is none, and never open one that is there.
+
+    POSIX takes all locks on a file from a process that closes any of its descriptors of it, and
+    SQLite's locks are such: with them another process would take the file for its own, and delete
+    a `-wal` that is still written to. A descriptor of a file that is only just made holds none;
+    `_creating` keeps another thread from connecting to it meanwhile. Raises OSError when it cannot
+    be made, read or written.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+    with _creating, contextlib.suppress(FileExistsError):
+        os.close(os.open(os.path.realpath(path), flags, PRIVATE))
+    if not os.access(path, os.R_OK | os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
 def make_private(path: Path) -> None:

@@ -10,6 +10,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+from inkube.storage import files
+
 Sound = Callable[[bytes, int], bool]
 _ROWS = "SELECT revision, key, data FROM log ORDER BY revision"
 _NEWEST = "SELECT max(revision) FROM log GROUP BY key"
@@ -38,6 +40,17 @@ def rows(path: Path, is_sound: Sound) -> list[Finding]:
     with closing(_open(path, "ro")) as connection:
         newest = {revision for (revision,) in connection.execute(_NEWEST)}
         return list(_damaged(connection, newest, is_sound))
+
+
+def copy(path: Path, target: Path) -> None:
+    """Copy the file as it is, with what its `-wal` holds, through SQLite: to open and close it
+    beside SQLite would drop the locks of this process (see `files.create`).
+
+    Raises sqlite3.Error or OSError.
+    """
+    files.create(target)
+    with closing(_open(path, "ro")) as source, closing(_open(target, "rw")) as made:
+        source.backup(made)
 
 
 def drop(path: Path, is_sound: Sound) -> list[Finding]:

@@ -1,6 +1,5 @@
 """`inkube check` and `inkube repair`: is a data file sound, and what can be kept of it."""
 
-import shutil
 import sqlite3
 from pathlib import Path
 
@@ -38,9 +37,7 @@ def repair_command(file: Path) -> None:
     """
     copy = file.with_name(f"{file.name}.before-repair")
     try:
-        for end in ("", "-wal"):
-            if (beside := file.with_name(file.name + end)).exists():
-                shutil.copy2(beside, copy.with_name(copy.name + end))
+        rows.copy(file, copy)
         found = rows.drop(file, JSONCodec().is_sound)
         left = rows.structure(file)
     except (sqlite3.Error, OSError) as error:

@@ -93,6 +93,7 @@ async def test_check_finds_what_is_damaged_and_repair_goes_back_to_what_was_soun
     assert (found.exit_code, found.output.count("damaged: /registry/configmaps")) == (1, 1)
     assert run(main, ["repair", str(file)]).exit_code == 0
     assert run(main, ["check", str(file)]).exit_code == 0
+    assert run(main, ["check", f"{file}.before-repair"]).output == found.output
     async with APIServer(data=file) as server:
         _, body, _ = await get(server, f"{CONFIG_MAPS}/a")
         assert body["data"] == {"state": "first"}

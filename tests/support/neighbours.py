@@ -1,0 +1,58 @@
+"""Several users of one data file in one process: servers, snapshots, commands. See `locks`.
+
+python tests/support/neighbours.py FILE
+"""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from inkube import APIServer
+from inkube.apiserver import root
+from inkube.apiserver.cli import main
+from inkube.apiserver.configuration import Options
+from inkube.schemas.objects import Object
+
+
+def config_map(name: str) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": "default"},
+    }
+
+
+def run(*arguments: str) -> None:
+    """A command of inkube in this process."""
+    main(arguments, standalone_mode=False)
+
+
+async def live(file: Path) -> None:
+    """Whatever a process may do to a file that it also serves."""
+    async with APIServer(data=file) as first, APIServer(data=file) as second:
+        await first.client.create(config_map("a"))
+        async with APIServer(data=file) as third:
+            await third.client.create(config_map("b"))
+        await asyncio.to_thread(run, "check", str(file))
+        await asyncio.to_thread(run, "log", "--data", str(file))
+        saved = file.with_name("saved.db")
+        await asyncio.to_thread(run, "snapshot", "save", str(saved), "--data", str(file))
+        await asyncio.to_thread(run, "snapshot", "restore", str(saved), "--data",
+                                str(file.with_name("restored.db")))  # fmt: skip
+        moment = await second.snapshot()
+        await moment.save(file.with_name("moment.db"))
+        loaded = await root.snapshots.load(file)
+        async with APIServer(snapshot=loaded) as fork:
+            await fork.client.create(config_map("c"))
+        async with APIServer(Options(data=file, at=loaded.revision)):
+            pass
+        # not while it is served, says its help; but who does must not make it worse
+        await asyncio.to_thread(run, "repair", str(file))
+        await second.client.create(config_map("d"))
+    async with APIServer(data=file) as again:
+        for name in "abd":
+            await again.client.get("v1/configmaps", name, "default")
+
+
+if __name__ == "__main__":
+    asyncio.run(live(Path(sys.argv[1])))
