@@ -17,6 +17,8 @@ MODULES = {
 }
 """Kinds that come with inkube and are none of Kubernetes', by the groups they are in."""
 DEFAULT_MODULES = ("provisioning", "world")
+_NEEDED = {"porch": ("world",)}
+"""What a module needs beside it: packages lie in git, and offline there are scripted hosts only."""
 LOCAL = Path("inkube.db")
 """Where the command line keeps everything unless it is told otherwise."""
 _POSITIVE = ("event_ttl", "recheck_healthy", "recheck_unhealthy", "outside_timeout")
@@ -74,7 +76,8 @@ class Options:
     `aiohttp.web.Application` or a coroutine function of aiohttp's requests."""
     controllers: bool = True
     """Whether controllers run that kube-controller-manager has elsewhere: without them namespaces
-    stay terminating until somebody finalizes them, and owners' dependents stay."""
+    stay terminating until somebody finalizes them, and owners' dependents stay. Kinds declared in
+    Python are not looked after either, but for Porch's."""
     lease_duration: int = 15
     """Seconds without a sign of life after which another server on the same data runs the
     controllers."""
@@ -188,8 +191,13 @@ class Options:
                 )
 
     @property
+    def shows_the_past(self) -> bool:
+        """Whether the state is that of a moment or a recording: whatever was done is part of it."""
+        return self.at is not None or self.replay is not None
+
+    @property
     def module_names(self) -> tuple[str, ...]:
-        """The names in `modules`. Raises ValueError for one that there is not."""
+        """The names in `modules` with what these need. Raises ValueError for others."""
         known = {"all": tuple(MODULES), "default": DEFAULT_MODULES, "none": ()}
         if isinstance(self.modules, str) and self.modules in known:
             return known[self.modules]
@@ -198,7 +206,8 @@ class Options:
             if name not in MODULES:
                 choices = ", ".join((*known, *MODULES))
                 raise ValueError(f"there is no module {name!r}; there are {choices}")
-        return tuple(name for name in MODULES if name in given)
+        wanted = {*given, *(other for name in given for other in _NEEDED.get(name, ()))}
+        return tuple(name for name in MODULES if name in wanted)
 
     @property
     def module_groups(self) -> tuple[str, ...]:

@@ -58,6 +58,9 @@ class KindModule(Generic[R]):
     """Whether a controller tells in the status what the checks find; else the kind does itself."""
     watches: Callable[[Environment], Sequence[Watch]] = lambda env: ()
     extra_controllers: Callable[[Environment], Sequence[Controller]] = lambda env: ()
+    works_alone: bool = False
+    """Whether its controllers run even where kube-controller-manager's do not: they are part of the
+    server whose API this is."""
     create_on_update: bool = False
     """Whether PUT of an unknown name creates it."""
     unconditional_update: bool = False
@@ -80,6 +83,8 @@ class KindModule(Generic[R]):
     """How a PUT without resourceVersion is refused, by name."""
     stale: Callable[[str], StatusError] | None = None
     """How a write of an older version is refused, by name."""
+    malformed: Callable[[str, list[FieldError]], StatusError] | None = None
+    """How a body that does not fit the model is refused, by name and what is wrong; else 422."""
     returns_deleted: bool = False
     """Whether DELETE answers the object instead of a Status."""
     endpoints: Sequence[Endpoint] = ()

@@ -59,6 +59,7 @@ def module(options: Options, engine: Engine) -> KindModule[Repository]:
         reports_checks=False,
         transaction=partial(_transaction, engine),
         extra_controllers=lambda env: [_Reconciler(options, engine, env).controller()],
+        works_alone=True,
     )
 
 
@@ -223,10 +224,9 @@ async def readable(repository: Repository, run: Any) -> AsyncIterator[Problem]:
     engine: Engine = run.env.services["porch"]
     try:
         depot = await engine.depots.open(run.raw)
-        main = depot.layout.main
-        refs = await engine.depots.run(depot.url, lambda: depot.store.refs([main]))
-        if main not in refs and not repository.spec.git.create_branch:
-            raise sync.BranchNotFound
+        refs = await engine.depots.run(depot.url, depot.store.refs)
+        if depot.layout.main not in refs and not repository.spec.git.create_branch:
+            raise sync.BranchNotFound(refs)
     except troubles.READING as error:
         yield problem_of(error, run.raw)
 

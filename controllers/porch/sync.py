@@ -15,7 +15,13 @@ from inkube.schemas.objects import Object, same
 
 
 class BranchNotFound(Exception):
-    """The Repository's branch is not there."""
+    """The Repository's branch is not there; its text says what to do."""
+
+    def __init__(self, refs: Refs) -> None:
+        told = "branch not found"
+        if not refs:
+            told += ": the repository is empty; spec.git.createBranch: true makes its first commit"
+        super().__init__(told)
 
 
 class Synced(NamedTuple):
@@ -39,7 +45,7 @@ async def sync(env: Environment, depots: Depots, repository: Object, depot: Depo
     refs = await depots.run(depot.url, depot.store.refs)
     if depot.layout.main not in refs:
         if not git.get("createBranch"):
-            raise BranchNotFound
+            raise BranchNotFound(refs)
         await depots.run(depot.url, lambda: _begin(depot, meta["name"]))
         refs = await depots.run(depot.url, depot.store.refs)
     objects = await stock.of_repository(env.client, meta["namespace"], meta["name"])

@@ -20,8 +20,6 @@ def cause(error: Exception) -> str:
         return "not authorized"
     if isinstance(error, RepositoryNotFound):
         return "repository not found"
-    if isinstance(error, BranchNotFound):
-        return "branch not found"
     if isinstance(error, SecretMissing):
         return f"secret {error} not found"
     if isinstance(error, OutsideError):

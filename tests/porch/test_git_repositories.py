@@ -274,3 +274,42 @@ async def test_many_at_once_over_one_repository(bare):
         assert codes == [201] * 8
         assert len([name for name in refs(place) if name.startswith("drafts/")]) == 8
         git(place, "fsck")
+
+
+async def test_an_empty_repository_says_what_to_do(tmp_path):
+    git(tmp_path, "init", "-q", "--bare", "-b", "main", "packages.git")
+    body = {
+        "metadata": {"name": "empty"},
+        "spec": {"type": "git", "git": {"repo": f"file://{tmp_path}/packages.git"}},
+    }
+    sentence = (
+        "branch not found: the repository is empty; spec.git.createBranch: true makes its first "
+        "commit"
+    )
+    async with parcels() as api:
+        code, answer = await api.send("POST", f"{CONFIG}/repositories", body, dryRun="All")
+        assert (code, sentence in answer["message"]) == (422, True)
+        found = await api.register("empty", f"file://{tmp_path}/packages.git", ready=False)
+        [error] = found["status"]["fieldErrors"]
+        assert (error["field"], error["detail"]) == ("spec.git.branch", sentence)
+        code, answer = await api.create("a", repository="empty")
+        assert (code, sentence in answer["message"]) == (422, True)
+        path = f"{CONFIG}/repositories/empty"
+        patch = {"spec": {"git": {"createBranch": True}}}
+        assert (await api.send("PATCH", path, patch, media=MEDIA))[0] == 200
+        await api.server.settled()
+        await api.made("a", repository="empty")
+
+
+async def test_packages_are_looked_after_without_kube_controller_manager(bare):
+    place, work = bare
+    publish_by_hand(work, "a", {})
+    async with parcels(controllers=False, modules="porch") as api:
+        await api.register(repo=f"file://{place}")
+        assert await api.names() == ["blueprints.a.main", "blueprints.a.v1"]
+        await api.made("b")
+        path = f"{CONFIG}/repositories/blueprints"
+        assert (await api.send("DELETE", path))[0] == 200
+        await api.server.settled()
+        assert (await api.send("GET", path))[0] == 404
+        assert await api.names() == []

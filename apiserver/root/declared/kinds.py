@@ -138,6 +138,7 @@ def _traits(parts: Parts, module: KindModule[Any], environment: Environment) -> 
         else transactor(own, lambda: environment, _records(parts), parts.store),
         versionless=module.versionless,
         stale=module.stale,
+        malformed=module.malformed,
         returns_deleted=module.returns_deleted,
         finalizers=frozenset() if module.finalizers is None else module.finalizers.names,
     )
@@ -173,6 +174,7 @@ def _install(parts: Parts, module: KindModule[Any], environment: Environment) ->
             address = definition.group, version.name, each.name
             parts.resources.add_endpoint(address, endpoint(each, environment))
     parts.admission.add(module)
-    if parts.options.controllers:
+    options = parts.options
+    if options.controllers or (module.works_alone and not options.shows_the_past):
         for controller in module.controllers(environment):
             parts.manager.add(controller)

@@ -35,6 +35,7 @@ def module(
         checks=(well_formed,),
         reports_checks=False,
         extra_controllers=lambda env: [controller(env)],
+        works_alone=True,
     )
 
 

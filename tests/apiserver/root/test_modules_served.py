@@ -30,7 +30,7 @@ async def groups(server):
     [
         ("default", {"provisioning.grafana.app", "world.inkube.dev"}),
         ("all", {"provisioning.grafana.app", "world.inkube.dev", *PORCH}),
-        ("porch", {*PORCH}),
+        ("porch", {"world.inkube.dev", *PORCH}),
         ("none", set()),
         ("world", {"world.inkube.dev"}),
         (("provisioning",), {"provisioning.grafana.app"}),
