@@ -158,18 +158,31 @@ def invalid(group: str, kind: str, name: str, errors: Iterable[FieldError]) -> S
 
     Of more errors than anybody reads the first are told, and how many there are.
     """
+    joined, details = _of_errors(group, kind, name, errors)
+    text = f"{qualified(group, kind)} {quote(name)} is invalid: {joined}"
+    return StatusError(422, Reason.INVALID, text, details=details)
+
+
+def malformed(
+    group: str, version: str, kind: str, name: str, errors: Iterable[FieldError]
+) -> StatusError:
+    """400: a body that does not fit its kind, as servers say whose kinds are Go types; every error
+    is a cause."""
+    joined, details = _of_errors(group, kind, name, errors)
+    text = f"{kind} in version {quote(version)} cannot be handled as a {kind}: {joined}"
+    return StatusError(400, Reason.BAD_REQUEST, text, details=details)
+
+
+def _of_errors(
+    group: str, kind: str, name: str, errors: Iterable[FieldError]
+) -> tuple[str, Object]:
+    """What a message says of errors, and the details with them."""
     causes, texts, left = told(errors)
     details = _details(group, kind, name)
     details["causes"] = causes
     if left:
         texts = [*texts, f"and {left} more errors"]
-    joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    return StatusError(
-        422,
-        Reason.INVALID,
-        f"{qualified(group, kind)} {quote(name)} is invalid: {joined}",
-        details=details,
-    )
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]", details
 
 
 def forbidden(group: str, resource: str, name: str, why: str) -> StatusError:

@@ -306,6 +306,7 @@ class Traits:
     transactor: Transactor | None = None
     versionless: Callable[[str], StatusError] | None = None
     stale: Callable[[str], StatusError] | None = None
+    malformed: Callable[[str, list[FieldError]], StatusError] | None = None
     returns_deleted: bool = False
     """Whether DELETE answers the object instead of a Status."""
     finalizers: frozenset[str] = frozenset()
@@ -373,8 +374,7 @@ class Custom(Behaviour):
     def prepare_create(self, served: Served, obj: Object) -> None:
         if served.version.status:
             obj.pop("status", None)
-        if "" in self._traits.parts:
-            self._traits.parts[""].prepare(obj, None)
+        self._prepare(served, obj, None, "")
         obj["metadata"]["generation"] = 1
 
     def prepare_update(self, served: Served, obj: Object, old: Object, subresource: str) -> None:
@@ -385,11 +385,20 @@ class Custom(Behaviour):
             return
         if served.version.status:
             keep(obj, old, "status")
-        part = self._traits.parts.get(subresource)
-        if part is not None:
-            part.prepare(obj, old)
+        self._prepare(served, obj, old, subresource)
         if _differs(obj, old, served.version.status):
             meta["generation"] = meta["generation"] + 1
+
+    def _prepare(self, served: Served, obj: Object, old: Object | None, subresource: str) -> None:
+        """Let the kind's part prepare what fits the schema; of the rest validation tells."""
+        part, malformed = self._traits.parts.get(subresource), self._traits.malformed
+        if part is None and malformed is None:
+            return
+        errors = served.schema.validate(obj, old)
+        if errors and malformed is not None:
+            raise malformed(obj["metadata"].get("name") or "", errors)
+        if part is not None and not errors:
+            part.prepare(obj, old)
 
     def validate(self, served: Served, obj: Object, warn: Warn) -> list[FieldError]:
         put_off: list[FieldError] = []

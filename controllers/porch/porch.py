@@ -16,7 +16,7 @@ from inkube.controllers.kinds import KindModule
 from inkube.controllers.porch import health, repository
 from inkube.controllers.porch.git.depots import Depots
 from inkube.controllers.porch.options import Options
-from inkube.controllers.porch.refusals import RESOURCES
+from inkube.controllers.porch.refusals import RESOURCES, RESOURCES_KIND, malformed
 from inkube.controllers.porch.types import (
     PackageRevision,
     PackageRevisionResources,
@@ -59,8 +59,10 @@ class Porch:
                 transaction=self.engine.revision,
                 versionless=refusals.versionless,
                 stale=refusals.stale,
+                malformed=malformed,
                 returns_deleted=True,
                 extra_controllers=lambda env: [health.controller(self.engine, env)],
+                works_alone=True,
             ),
             KindModule(
                 PackageRevisionResources,
@@ -68,6 +70,7 @@ class Porch:
                 transaction=self.engine.resources,
                 versionless=refusals.versionless,
                 stale=partial(refusals.stale, resource=RESOURCES),
+                malformed=partial(malformed, kind=RESOURCES_KIND),
                 max_body=LARGEST_BODY,
             ),
             KindModule(PorchPackage),

@@ -3,7 +3,9 @@
 Each function makes the StatusError of one rule; `Refusals` knows which of the two is wanted.
 """
 
-from inkube.controllers.porch.types import GROUP
+from collections.abc import Sequence
+
+from inkube.controllers.porch.types import GROUP, VERSION
 from inkube.schemas import fielderrors, status
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.status import StatusError
@@ -57,6 +59,11 @@ class Refusals:
 def invalid(name: str, *errors: FieldError, kind: str = KIND) -> StatusError:
     """422 in both."""
     return status.invalid(GROUP, kind, name, errors)
+
+
+def malformed(name: str, errors: Sequence[FieldError], kind: str = KIND) -> StatusError:
+    """400 in both: a body that is not of this kind."""
+    return status.malformed(GROUP, VERSION, kind, name, errors)
 
 
 def busy(name: str, what: str, resource: str = RESOURCE) -> StatusError:

@@ -85,9 +85,8 @@ class Rules:
 
     def _created(self, obj: Object) -> list[FieldError]:
         spec, name = obj["spec"], self.name_of(obj)
+        self._check_given(spec)
         errors = self._form(obj, name)
-        if not spec.get("repository"):  # R2
-            raise status.bad_request("spec.repositoryName is required")
         if errors:
             return errors
         tasks = spec.get("tasks") or []
@@ -106,6 +105,15 @@ class Rules:
         if tasks:
             self._task(tasks[0])
         return []
+
+    def _check_given(self, spec: Object) -> None:
+        """R2, and the other members that make the name; one that is empty is of a wrong form."""
+        missing = [] if spec.get("repository") else ["spec.repositoryName is required"]
+        if not self.refusals.upstream:
+            members = ("packageName", "workspaceName")
+            missing += [f"spec.{each} is required" for each in members if spec.get(each) is None]
+        if missing:
+            raise status.bad_request("; ".join(missing))
 
     def _form(self, obj: Object, name: str) -> list[FieldError]:
         """U2, M1 and the name, all at once."""
@@ -163,6 +171,8 @@ class Rules:
         was, wanted = before["lifecycle"], spec["lifecycle"]
         if was in (DRAFT, PROPOSED) and wanted in FINAL:  # L6
             why = "value can be only updated to Draft,Proposed"
+            if wanted == PUBLISHED and not self.refusals.upstream:
+                why += "; a Proposed package revision is published by an update of /approval"
             return [fielderrors.invalid(LIFECYCLE, wanted, why)]
         final = "spec can only update package with lifecycle value one of Draft,Proposed"
         if was in FINAL and wanted not in FINAL:  # L7
