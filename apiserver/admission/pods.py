@@ -7,7 +7,7 @@ from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import status
-from inkube.schemas.builtin import behaviours, tolerations
+from inkube.schemas.builtin import rules, tolerations
 from inkube.schemas.objects import Object
 from inkube.storage.store import Store
 
@@ -79,7 +79,7 @@ class Priority(Plugin):
             entry = self._store.get(keys.key("priorityclasses", "", name))
             if entry is not None:
                 return entry.value
-            known = behaviours.leases.SYSTEM_PRIORITIES.get(name)
+            known = rules.SYSTEM_PRIORITIES.get(name)
             return None if known is None else {"value": known}
         classes = (entry.value for entry in self._store.list(keys.prefix("priorityclasses")))
         defaults = [one for one in classes if one.get("globalDefault")]

@@ -52,24 +52,25 @@ def regex_error(text: str, pattern: str, *examples: str) -> str:
     return f"{text} (e.g. {shown}regex used for validation is '{pattern}')"
 
 
-def max_length_error(limit: int) -> str:
-    """validation.MaxLenError."""
-    return f"must be no more than {limit} bytes"
+def max_length_error(limit: int, unit: str = "bytes") -> str:
+    """validation.MaxLenError; of DNS names it tells characters, of labels bytes."""
+    return f"must be no more than {limit} {unit}"
 
 
 def dns1123_subdomain(name: str) -> list[str]:
     """IsDNS1123Subdomain: `example.com`."""
-    return _check(name, _MAX_SUBDOMAIN, _SUBDOMAIN, (_SUBDOMAIN_TEXT, "example.com"))
+    return _check(name, _MAX_SUBDOMAIN, _SUBDOMAIN, (_SUBDOMAIN_TEXT, "example.com"), "characters")
 
 
 def dns1123_label(name: str) -> list[str]:
     """IsDNS1123Label: `my-name`."""
-    return _check(name, _MAX_LABEL, _LABEL, (_LABEL_TEXT, "my-name", "123-abc"))
+    return _check(name, _MAX_LABEL, _LABEL, (_LABEL_TEXT, "my-name", "123-abc"), "characters")
 
 
 def dns1035_label(name: str) -> list[str]:
     """IsDNS1035Label: starts with a letter."""
-    return _check(name, _MAX_LABEL, _LABEL_1035, (_LABEL_1035_TEXT, "my-name", "abc-123"))
+    texts = (_LABEL_1035_TEXT, "my-name", "abc-123")
+    return _check(name, _MAX_LABEL, _LABEL_1035, texts, "characters")
 
 
 def label_value(value: str) -> list[str]:
@@ -148,13 +149,15 @@ def _masked(prefix: str) -> str:
     return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
 
 
-def _check(name: str, limit: int, pattern: str, texts: tuple[str, ...]) -> list[str]:
+def _check(
+    name: str, limit: int, pattern: str, texts: tuple[str, ...], unit: str = "bytes"
+) -> list[str]:
     fits = _matches[pattern](name)
     if fits and len(name) <= limit:  # what fits is ASCII
         return []
     wrong = []
     if _size(name) > limit:
-        wrong.append(max_length_error(limit))
+        wrong.append(max_length_error(limit, unit))
     if not fits:
         wrong.append(regex_error(texts[0], pattern, *texts[1:]))
     return wrong

@@ -65,6 +65,7 @@ LATER = (
     "inkube.apiserver.policies.judging",
     "inkube.apiserver.webhooks.dispatcher",
     "inkube.apiserver.handlers.packed",
+    "inkube.schemas.builtin.rules.kinds",
     "inkube.schemas.builtin.protobuf.encoding",
     "inkube.schemas.builtin.protobuf.decoding",
     "inkube.schemas.cel.declarations",

@@ -58,11 +58,11 @@ _RBAC: _Family = {
 }
 _STORAGE: _Family = {
     "csidrivers": "storagekinds.Drivers",
-    "csinodes": "storagekinds.Nodes",
-    "csistoragecapacities": "storagekinds.Capacities",
+    "csinodes": "storagekinds.Kept",
+    "csistoragecapacities": "storagekinds.Kept",
     "storageclasses": "storagekinds.StorageClasses",
     "volumeattachments": "storagekinds.Kept",
-    "volumeattributesclasses": "storagekinds.Attributes",
+    "volumeattributesclasses": "storagekinds.Kept",
 }
 _GROUPS: dict[str, _Family] = {
     "": _CORE,

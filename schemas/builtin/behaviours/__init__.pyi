@@ -1,5 +1,4 @@
 from inkube.schemas.builtin.behaviours import addresses as addresses
-from inkube.schemas.builtin.behaviours import leases as leases
 from inkube.schemas.builtin.behaviours import pods as pods
 from inkube.schemas.builtin.behaviours import requirements as requirements
 from inkube.schemas.builtin.behaviours import services as services

@@ -9,7 +9,7 @@ nothing stands there that Go would leave out; a later hook keeps it so.
 from typing import Any, Literal, NamedTuple
 
 from inkube.schemas import objects
-from inkube.schemas.builtin import decoding
+from inkube.schemas.builtin import decoding, rules
 from inkube.schemas.builtin.behaviours import metadata, statuses
 from inkube.schemas.builtin.resources import Resource
 from inkube.schemas.fielderrors import FieldError
@@ -65,9 +65,12 @@ class Behaviour:
 
     def default(self, obj: Object) -> None:
         """Fill in what the kind's defaulting functions fill in."""
+        rules.defaults(obj, self.gvk)
 
     def prepare_create(self, obj: Object) -> None:
-        """Drop what a create may not set: the status. The generation begins at 1."""
+        """Drop what a create may not set: the status, and fields whose gate is off. The generation
+        begins at 1."""
+        rules.drop_disabled(obj, self.gvk)
         if self.generation is not None:
             obj["metadata"]["generation"] = 1
         if self.has_status:
@@ -75,6 +78,7 @@ class Behaviour:
 
     def prepare_update(self, obj: Object, old: Object) -> None:
         """Keep the old status; count the generation when its members changed."""
+        rules.drop_disabled(obj, self.gvk, old)
         if self.has_status:
             keep(obj, old, "status")
         if self.generation and any(
@@ -132,7 +136,9 @@ class Behaviour:
 
     def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
         """Everything wrong with a change; the metadata is the registry's."""
-        return self.check(obj)
+        if type(self).check is not Behaviour.check:
+            return self.check(obj)
+        return rules.update_errors(obj, self.gvk, old)
 
     def validate_part(self, name: str, obj: Object, old: Object) -> list[FieldError]:
         """Everything wrong with a write to another subresource than /status."""
@@ -140,15 +146,16 @@ class Behaviour:
 
     def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
         """Everything wrong with a write to /status."""
-        return statuses.check(self.resource.group, self.resource.plural, obj, old)
+        errors = statuses.check(self.resource.group, self.resource.plural, obj, old)
+        return errors + rules.part_errors(obj, self.gvk, old, "status")
 
     def check(self, obj: Object) -> list[FieldError]:
         """What is wrong with the object itself, on create and update alike."""
-        return []
+        return rules.of_object(obj, self.gvk)
 
     def warnings(self, obj: Object, old: Object | None) -> list[str]:
         """Texts for Warning headers."""
-        return []
+        return rules.warnings(obj, self.gvk, old)
 
     def _reset_status(self, obj: Object) -> None:
         zero = decoding.zero(self.gvk, "status")

@@ -40,7 +40,11 @@ _AGAIN: dict[tuple[str, str], tuple[int, int]] = {
     (_RBAC, "clusterroles"): (1, 2),
     (_RBAC, "rolebindings"): (1, 2),
     (_RBAC, "roles"): (1, 2),
-    ("storage.k8s.io", "storageclasses"): (1, 1),
+    ("storage.k8s.io", "csinodes"): (0, 1),
+    ("storage.k8s.io", "csistoragecapacities"): (1, 1),
+    ("storage.k8s.io", "storageclasses"): (0, 2),
+    ("storage.k8s.io", "volumeattachments"): (0, 1),
+    ("storage.k8s.io", "volumeattributesclasses"): (1, 1),
 }
 """How often a kind's own ValidateUpdate compares its metadata with the old (once, unless told
 otherwise) and checks all of it anew (never): clients see each repetition in `details.causes`."""

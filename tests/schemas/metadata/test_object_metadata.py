@@ -112,7 +112,7 @@ def test_a_year_has_four_digits() -> None:
     [
         ({"name": ""}, "metadata.name: Required value: name or generateName is required"),
         ({"name": "A"}, 'metadata.name: Invalid value: "A": a lowercase RFC 1123 subdomain must'),
-        ({"name": "a" * 254}, "must be no more than 253 bytes"),
+        ({"name": "a" * 254}, "must be no more than 253 characters"),
         (
             {"generateName": "a."},
             'metadata.generateName: Invalid value: "a.": a lowercase RFC 1123',

@@ -1,0 +1,110 @@
+"""What is irregular in storage.k8s.io."""
+
+from inkube.schemas import fielderrors
+from inkube.schemas.builtin.rules import internal
+from inkube.schemas.builtin.rules.frames import Frame
+from inkube.schemas.builtin.rules.words import IMMUTABLE, same
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
+
+_MOST_PARAMETERS, _PARAMETERS_SIZE = 512, 256 << 10
+_METADATA_SIZE = 256 << 10
+_MESSAGE_SIZE = 1024
+_ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+
+
+def parameters(value: dict[str, str], path: str, _frame: Frame) -> list[FieldError]:
+    """validateParameters: so many, with a name each, and not too large together."""
+    if len(value) > _MOST_PARAMETERS:
+        return [fielderrors.too_long(path, _MOST_PARAMETERS)]
+    errors = [fielderrors.invalid(path, "", "field can not be empty.")] if "" in value else []
+    if _size(value) > _PARAMETERS_SIZE:
+        errors.append(fielderrors.too_long(path, _PARAMETERS_SIZE))
+    return errors
+
+
+def _size(value: dict[str, str]) -> int:
+    return sum(len(key.encode()) + len(each.encode()) for key, each in value.items())
+
+
+def topologies(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
+    """validateAllowedTopologies: no two terms say the same."""
+    errors: list[FieldError] = []
+    known: list[dict[str, frozenset[str]]] = []
+    for index, term in enumerate(value):
+        place = f"{path}[{index}].matchLabelExpressions"
+        found: dict[str, frozenset[str]] = {}
+        for at, one in enumerate(term.get("matchLabelExpressions") or ()):
+            key = one.get("key", "")
+            errors += _requirement(one, f"{place}[{at}]")
+            if key in found:
+                errors.append(fielderrors.duplicate(f"{place}[{at}].key", key))
+            found[key] = frozenset(one.get("values") or ())
+        errors += [fielderrors.duplicate(place, "") for other in known if other == found]
+        known.append(found)
+    return errors
+
+
+def _requirement(one: Object, path: str) -> list[FieldError]:
+    """validateTopologySelectorLabelRequirement."""
+    values = one.get("values") or []
+    errors = [] if values else [fielderrors.required(f"{path}.values")]
+    seen: set[str] = set()
+    for index, each in enumerate(values):
+        if each in seen:
+            errors.append(fielderrors.duplicate(f"{path}.values[{index}]", each))
+        seen.add(each)
+    key = one.get("key", "")
+    return errors + [fielderrors.invalid(f"{path}.key", key, why) for why in names.label_key(key)]
+
+
+def attachment_source(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """validateVolumeAttachmentSource, and the name's form of storage.k8s.io/v1."""
+    name, inline = value.get("persistentVolumeName"), value.get("inlineVolumeSpec")
+    if name is None and inline is None:
+        return [fielderrors.required(path, _ONE_SOURCE)]
+    place = f"{path}.persistentVolumeName"
+    errors: list[FieldError] = []
+    if name is not None and inline is not None:
+        errors.append(fielderrors.forbidden(path, _ONE_SOURCE))
+    elif name == "":
+        errors.append(fielderrors.required(place, "must specify non empty persistentVolumeName"))
+    if name is not None:
+        errors += [fielderrors.invalid(place, name, why) for why in names.subdomain(name)]
+    return errors
+
+
+def attachment_metadata(value: dict[str, str], path: str, _frame: Frame) -> list[FieldError]:
+    """validateAttachmentMetadata."""
+    return [fielderrors.too_long(path, _METADATA_SIZE)] if _size(value) > _METADATA_SIZE else []
+
+
+def volume_error(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """validateVolumeError, which tells another limit than it holds."""
+    errors: list[FieldError] = []
+    if len(value.get("message", "").encode()) > _MESSAGE_SIZE:
+        errors.append(fielderrors.too_long(f"{path}.message", _METADATA_SIZE))
+    code = value.get("errorCode")
+    if code is not None and code < 0:
+        why = f"must be between 0 and {2**31 - 1}, inclusive"
+        errors.append(fielderrors.invalid(f"{path}.errorCode", code, why))
+    return errors
+
+
+def drivers_kept(value: list[Object], path: str, frame: Frame) -> list[FieldError]:
+    """ValidateCSINodeUpdate: drivers may come and go, and count anew, but do not change."""
+    before = ((frame.old or {}).get("spec") or {}).get("drivers") or []
+    return [
+        fielderrors.invalid(path, internal.shown("storage.v1.CSINodeDriver", driver), IMMUTABLE)
+        for old in before
+        for driver in ({**each, "allocatable": None} for each in value)
+        if driver["name"] == old["name"] and not same(driver, {**old, "allocatable": None})
+    ]
+
+
+def driver_once(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """Of drivers with one name all but the first (validateCSINodeDriver)."""
+    drivers = frame.up.obj["drivers"] if frame.up is not None else []
+    first = next(each for each in drivers if each["name"] == value["name"])
+    return [] if first is value else [fielderrors.duplicate(f"{path}.name", value["name"])]

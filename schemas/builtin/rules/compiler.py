@@ -1,0 +1,369 @@
+"""Paragraphs of the table as closures: a line is a step, a type its steps in order.
+
+A type is compiled when an object first has one, so nothing is paid for what nobody uses, and types
+may stand in themselves.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any, Final, NamedTuple
+
+from inkube.schemas import caches, fielderrors
+from inkube.schemas.builtin.rules import conditions, shapes, table, words
+from inkube.schemas.builtin.rules.frames import Check, Frame, child
+from inkube.schemas.builtin.rules.shapes import Shape
+from inkube.schemas.builtin.rules.table import Line, RuleError, Word
+from inkube.schemas.builtin.rules.words import Subject
+from inkube.schemas.objects import Object
+
+Findings = list[Any]
+"""FieldErrors, or texts where warnings are asked for."""
+Step = Callable[[Frame, Findings], None]
+PerList = Callable[[Frame], Check]
+"""A check of items that keeps something from one to the next: made anew for each list."""
+_ELSEWHERE = frozenset({
+    "always", "as", "at", "default", "defaults", "gate", "if", "ratchet", "show", "since", "until",
+})  # fmt: skip
+"""Words that say how a line is run, or that other closures are made of."""
+
+
+class Part(NamedTuple):
+    """A word of a line, ready to run; `per_list` where `check` is none."""
+
+    check: Check | None
+    per_list: PerList | None = None
+    unset: bool = False
+    ends: bool = False
+
+
+class Rules:
+    """What a type demands on an occasion; empty where the table does not say."""
+
+    __slots__ = ("_minor", "_name", "_occasion", "_steps")
+
+    def __init__(self, name: str, occasion: str, minor: int) -> None:
+        self._name = name
+        self._occasion = occasion
+        self._minor = minor
+        self._steps: list[Step] | None = None
+
+    @property
+    def steps(self) -> list[Step]:
+        """The lines, compiled at the first use. Raises RuleError."""
+        if self._steps is None:
+            found = table.paragraph(self._name, self._occasion, self._minor)
+            lines = found.lines(self._minor) if found is not None else []
+            made = (self._step(line) for line in lines)
+            self._steps = [step for step in made if step is not None]
+        return self._steps
+
+    def run(self, frame: Frame) -> Findings:
+        """Everything wrong with a struct, in the table's order."""
+        findings: Findings = []
+        for step in self.steps:
+            step(frame, findings)
+        return findings
+
+    def _step(self, line: Line) -> Step | None:
+        made = _LineCompiler(self._name, self._occasion, self._minor, line)
+        try:
+            return made.step()
+        except (KeyError, ValueError, LookupError) as error:
+            raise RuleError(f"{line.where}: {line.field}: {error!r}") from error
+
+
+_MADE: Final[caches.Table[tuple[str, str, int], Rules]] = caches.Table(__name__, "_MADE", 8192)
+"""Whole types on their occasions: fewer than 600 of them, in six minors."""
+
+
+def rules(name: str, occasion: str = "", minor: int = table.NEWEST) -> Rules:
+    """The rules of a type, such as `core.v1.PodSpec`."""
+    key = (name, occasion, minor)
+    return _MADE.get(key) or _MADE.keep(key, Rules(*key))
+
+
+class _LineCompiler:
+    """One line on its way to a step."""
+
+    def __init__(self, name: str, occasion: str, minor: int, line: Line) -> None:
+        self._name = name
+        self._package = table.package_of(name)
+        self._occasion = occasion
+        self._minor = minor
+        self._line = line
+        self._file = line.where.partition(":")[0].removesuffix(".rules")
+        field, self._element = line.field, ""
+        for element in ("[]", "{}", "{keys}"):
+            if field.endswith(element):
+                field, self._element = field.removesuffix(element), element
+        self._field = field
+        self._path = field.split(".")
+        self._shape = self._found()
+
+    def _found(self) -> Shape:
+        """The type of the line's field. Raises KeyError."""
+        if self._field == "self":
+            return Shape("struct", self._name, "", pointer=False, keys=())
+        owner, shape = self._name, shapes.ANYTHING
+        for part in self._path:
+            shape = shapes.fields(owner)[part]
+            owner = shape.struct
+        return shape
+
+    def step(self) -> Step | None:
+        parts = list(self._parts())
+        if not parts:
+            return None
+        inner = self._step_of(parts)
+        word = self._line.find("if")
+        if word is not None:
+            whether = conditions.make(word.value, self._name, self._file, self._line.where)
+
+            def conditional(frame: Frame, findings: Findings) -> None:
+                if whether(frame):
+                    inner(frame, findings)
+
+            return conditional
+        return inner
+
+    def _step_of(self, parts: list[Part]) -> Step:
+        if self._field == "self":
+            return _self_step(parts)
+        if self._element == "[]":
+            return self._items_step(parts)
+        if self._element:
+            return self._entries_step(parts, keys=self._element == "{keys}")
+        return self._field_step(parts)
+
+    # words
+
+    def _parts(self) -> Iterator[Part]:
+        descends = False
+        for word in self._line.words:
+            if word.name in _ELSEWHERE:
+                continue
+            if word.name == "valid":
+                descends = True
+            yield self._part(word)
+        if descends or self._field == "self" or self._element == "{keys}":
+            return
+        value = self._value()
+        if value.struct and value.kind == "struct":
+            yield from self._descent(value.struct, self._occasion)
+
+    def _part(self, word: Word) -> Part:
+        if word.name == "valid":
+            name = table.qualified(word.value, self._package) if word.value else ""
+            return next(self._descent(name or self._value().struct, ""))
+        if word.name == "unique":
+            return Part(None, _unique(word.value), ends=word.text == "ends")
+        rule = words.WORDS.get(word.name)
+        if rule is None:
+            raise RuleError(f"{self._line.where}: no word {word.name!r}")
+        subject = Subject(
+            self._name,
+            self._field,
+            self._value(),
+            self._element,
+            self._file,
+            self._line.where,
+            goes=self._line.find("show") is not None,
+        )
+        check = rule.make(word, subject)
+        if self._line.find("ratchet") is not None:
+            check = _ratcheted(check, self._path)
+        return Part(check, unset=rule.unset, ends=rule.ends)
+
+    def _value(self) -> Shape:
+        """The type of what the words are said of: the field, or what it holds."""
+        if self._element == "{keys}":
+            return Shape("string", "", "", pointer=False, keys=())
+        if self._element:
+            return Shape(self._shape.item, self._shape.struct, "", pointer=False, keys=())
+        return self._shape
+
+    def _descent(self, name: str, occasion: str) -> Iterator[Part]:
+        other = self._line.find("as")
+        if other is not None:
+            name = table.qualified(other.value, self._package)
+        inner = rules(name, occasion, self._minor)
+        if self._field == "self":
+            yield Part(lambda _value, _path, frame: inner.run(frame))
+        elif self._element:
+            yield Part(None, _items_valid(inner, self._path, self._shape.keys))
+        else:
+            yield Part(_valid(inner, self._path))
+
+    # steps
+
+    def _read(self) -> Callable[[Object], Any]:
+        if len(self._path) == 1:
+            field = self._field
+            return lambda obj: obj.get(field)
+        path = self._path
+        return lambda obj: words.at(obj, path)
+
+    def _place(self) -> Callable[[Frame], str]:
+        """Where errors are: the field, or what `at=` says of the struct that it stands in."""
+        word = self._line.find("at")
+        name = self._field if word is None or word.value == "[]" else word.value
+        if name == ".":
+            return lambda frame: frame.prefix[:-1]
+        if name.startswith("/"):
+            return lambda _frame: name[1:]
+        return lambda frame: frame.prefix + name
+
+    def _field_step(self, parts: list[Part]) -> Step:
+        read, place, shape = self._read(), self._place(), self._shape
+        always = self._line.find("always") is not None or shape.is_number
+        every = [(part.check, part.ends) for part in parts if part.check is not None]
+        unset = every if always else [(p.check, p.ends) for p in parts if p.check and p.unset]
+        zero = _ZEROS.get(shape.kind) if always else None
+
+        def step(frame: Frame, findings: Findings) -> None:
+            value = read(frame.obj)
+            checks = every
+            if not value and not words.is_set(value, shape):
+                if not unset:
+                    return
+                checks = unset
+                value = zero if value is None else value
+            path = place(frame)
+            for check, ends in checks:
+                found = check(value, path, frame)
+                if found:
+                    findings.extend(found)
+                    if ends:
+                        return
+
+        return step
+
+    def _items_step(self, parts: list[Part]) -> Step:
+        read, place = self._read(), self._place()
+        counted = self._counted()
+
+        def step(frame: Frame, findings: Findings) -> None:
+            value = read(frame.obj)
+            if not value:
+                return
+            path = place(frame)
+            checks = list(_running(parts, frame))
+            for index, item in enumerate(value):
+                where = f"{path}[{index}]" if counted else path
+                _run(checks, item, where, frame, findings)
+
+        return step
+
+    def _entries_step(self, parts: list[Part], *, keys: bool) -> Step:
+        read, place = self._read(), self._place()
+        counted = self._counted() if not keys else self._line.find("at") is not None
+
+        def step(frame: Frame, findings: Findings) -> None:
+            value = read(frame.obj)
+            if not value:
+                return
+            path = place(frame)
+            checks = list(_running(parts, frame))
+            for key in sorted(value):
+                where = f"{path}[{key}]" if counted else path
+                _run(checks, key if keys else value[key], where, frame, findings)
+
+        return step
+
+    def _counted(self) -> bool:
+        word = self._line.find("at")
+        return word is None or word.value == "[]"
+
+
+_ZEROS: dict[str, Any] = {"string": "", "bool": False, "int32": 0, "int64": 0, "float": 0}
+
+
+def _running(parts: list[Part], frame: Frame) -> Iterator[tuple[Check, bool]]:
+    for part in parts:
+        if part.check is not None:
+            yield part.check, part.ends
+        elif part.per_list is not None:
+            yield part.per_list(frame), part.ends
+
+
+def _run(
+    checks: list[tuple[Check, bool]], value: Any, path: str, frame: Frame, findings: Findings
+) -> None:
+    for check, ends in checks:
+        found = check(value, path, frame)
+        if found:
+            findings.extend(found)
+            if ends:
+                return
+
+
+def _self_step(parts: list[Part]) -> Step:
+    checks = [(part.check, part.ends) for part in parts if part.check is not None]
+
+    def step(frame: Frame, findings: Findings) -> None:
+        _run(checks, frame.obj, frame.path, frame, findings)
+
+    return step
+
+
+def _valid(inner: Rules, path_in: list[str]) -> Check:
+    def check(value: Any, path: str, frame: Frame) -> Findings:
+        old = words.at(frame.old, path_in)
+        return inner.run(child(value, f"{path}.", old, frame))
+
+    return check
+
+
+def _items_valid(inner: Rules, path_in: list[str], keys: tuple[str, ...]) -> PerList:
+    """Items against their own type; before an update they are found by their keys, or place."""
+
+    def make(frame: Frame) -> Check:
+        before = words.at(frame.old, path_in) or ()
+        entries = before if isinstance(before, dict) else dict(enumerate(before))
+        known: dict[Any, Any] = (
+            {tuple(item.get(key) for key in keys): item for item in entries.values()}
+            if keys
+            else entries
+        )
+        places = count()
+
+        def check(value: Any, path: str, frame: Frame) -> Findings:
+            at = next(places)
+            old = known.get(tuple(value.get(key) for key in keys) if keys else at)
+            return inner.run(child(value, f"{path}.", old, frame))
+
+        return check
+
+    return make
+
+
+def _unique(key: str) -> PerList:
+    """Each item, or with a key each item's member, stands once."""
+
+    def make(_frame: Frame) -> Check:
+        seen: list[Any] | set[Any] = set()
+
+        def check(value: Any, path: str, _frame: Frame) -> Findings:
+            nonlocal seen
+            shown = value.get(key) if key else value
+            if isinstance(shown, dict | list) and isinstance(seen, set):
+                seen = list(seen)
+            if shown in seen:
+                return [fielderrors.duplicate(f"{path}.{key}" if key else path, shown)]
+            seen.add(shown) if isinstance(seen, set) else seen.append(shown)
+            return []
+
+        return check
+
+    return make
+
+
+def _ratcheted(check: Check, path_in: list[str]) -> Check:
+    """Nothing is wrong with what an update leaves as it was."""
+
+    def unless_same(value: Any, path: str, frame: Frame) -> Any:
+        if frame.updates and words.same(value, words.at(frame.old, path_in)):
+            return None
+        return check(value, path, frame)
+
+    return unless_same

@@ -1,0 +1,68 @@
+"""`if=`: when a line holds. `strategy`, `!strategy`, `type:A|B`, `~tokens` (changed, or new),
+`^hostNetwork` (of a struct around), `create`, `update`, `@call`; joined by commas."""
+
+from collections.abc import Callable
+
+from inkube.schemas.builtin.rules import calls, shapes
+from inkube.schemas.builtin.rules.frames import Frame
+from inkube.schemas.builtin.rules.words import is_set, same
+
+Condition = Callable[[Frame], bool]
+
+
+def make(text: str, type_name: str, file: str, where: str) -> Condition:
+    """A condition on the struct a line stands in."""
+    parts = [_part(part, type_name, file, where) for part in text.split(",")]
+    if len(parts) == 1:
+        return parts[0]
+    return lambda frame: all(part(frame) for part in parts)
+
+
+def _part(text: str, type_name: str, file: str, where: str) -> Condition:
+    if text.startswith("!"):
+        whether = _part(text[1:], type_name, file, where)
+        return lambda frame: not whether(frame)
+    if text.startswith("@"):
+        found: Condition = calls.find(file, text[1:], where)
+        return found
+    if text in ("update", "create"):
+        updates = text == "update"
+        return lambda frame: frame.updates is updates
+    if text.startswith("~"):
+        before = _reader(text[1:])
+        return lambda frame: frame.old is None or not same(before(frame), _of_old(frame, before))
+    member, colon, values = text.partition(":")
+    read = _reader(member)
+    if colon:
+        wanted = frozenset(values.split("|"))
+        return lambda frame: _text(read(frame)) in wanted
+    first, *deeper = member.split(".")
+    known = shapes.ANYTHING
+    if not deeper and not first.startswith("^"):
+        known = shapes.fields(type_name).get(first, shapes.ANYTHING)
+    return lambda frame: is_set(read(frame), known)
+
+
+def _of_old(frame: Frame, read: Callable[[Frame], object]) -> object:
+    return read(Frame(frame.old or {}, frame.prefix, None, None, updates=True))
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+def _reader(member: str) -> Callable[[Frame], object]:
+    outer = member.startswith("^")
+    path = member.removeprefix("^").split(".")
+    first = path[0]
+
+    def read(frame: Frame) -> object:
+        found = frame.outer(first) if outer else frame
+        value: object = None if found is None else found.obj
+        for key in path:
+            value = value.get(key) if isinstance(value, dict) else None
+        return value
+
+    return read

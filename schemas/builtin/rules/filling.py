@@ -1,0 +1,215 @@
+"""Defaults of the table, and fields that go because their feature gate is off.
+
+Both walk an object along its Go types, in which every field is looked at whether or not a line of
+validation leads there. Follows the generated SetObjectDefaults of upstream: a struct's own
+defaults first, then those of what it holds.
+"""
+
+import copy
+from collections.abc import Callable
+from typing import Any, Final
+
+import orjson
+
+from inkube.schemas import caches
+from inkube.schemas.builtin.rules import calls, conditions, gates, shapes, table
+from inkube.schemas.builtin.rules.frames import Frame
+from inkube.schemas.builtin.rules.shapes import Shape
+from inkube.schemas.builtin.rules.table import Line, Word
+from inkube.schemas.objects import Object
+
+Own = Callable[[Object], None]
+_UNTOUCHED = frozenset({"meta.v1.ObjectMeta"})
+_HOLDS = {"struct": 0, "list": 1, "map": 2}
+
+
+class Filler:
+    """The defaults of one type and of all it holds."""
+
+    __slots__ = ("_minor", "_name", "_parts")
+
+    def __init__(self, name: str, minor: int) -> None:
+        self._name = name
+        self._minor = minor
+        self._parts: tuple[list[Own], list[tuple[str, int, Filler]]] | None = None
+
+    def fill(self, obj: Object) -> None:
+        """Set what is missing, in place; idempotent."""
+        own, inner = self._parts or self._compile()
+        for apply in own:
+            apply(obj)
+        for field, holds, filler in inner:
+            value = obj.get(field)
+            if not value and value != {}:
+                continue
+            if holds == 0:
+                filler.fill(value)
+            else:
+                for each in value if holds == 1 else value.values():
+                    filler.fill(each)
+
+    def _compile(self) -> tuple[list[Own], list[tuple[str, int, "Filler"]]]:
+        found = table.paragraph(self._name, "", self._minor)
+        own = [
+            made
+            for line in (found.lines(self._minor) if found is not None else [])
+            if (made := _own(self._name, line)) is not None
+        ]
+        inner = [
+            (field, _HOLDS[shape.kind], filler(shape.struct, self._minor))
+            for field, shape in shapes.fields(self._name).items()
+            if shape.struct and _reaches(shape.struct)
+        ]
+        self._parts = own, inner
+        return self._parts
+
+
+_FILLERS: Final[caches.Table[tuple[str, int], Filler]] = caches.Table(__name__, "_FILLERS", 4096)
+"""Fewer than 600 types, in six minors."""
+
+
+def filler(name: str, minor: int = table.NEWEST) -> Filler:
+    """The defaults of a type, such as `core.v1.PodSpec`."""
+    key = (name, minor)
+    return _FILLERS.get(key) or _FILLERS.keep(key, Filler(*key))
+
+
+@caches.of_values(2048)
+def _reaches(name: str) -> bool:
+    """Whether the table has a default for the type or for anything it holds."""
+    pending, seen = [name], set(_UNTOUCHED)
+    while pending:
+        each = pending.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        said = table.paragraphs(table.package_of(each)).get((each, ""), [])
+        if any(" default" in text for paragraph in said for _, text in paragraph.body):
+            return True
+        pending += [shape.struct for shape in shapes.fields(each).values() if shape.struct]
+    return False
+
+
+def _own(name: str, line: Line) -> Own | None:
+    word = line.find("default") or line.find("defaults")
+    if word is None:
+        return None
+    file = line.where.partition(":")[0].removesuffix(".rules")
+    made: Own
+    if word.name == "defaults":
+        made = calls.find(file, word.value, line.where)
+    else:
+        made = _default(line.field, shapes.fields(name)[line.field], word, file, line.where)
+    condition = line.find("if")
+    if condition is None:
+        return made
+    whether = conditions.make(condition.value, name, file, line.where)
+
+    def conditional(obj: Object) -> None:
+        if whether(Frame(obj, "", None, None, updates=False)):
+            made(obj)
+
+    return conditional
+
+
+def _default(field: str, shape: Shape, word: Word, file: str, where: str) -> Own:
+    """A pointer has its default where it is nil, another field where it is zero."""
+    make = _maker(word.value, shape, file, where)
+    keeps_zero = shape.pointer or shape.kind == "struct"
+
+    def apply(obj: Object) -> None:
+        value = obj.get(field)
+        if value is None or (not value and not keeps_zero):
+            made = make(obj)
+            if made is not None:
+                obj[field] = made
+
+    return apply
+
+
+def _maker(text: str, shape: Shape, file: str, where: str) -> Callable[[Object], Any]:
+    if text.startswith("@"):
+        found: Callable[[Object], Any] = calls.find(file, text[1:], where)
+        return found
+    if shape.kind == "string" or (shape.kind in ("intstr", "quantity") and not text.isdecimal()):
+        return lambda _obj: text
+    value = text if shape.kind == "quantity" else orjson.loads(text)
+    if isinstance(value, dict | list):
+        return lambda _obj: copy.deepcopy(value)
+    return lambda _obj: value
+
+
+class Dropper:
+    """The fields of one type, and of all it holds, whose gate is off in a minor."""
+
+    __slots__ = ("_minor", "_name", "_parts")
+
+    def __init__(self, name: str, minor: int) -> None:
+        self._name = name
+        self._minor = minor
+        self._parts: tuple[list[str], list[tuple[str, int, Dropper]]] | None = None
+
+    def drop(self, obj: Object, old: Object | None) -> None:
+        """Take away, in place, what is off and was not there before."""
+        own, inner = self._parts or self._compile()
+        for field in own:
+            if field in obj and not (old or {}).get(field):
+                del obj[field]
+        for field, holds, dropper in inner:
+            value, before = obj.get(field), (old or {}).get(field)
+            if not value:
+                continue
+            if holds == 0:
+                dropper.drop(value, before)
+            elif holds == 1:
+                for index, each in enumerate(value):
+                    known = before[index] if before and index < len(before) else None
+                    dropper.drop(each, known)
+            else:
+                for key, each in value.items():
+                    dropper.drop(each, (before or {}).get(key))
+
+    def _compile(self) -> tuple[list[str], list[tuple[str, int, "Dropper"]]]:
+        own, minor = sorted(_gated(self._name, self._minor)), self._minor
+        inner = [
+            (field, _HOLDS[shape.kind], dropper(shape.struct, minor))
+            for field, shape in shapes.fields(self._name).items()
+            if shape.struct and _reaches_off(shape.struct, minor)
+        ]
+        self._parts = own, inner
+        return self._parts
+
+
+_DROPPERS: Final[caches.Table[tuple[str, int], Dropper]] = caches.Table(__name__, "_DROPPERS", 4096)
+"""As many as fillers."""
+
+
+def dropper(name: str, minor: int = table.NEWEST) -> Dropper:
+    """What goes of a type."""
+    key = (name, minor)
+    return _DROPPERS.get(key) or _DROPPERS.keep(key, Dropper(*key))
+
+
+def _gated(name: str, minor: int) -> set[str]:
+    found = table.paragraph(name, "", minor)
+    if found is None or not any(" gate=" in text for _, text in found.body):
+        return set()
+    return {
+        line.field
+        for line in found.lines(minor)
+        if (word := line.find("gate")) is not None and not gates.is_on(word.value, minor)
+    }
+
+
+@caches.of_values(4096)
+def _reaches_off(name: str, minor: int) -> bool:
+    """Whether a gate that is off takes anything of the type, or of what it holds."""
+    pending, seen = [name], set(_UNTOUCHED)
+    while pending:
+        each = pending.pop()
+        if each not in seen:
+            seen.add(each)
+            if _gated(each, minor):
+                return True
+            pending += [shape.struct for shape in shapes.fields(each).values() if shape.struct]
+    return False

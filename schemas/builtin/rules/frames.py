@@ -1,0 +1,52 @@
+"""Where a check stands: the struct it looks at, what it was before, and what it stands in."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
+
+Check = Callable[[Any, str, "Frame"], Iterable[FieldError] | None]
+"""(value, its path, the struct it stands in) → what is wrong with it."""
+
+
+class Frame:
+    """One struct on the way down. `old` is the same place before an update, None where there is
+    none; `prefix` is the struct's path with a dot behind it, "" at the root."""
+
+    __slots__ = ("obj", "old", "prefix", "up", "updates")
+
+    def __init__(
+        self, obj: Object, prefix: str, old: Object | None, up: "Frame | None", *, updates: bool
+    ) -> None:
+        self.obj = obj
+        self.old = old
+        self.prefix = prefix
+        self.up = up
+        self.updates = updates
+        """Whether something is changed, and not created."""
+
+    @property
+    def path(self) -> str:
+        """The struct's own path."""
+        return self.prefix[:-1]
+
+    @property
+    def root(self) -> "Frame":
+        """The whole object."""
+        frame = self
+        while frame.up is not None:
+            frame = frame.up
+        return frame
+
+    def outer(self, member: str) -> "Frame | None":
+        """The nearest struct around this one, or itself, that has a member of that name."""
+        frame: Frame | None = self
+        while frame is not None and member not in frame.obj:
+            frame = frame.up
+        return frame
+
+
+def child(obj: Object, prefix: str, old: Any, up: Frame) -> Frame:
+    """The frame of a struct inside of another."""
+    return Frame(obj, prefix, old if isinstance(old, dict) else None, up, updates=up.updates)

@@ -1,0 +1,69 @@
+"""The Go types of `gotypes` as rules see them: which struct stands where, what is a pointer."""
+
+from typing import Any, NamedTuple
+
+from inkube.schemas import caches
+from inkube.schemas.gotypes import table, types
+
+_PREFIXES = {
+    "meta": "io.k8s.apimachinery.pkg.apis.meta",
+    "apiextensions": "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions",
+    "apiregistration": "io.k8s.kube-aggregator.pkg.apis.apiregistration",
+}
+_NUMBERS = frozenset({"int32", "int64", "float"})
+
+
+class Shape(NamedTuple):
+    """A field's type. `kind` is as of `gotypes.types.GoType`, `struct` the short name of a struct,
+    or of what a list or map holds; `keys` identify the items of a list (`+listMapKey`)."""
+
+    kind: str
+    struct: str
+    item: str
+    pointer: bool
+    keys: tuple[str, ...]
+
+    @property
+    def is_number(self) -> bool:
+        """Whether Go has a zero that a check sees where nothing is given."""
+        return self.kind in _NUMBERS and not self.pointer
+
+
+ANYTHING = Shape("raw", "", "", pointer=False, keys=())
+
+
+def full_name(short: str) -> str:
+    """`core.v1.PodSpec` → its name in `gotypes`."""
+    package, _, rest = short.partition(".")
+    return f"{_PREFIXES.get(package, f'io.k8s.api.{package}')}.{rest}"
+
+
+def short_name(full: str) -> str:
+    """The last three parts of a name: `core.v1.PodSpec`."""
+    return ".".join(full.split(".")[-3:])
+
+
+@caches.of_values(2048)
+def fields(short: str) -> dict[str, Shape]:
+    """The fields of a struct. Raises KeyError for an unknown type."""
+    name = short_name(full_name(short.partition("/")[0]))
+    full = full_name(name)
+    made = types.of(full)
+    nodes: dict[str, Any] = table.table().types[full].get("properties", {})
+    return {field: _shape(made.fields[field], node) for field, node in nodes.items()}
+
+
+def _shape(known: types.GoField, node: dict[str, Any]) -> Shape:
+    inner = node.get("items") or node.get("additionalProperties") or {}
+    target = node if known.type.kind == "struct" else inner
+    reference = target.get("$ref", "") if isinstance(target, dict) else ""
+    item = known.type.item
+    held = item.kind if item is not None else ""
+    is_struct = "struct" in (known.type.kind, held)
+    return Shape(
+        kind=known.type.kind,
+        struct=short_name(reference) if reference and is_struct else "",
+        item=held,
+        pointer=known.pointer,
+        keys=tuple(node.get("x-kubernetes-list-map-keys", ())),
+    )

@@ -1,0 +1,196 @@
+"""The `.rules` files, read as text: paragraphs of types, lines of fields, words of lines.
+
+    package coordination.v1
+    type LeaseSpec
+      leaseDurationSeconds  min=1 "must be greater than 0"
+      preferredHolder       forbidden if=!strategy "may only be specified if …"
+
+A paragraph is split into words when its type is compiled, so that a first write reads no more
+than it needs. Raises RuleError for what does not read as a rule.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from inkube.schemas import caches
+
+NEWEST = 36
+"""The Kubernetes minor whose rules hold where nothing else is said."""
+FOLDER = Path(__file__).parent
+_FILES = 64  # of the table, of which there are some twenty
+_TOKEN = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^\s"=]+)(?:=("(?:[^"\\]|\\.)*"|[^\s"]\S*))?)')
+_SPOKEN = re.compile(r"1\.(\d+)")
+_RANGES = ("since", "until")
+
+
+class RuleError(Exception):
+    """A line of the table that does not read, with its file and number."""
+
+
+class Word(NamedTuple):
+    """`name=value "text"`; value and text are "" where they are not given."""
+
+    name: str
+    value: str
+    text: str
+
+
+class Line(NamedTuple):
+    """A field, or `self`, and what is said of it; `where` is `core.rules:12`."""
+
+    field: str
+    words: tuple[Word, ...]
+    where: str
+
+    def find(self, name: str) -> Word | None:
+        """The word of that name, if it is there."""
+        return next((word for word in self.words if word.name == name), None)
+
+
+class Paragraph(NamedTuple):
+    """The rules of a type on an occasion: "" is any validation, others are `update` or `status`."""
+
+    type: str
+    occasion: str
+    words: tuple[Word, ...]
+    body: tuple[tuple[int, str], ...]
+    file: str
+
+    def lines(self, minor: int) -> list[Line]:
+        """The lines that hold in a Kubernetes minor."""
+        return [line for line in map(self._line, _joined(self.body)) if holds(line.words, minor)]
+
+    def _line(self, numbered: tuple[int, str]) -> Line:
+        number, text = numbered
+        where = f"{self.file}:{number}"
+        field, _, rest = text.strip().partition(" ")
+        return Line(field, words(rest, where), where)
+
+
+def holds(said: tuple[Word, ...], minor: int) -> bool:
+    """Whether `since=1.34` and `until=1.35` (both inclusive) let a minor in."""
+    for word in said:
+        if word.name in _RANGES:
+            found = _SPOKEN.fullmatch(word.value)
+            if found is None:
+                raise RuleError(f"{word.name}={word.value}: no version like 1.36")
+            bound = int(found[1])
+            if minor < bound if word.name == "since" else minor > bound:
+                return False
+    return True
+
+
+def words(text: str, where: str) -> tuple[Word, ...]:
+    """Words of a line; a quoted text belongs to the word before it."""
+    made: list[Word] = []
+    at = 0
+    text = text.strip()
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None:
+            raise RuleError(f"{where}: cannot read {text[at:]!r}")
+        at = found.end()
+        quoted, name, value = found.groups()
+        if name is not None:
+            made.append(Word(name, _unquoted(value or ""), ""))
+        elif not made:
+            raise RuleError(f"{where}: a text stands behind its word")
+        else:
+            made[-1] = made[-1]._replace(text=_plain(quoted))
+    return tuple(made)
+
+
+def _unquoted(value: str) -> str:
+    return _plain(value[1:-1]) if value.startswith('"') else value
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\\(.)", lambda found: "\n" if found[1] == "n" else found[1], text)
+
+
+def _joined(body: tuple[tuple[int, str], ...]) -> Iterator[tuple[int, str]]:
+    """Lines with those that go on from them, which are indented further."""
+    number, whole = 0, ""
+    for at, text in body:
+        if text.startswith("   ") and whole:
+            whole = f"{whole} {text.strip()}"
+            continue
+        if whole:
+            yield number, whole
+        number, whole = at, text
+    if whole:
+        yield number, whole
+
+
+def files(package: str) -> list[Path]:
+    """The files that may have types of a package: `core.v1` → core.rules, core.pods.rules."""
+    stem = package.partition(".")[0]
+    return sorted({*FOLDER.glob(f"{stem}.rules"), *FOLDER.glob(f"{stem}.*.rules")})
+
+
+Paragraphs = dict[tuple[str, str], list[Paragraph]]
+
+
+@caches.of_values(_FILES)
+def paragraphs(package: str) -> Paragraphs:
+    """All paragraphs of a package's files, by type and occasion."""
+    found: Paragraphs = {}
+    for file in files(package):
+        for each in read(file.read_text(encoding="utf-8"), file.name):
+            found.setdefault((each.type, each.occasion), []).append(each)
+    return found
+
+
+def read(text: str, file: str) -> Iterator[Paragraph]:
+    """The paragraphs of a file's text."""
+    package = ""
+    head: tuple[str, str, tuple[Word, ...]] | None = None
+    body: list[tuple[int, str]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if line.startswith(" "):
+            body.append((number, line))
+            continue
+        if head is not None:
+            yield Paragraph(*head, tuple(body), file)
+            head, body = None, []
+        start, _, rest = line.partition(" ")
+        if start == "package":
+            package = rest.strip()
+        elif start == "type":
+            head = _head(rest, package, f"{file}:{number}")
+        else:
+            raise RuleError(f"{file}:{number}: a line begins with `package`, `type` or blanks")
+    if head is not None:
+        yield Paragraph(*head, tuple(body), file)
+
+
+def _head(text: str, package: str, where: str) -> tuple[str, str, tuple[Word, ...]]:
+    """`Pod update since=1.34` → its type, occasion and other words."""
+    name, *others = words(text, where)
+    occasion = ""
+    if others and not others[0].value:
+        occasion = others.pop(0).name
+    return qualified(name.name, package), occasion, tuple(others)
+
+
+def qualified(name: str, package: str) -> str:
+    """A type's name with its package: `LeaseSpec` → `coordination.v1.LeaseSpec`."""
+    return name if "." in name else f"{package}.{name}"
+
+
+def package_of(name: str) -> str:
+    """`core.v1.PodSpec` → `core.v1`."""
+    return name.rpartition(".")[0]
+
+
+def paragraph(name: str, occasion: str, minor: int) -> Paragraph | None:
+    """What is said of a type on an occasion, in a minor. Raises RuleError where two are."""
+    known = paragraphs(package_of(name)).get((name, occasion), [])
+    found = [each for each in known if holds(each.words, minor)]
+    if len(found) > 1:
+        raise RuleError(f"{name} {occasion}: {len(found)} paragraphs hold in 1.{minor}")
+    return found[0] if found else None

@@ -1,0 +1,302 @@
+"""The words of the table: each makes a check, with the text kube-apiserver has for it.
+
+A maker gets the word and what it is said of, and returns a check. `WORDS` names them all;
+docs/rules.md explains each. Texts given in the table replace the usual ones; `{path}` and
+`{value}` in them stand for the field's.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from inkube.schemas import fielderrors, quantity
+from inkube.schemas.builtin.rules import calls, formats, internal
+from inkube.schemas.builtin.rules.frames import Check, Frame
+from inkube.schemas.builtin.rules.shapes import Shape
+from inkube.schemas.builtin.rules.table import RuleError, Word
+from inkube.schemas.fielderrors import FieldError
+
+IMMUTABLE = "field is immutable"
+
+
+class Subject(NamedTuple):
+    """What a word is said of: a field of a type, or with `element` what a list or map holds.
+
+    `name` is the member's name, `shape` the value's type, `file` the stem of the table's file.
+    """
+
+    type: str
+    name: str
+    shape: Shape
+    element: str
+    file: str
+    where: str
+    goes: bool = False
+    """Whether a struct is shown as Go shows its internal type (`show=go`)."""
+
+
+Maker = Callable[[Word, Subject], Check]
+
+
+class Rule(NamedTuple):
+    """A word: its maker, whether the check also sees a field that is not set, and whether what it
+    finds ends the line."""
+
+    make: Maker
+    unset: bool = False
+    ends: bool = False
+
+
+def is_set(value: Any, shape: Shape) -> bool:
+    """Whether Go code would say that something was given: no zero value and no nil."""
+    if value is None:
+        return False
+    return bool(value) or shape.pointer or shape.kind == "struct"
+
+
+def _said(text: str, value: Any, path: str) -> str:
+    if "{" not in text:
+        return text
+    shown = value if isinstance(value, str) else fielderrors.show(value)
+    return text.replace("{path}", path).replace("{value}", shown)
+
+
+def _required(word: Word, subject: Subject) -> Check:
+    shape, text = subject.shape, word.text
+
+    def check(value: Any, path: str, _frame: Frame) -> Iterable[FieldError] | None:
+        if is_set(value, shape):
+            return None
+        return [fielderrors.required(path, _said(text, value, path))]
+
+    return check
+
+
+def _filled(word: Word, _subject: Subject) -> Check:
+    def check(value: Any, path: str, _frame: Frame) -> Iterable[FieldError] | None:
+        return None if value else [fielderrors.required(path, _said(word.text, value, path))]
+
+    return check
+
+
+def _forbidden(word: Word, _subject: Subject) -> Check:
+    def check(value: Any, path: str, _frame: Frame) -> Iterable[FieldError] | None:
+        return [fielderrors.forbidden(path, _said(word.text, value, path))]
+
+    return check
+
+
+def _invalid(word: Word, _subject: Subject) -> Check:
+    def check(value: Any, path: str, _frame: Frame) -> Iterable[FieldError] | None:
+        return [fielderrors.invalid(path, value, _said(word.text, value, path))]
+
+    return check
+
+
+def _warn(word: Word, _subject: Subject) -> Check:
+    text = word.text or word.value
+
+    def check(value: Any, path: str, _frame: Frame) -> Any:
+        return [_said(text, value, path)]
+
+    return check
+
+
+def _enum(word: Word, _subject: Subject) -> Check:
+    choices = tuple(word.value.split("|"))
+    known = frozenset(choices)
+    shown = () if word.text == "-" else choices
+
+    def check(value: Any, path: str, _frame: Frame) -> Iterable[FieldError] | None:
+        if value in known:
+            return None
+        return [fielderrors.not_supported(path, value, shown)]
+
+    return check
+
+
+def _bound(word: Word, subject: Subject, usual: str, fails: Callable[[int], bool]) -> Check:
+    """A bound on a number or a quantity; `fails` sees the sign of what it lies off the bound."""
+    text = word.text or usual.format(word.value)
+    if subject.shape.kind == "quantity":
+        bound = quantity.parse(word.value)
+
+        def check_quantity(value: Any, path: str, _frame: Frame) -> Iterable[FieldError] | None:
+            if not fails(quantity.parse(value).compare(bound)):
+                return None
+            return [fielderrors.invalid(path, value, _said(text, value, path))]
+
+        return check_quantity
+    limit = int(word.value)
+
+    def check(value: Any, path: str, _frame: Frame) -> Iterable[FieldError] | None:
+        if not isinstance(value, int) or not fails(value - limit):
+            return None
+        return [fielderrors.invalid(path, value, _said(text, value, path))]
+
+    return check
+
+
+def _min(word: Word, subject: Subject) -> Check:
+    return _bound(word, subject, "must be greater than or equal to {}", lambda off: off < 0)
+
+
+def _max(word: Word, subject: Subject) -> Check:
+    return _bound(word, subject, "must be less than or equal to {}", lambda off: off > 0)
+
+
+def _over(word: Word, subject: Subject) -> Check:
+    return _bound(word, subject, "must be greater than {}", lambda off: off <= 0)
+
+
+def _range(word: Word, _subject: Subject) -> Check:
+    low, high = (int(part) for part in word.value.split(".."))
+    text = word.text or f"must be between {low} and {high}, inclusive"
+
+    def check(value: Any, path: str, _frame: Frame) -> Iterable[FieldError] | None:
+        if not isinstance(value, int) or low <= value <= high:
+            return None
+        return [fielderrors.invalid(path, value, _said(text, value, path))]
+
+    return check
+
+
+def _max_length(word: Word, _subject: Subject) -> Check:
+    limit = int(word.value)
+
+    def check(value: Any, path: str, _frame: Frame) -> Iterable[FieldError] | None:
+        return [fielderrors.too_long(path, limit)] if len(value) > limit else None
+
+    return check
+
+
+def _max_bytes(word: Word, _subject: Subject) -> Check:
+    """Too long, or with a text of its own invalid."""
+    limit, text = int(word.value), word.text
+
+    def check(value: Any, path: str, _frame: Frame) -> Iterable[FieldError] | None:
+        if len(value.encode()) <= limit:
+            return None
+        if text:
+            return [fielderrors.invalid(path, value, _said(text, value, path))]
+        return [fielderrors.too_long(path, limit)]
+
+    return check
+
+
+def _max_items(word: Word, _subject: Subject) -> Check:
+    limit = int(word.value)
+
+    def check(value: Any, path: str, _frame: Frame) -> Iterable[FieldError] | None:
+        return [fielderrors.too_many(path, len(value), limit)] if len(value) > limit else None
+
+    return check
+
+
+def _format(word: Word, subject: Subject) -> Check:
+    find = formats.FORMATS.get(word.value)
+    if find is None:
+        raise RuleError(f"{subject.where}: no format {word.value!r}")
+
+    def check(value: Any, path: str, _frame: Frame) -> Iterable[FieldError] | None:
+        problems = find(value)
+        if not problems:
+            return None
+        if word.text:
+            return [fielderrors.invalid(path, value, _said(word.text, value, path))]
+        return [fielderrors.invalid(path, value, why) for why in problems]
+
+    return check
+
+
+def _immutable(word: Word, subject: Subject) -> Check:
+    """`immutable`, `immutable=forbidden "…"`; `immutable=once-set` lets a first value in,
+    `immutable=once-cleared` the removal of one."""
+    how = word.value.split("|")
+    text = word.text or IMMUTABLE
+    path_in = subject.name.split(".")
+
+    struct = subject.shape.struct if subject.goes else ""
+
+    def check(value: Any, path: str, frame: Frame) -> Iterable[FieldError] | None:
+        if not frame.updates:
+            return None
+        before = at(frame.old, path_in)
+        if same(value, before) or ("once-set" in how and not is_set(before, subject.shape)):
+            return None
+        if "forbidden" in how:
+            return [fielderrors.forbidden(path, _said(text, value, path))]
+        shown = internal.shown(struct, value) if struct else value
+        return [fielderrors.invalid(path, shown, _said(text, value, path))]
+
+    return check
+
+
+def at(obj: Any, path: list[str]) -> Any:
+    """What stands at the path within a struct; None where nothing does."""
+    for key in path:
+        obj = obj.get(key) if isinstance(obj, dict) else None
+    return obj
+
+
+def same(left: Any, right: Any) -> bool:
+    """Semantic equality: nothing, null and an empty list or map are the same; true is not 1."""
+    if left is right:
+        return True
+    if not left and not right:
+        empty: tuple[Any, ...] = (None, [], {})
+        return left == right or (left in empty and right in empty)
+    if isinstance(left, dict) and isinstance(right, dict):
+        return all(same(left.get(key), right.get(key)) for key in {**left, **right})
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    return bool(left == right) and isinstance(left, bool) == isinstance(right, bool)
+
+
+def _one_of(word: Word, _subject: Subject) -> Check:
+    """Of `self`: one of these members has to be there. The text says what is wrong with none."""
+    members = word.value.split("|")
+
+    def check(value: Any, path: str, _frame: Frame) -> Iterable[FieldError] | None:
+        if any(value.get(member) is not None for member in members):
+            return None
+        return [fielderrors.required(path, word.text)]
+
+    return check
+
+
+def _at_most_one(word: Word, _subject: Subject) -> Check:
+    """Of `self`: every member beyond the first is forbidden."""
+    members = word.value.split("|")
+
+    def check(value: Any, _path: str, frame: Frame) -> Iterable[FieldError] | None:
+        given = [member for member in members if value.get(member) is not None]
+        return [fielderrors.forbidden(frame.prefix + extra, word.text) for extra in given[1:]]
+
+    return check
+
+
+def _call(word: Word, subject: Subject) -> Check:
+    found: Check = calls.find(subject.file, word.value, subject.where)
+    return found
+
+
+WORDS: dict[str, Rule] = {
+    "at-most-one": Rule(_at_most_one),
+    "call": Rule(_call),
+    "enum": Rule(_enum),
+    "filled": Rule(_filled, unset=True),
+    "forbidden": Rule(_forbidden, ends=True),
+    "format": Rule(_format),
+    "immutable": Rule(_immutable, unset=True),
+    "invalid": Rule(_invalid),
+    "max": Rule(_max),
+    "maxBytes": Rule(_max_bytes),
+    "maxItems": Rule(_max_items, ends=True),
+    "maxLength": Rule(_max_length),
+    "min": Rule(_min),
+    "one-of": Rule(_one_of, ends=True),
+    "over": Rule(_over),
+    "range": Rule(_range),
+    "required": Rule(_required, unset=True, ends=True),
+    "warn": Rule(_warn),
+}
