@@ -78,7 +78,10 @@ class OtherServers:
         self._following.close()
 
     def _hear(self, changes: Sequence[Change]) -> None:
-        self._stored = changes[-1].revision
+        for change in reversed(changes):
+            if change.entry.value["status"].get("conditions"):  # others are not served yet
+                self._stored = change.revision
+                break
 
     def _miss(self) -> None:
         self._stored = self._store.revision
