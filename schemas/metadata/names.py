@@ -52,30 +52,37 @@ def regex_error(text: str, pattern: str, *examples: str) -> str:
     return f"{text} (e.g. {shown}regex used for validation is '{pattern}')"
 
 
-def max_length_error(limit: int, unit: str = "bytes") -> str:
-    """validation.MaxLenError; of DNS names it tells characters, of labels bytes."""
+def max_length_error(limit: int, unit: str = "characters") -> str:
+    """validation.MaxLenError; what package content checks is counted in "bytes".
+
+    Both packages count bytes. Content has the rules of label keys and values only.
+    """
     return f"must be no more than {limit} {unit}"
 
 
-def dns1123_subdomain(name: str) -> list[str]:
+def dns1123_subdomain(name: str, unit: str = "characters") -> list[str]:
     """IsDNS1123Subdomain: `example.com`."""
-    return _check(name, _MAX_SUBDOMAIN, _SUBDOMAIN, (_SUBDOMAIN_TEXT, "example.com"), "characters")
+    texts = (_SUBDOMAIN_TEXT, "example.com")
+    return _check(name, _MAX_SUBDOMAIN, _SUBDOMAIN, texts, unit=unit)
 
 
 def dns1123_label(name: str) -> list[str]:
-    """IsDNS1123Label: `my-name`."""
-    return _check(name, _MAX_LABEL, _LABEL, (_LABEL_TEXT, "my-name", "123-abc"), "characters")
+    """IsDNS1123Label: `my-name`. A name that is wrong for its dots only is told so."""
+    wrong = _check(name, _MAX_LABEL, _LABEL, (_LABEL_TEXT, "my-name", "123-abc"))
+    if wrong and "." in name and _matches[_SUBDOMAIN](name):
+        wrong[-1] = "must not contain dots"
+    return wrong
 
 
 def dns1035_label(name: str) -> list[str]:
     """IsDNS1035Label: starts with a letter."""
-    texts = (_LABEL_1035_TEXT, "my-name", "abc-123")
-    return _check(name, _MAX_LABEL, _LABEL_1035, texts, "characters")
+    return _check(name, _MAX_LABEL, _LABEL_1035, (_LABEL_1035_TEXT, "my-name", "abc-123"))
 
 
 def label_value(value: str) -> list[str]:
     """IsValidLabelValue."""
-    return _check(value, _MAX_LABEL, _VALUE, (_VALUE_TEXT, "MyValue", "my_value", "12345"))
+    texts = (_VALUE_TEXT, "MyValue", "my_value", "12345")
+    return _check(value, _MAX_LABEL, _VALUE, texts, unit="bytes")
 
 
 def label_key(key: str) -> list[str]:
@@ -88,11 +95,11 @@ def label_key(key: str) -> list[str]:
     if slash and not prefix:
         wrong.append("prefix part must be non-empty")
     elif slash:
-        wrong += [f"prefix part {text}" for text in dns1123_subdomain(prefix)]
+        wrong += [f"prefix part {text}" for text in dns1123_subdomain(prefix, "bytes")]
     if not name:
         wrong.append("name part must be non-empty")
     elif _size(name) > _MAX_LABEL:
-        wrong.append("name part " + max_length_error(_MAX_LABEL))
+        wrong.append("name part " + max_length_error(_MAX_LABEL, "bytes"))
     if not _matches[_KEY](name):
         wrong.append("name part " + regex_error(_NAME_PART, _KEY, *_KEY_EXAMPLES))
     return wrong
@@ -150,7 +157,7 @@ def _masked(prefix: str) -> str:
 
 
 def _check(
-    name: str, limit: int, pattern: str, texts: tuple[str, ...], unit: str = "bytes"
+    name: str, limit: int, pattern: str, texts: tuple[str, ...], *, unit: str = "characters"
 ) -> list[str]:
     fits = _matches[pattern](name)
     if fits and len(name) <= limit:  # what fits is ASCII
@@ -164,4 +171,4 @@ def _check(
 
 
 def _size(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode())
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

@@ -215,7 +215,7 @@ class CronJobs(Behaviour):
         errors += job_spec(job, "spec.jobTemplate.spec")
         name = obj["metadata"].get("name", "")
         if len(name) > 52:
-            why = "must be no more than 52 characters"
+            why = names.max_length_error(52)
             errors.append(fielderrors.invalid("metadata.name", name, why))
         return errors
 

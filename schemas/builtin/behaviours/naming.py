@@ -7,20 +7,14 @@ import re
 
 from inkube.schemas.metadata import names
 
-_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 _IS_CONFIG_KEY = re.compile(_CONFIG_KEY)
 _IS_PORT_NAME = re.compile("[-a-z0-9]+")
 
 
 def label(text: str, prefix: bool = False) -> list[str]:
-    """Why the text is no RFC 1123 label; dots are told apart from the rest."""
-    problems = names.label(text, prefix)
-    if problems and not names.subdomain(text, prefix):
-        problems = ["must not contain dots"] if "." in text else []
-    wrong = [problem for problem in problems if "no more than" not in problem]
-    too_long = ["must be no more than 63 characters"] if len(text) > 63 else []
-    return too_long + wrong
+    """Why the text is no RFC 1123 label."""
+    return names.label(text, prefix)
 
 
 def subdomain(text: str) -> list[str]:
@@ -40,7 +34,7 @@ def anything(text: str, prefix: bool = False) -> list[str]:
 
 NAME_CHECKS: dict[str, names.Check] = {
     "subdomain": names.subdomain,
-    "label": label,
+    "label": names.label,
     "label1035": names.label_1035,
     "path": names.path_segment,
     "any": anything,
@@ -49,7 +43,7 @@ NAME_CHECKS: dict[str, names.Check] = {
 
 def config_key(text: str) -> list[str]:
     """Why the text is no key of a ConfigMap or Secret."""
-    problems = ["must be no more than 253 characters"] if len(text) > 253 else []
+    problems = [names.max_length_error(253)] if len(text) > 253 else []
     if not _IS_CONFIG_KEY.fullmatch(text):
         problems.append(
             "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. "
@@ -65,7 +59,7 @@ def config_key(text: str) -> list[str]:
 
 def port_name(text: str) -> list[str]:
     """Why the text is no IANA service name."""
-    problems = ["must be no more than 15 characters"] if len(text) > 15 else []
+    problems = [names.max_length_error(15)] if len(text) > 15 else []
     if not _IS_PORT_NAME.fullmatch(text):
         problems.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
     if not re.search("[a-z]", text):
