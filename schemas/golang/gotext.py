@@ -52,7 +52,13 @@ def _positional(value: float) -> str:
 
 def compact_json(value: Any) -> str:
     """`json.Marshal`: sorted keys, no spaces, `<`, `>` and `&` escaped."""
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
+    return escaped_html(
+        json.dumps(value, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
+    )
+
+
+def escaped_html(text: str) -> str:
+    """JSON as `json.Marshal` writes it: what HTML or JavaScript could misread is escaped."""
     for char in "<>&\u2028\u2029":
         if char in text:
             text = text.replace(char, f"\\u{ord(char):04x}")

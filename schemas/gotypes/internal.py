@@ -1,0 +1,233 @@
+"""Values as kube-apiserver's messages print them: as its internal types.
+
+kube-apiserver converts what it is sent to internal types (pkg/apis/*/types.go) before it validates
+them, so an error shows Go's names of fields, in the order of the struct, with the zeros of what was
+not given: `{"Type":"Bogus","RollingUpdate":null}`. `internal.txt` says how these types differ from
+the v1 types of `types`; here are the one printer and the one differ that use it. Validation calls
+them with objects of v1, as they are stored and sent.
+"""
+
+import difflib
+import json
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from inkube.schemas import caches
+from inkube.schemas.fielderrors import Verbatim
+from inkube.schemas.golang import gotext
+from inkube.schemas.gotypes import types
+from inkube.schemas.gotypes.types import GoField, GoType
+from inkube.schemas.objects import Object
+
+MAX_COMPARED = 4_000
+"""Lines of a text that are compared, which takes their number squared; of longer ones a diff shows
+all between the first line that differs and the last. A pod with eighty containers has as many."""
+_CONTEXT = 3
+_VERSIONS: Final = {"autoscaling": "v2"}
+"""The version of a group that internal types are converted from; others are v1."""
+_ZEROS: Final[dict[str, Any]] = {
+    "string": "", "bool": False, "int32": 0, "int64": 0, "float": 0, "quantity": "0", "intstr": 0,
+}  # fmt: skip
+
+
+class _Field(NamedTuple):
+    """A field of an internal type: its name, its key in v1 and how its value is printed."""
+
+    name: str
+    key: str
+    show: Callable[[Any], Any]
+    omitted: bool
+    """Whether it is left out when it is not given, and not printed as zero."""
+
+
+class _Struct(NamedTuple):
+    fields: tuple[_Field, ...]
+    embedded: str
+    """The key of the struct that is embedded before these fields, or ""."""
+
+
+def text(name: str, value: Object | None) -> str:
+    """Compact JSON of a v1 value as the internal type of that name, such as `core.PodSpec`.
+
+    Raises KeyError if `internal.txt` has no such type.
+    """
+    return _json(view(name, value))
+
+
+def value(name: str, given: Object | None) -> Verbatim:
+    """`text` as the bad value of a field error."""
+    return Verbatim(text(name, given))
+
+
+def items(name: str, values: list[Object] | None) -> Verbatim:
+    """A list of such values as the bad value of a field error."""
+    return Verbatim(_json(None if values is None else [view(name, each) for each in values]))
+
+
+def diff(name: str, old: Object | None, new: Object | None) -> str:
+    """What changed, as a unified diff of both values' JSON, indented by one space.
+
+    Follows apimachinery/pkg/util/diff, whose differ is a port of Python's.
+    """
+    return unified(_lines(view(name, old)), _lines(view(name, new)))
+
+
+def unified(before: list[str], after: list[str]) -> str:
+    """A unified diff without the names of files, with three lines of context; "" of equal texts."""
+    if max(len(before), len(after)) <= MAX_COMPARED:
+        return "".join(islice(difflib.unified_diff(before, after, n=_CONTEXT), 2, None))
+    return _replaced(before, after)
+
+
+def view(name: str, given: Object | None) -> Any:
+    """A v1 value as JSON of the internal type: names, order and zeros are as they are printed."""
+    if given is None:
+        return None
+    struct, prepare = _struct(name), _PREPARED.get(name)
+    if prepare is not None:
+        given = prepare(given)
+    made: Object = {}
+    if struct.embedded:
+        made |= view("meta.ObjectMeta", given.get(struct.embedded) or {})
+    for field in struct.fields:
+        inner = given.get(field.key)
+        if inner is not None or not field.omitted:
+            made[field.name] = field.show(inner)
+    return made
+
+
+def _pod_spec(given: Object) -> Object:
+    """The security context has what v1 keeps beside it. Follows core/v1/conversion.go."""
+    shared = {key: given[key] for key in _SHARED if given.get(key) is not None}
+    return {**given, "securityContext": {**(given.get("securityContext") or {}), **shared}}
+
+
+_SHARED = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers")
+_PREPARED: Final[dict[str, Callable[[Object], Object]]] = {"core.PodSpec": _pod_spec}
+
+
+def _json(value: Any, indent: int | None = None) -> str:
+    separators = (",", ":") if indent is None else (",", ": ")
+    return gotext.escaped_html(
+        json.dumps(value, separators=separators, indent=indent, ensure_ascii=False)
+    )
+
+
+def _lines(value: Any) -> list[str]:
+    return [f"{line}\n" for line in _json(value, 1).split("\n")]
+
+
+def _replaced(before: list[str], after: list[str]) -> str:
+    """One hunk: all from the first line that differs to the last is removed and added."""
+    shorter = min(len(before), len(after))
+    pairs = enumerate(zip(before, after, strict=False))
+    head = next((at for at, (one, other) in pairs if one != other), shorter)
+    if head == len(before) == len(after):
+        return ""
+    pairs = enumerate(zip(reversed(before), reversed(after), strict=False))
+    tail = min(next((at for at, (one, other) in pairs if one != other), shorter), shorter - head)
+    start = max(head - _CONTEXT, 0)
+    kept = min(tail, _CONTEXT)
+    context, end = before[start:head], len(before) - tail
+    old, new = before[head:end], after[head : len(after) - tail]
+    around = len(context) + kept
+    return "".join(
+        [
+            f"@@ -{_range(start, len(old) + around)} +{_range(start, len(new) + around)} @@\n",
+            *(f" {line}" for line in context),
+            *(f"-{line}" for line in old),
+            *(f"+{line}" for line in new),
+            *(f" {line}" for line in before[end : end + kept]),
+        ]
+    )
+
+
+def _range(start: int, length: int) -> str:
+    """Lines as a hunk's header counts them, from 1; before the first where there are none."""
+    if length == 1:
+        return str(start + 1)
+    return f"{start + 1 if length else start},{length}"
+
+
+_TYPES: Final[caches.Table[str, _Struct]] = caches.Table(__name__, "_TYPES", 512)
+"""What was printed so far, of fewer than 512 types there are."""
+
+
+@caches.of_values(1)
+def names() -> dict[str, str]:
+    """The types of the table, with the text that describes each."""
+    blocks = (Path(__file__).parent / "internal.txt").read_text(encoding="utf-8").split("\n\n")
+    pairs = [block.split("\n", 1) for block in blocks if not block.startswith("#")]
+    return {head.split(" ", 1)[0]: f"{head}\n{body}" for head, body in pairs}
+
+
+def _struct(name: str) -> _Struct:
+    return _TYPES.get(name) or _TYPES.keep(name, _read(name))
+
+
+def _read(name: str) -> _Struct:
+    head, _, body = names()[name].partition("\n")
+    _, _, origin = head.partition(" = ")
+    go = types.of(_v1_name(origin or name))
+    fields = {key.lower(): key for key in go.fields}
+    words = body.split()
+    embedded = words[0][1:] if words[0].startswith("+") else ""
+    plain = head.endswith(" json")
+    made = [_field(name, word, go, fields, plain=plain) for word in words[bool(embedded) :]]
+    return _Struct(tuple(made), embedded)
+
+
+def _v1_name(name: str) -> str:
+    """`core.Pod` or `core.v1.Pod` → `io.k8s.api.core.v1.Pod`."""
+    group, _, rest = name.partition(".")
+    if "." not in rest:
+        rest = f"{_VERSIONS.get(group, 'v1')}.{rest}"
+    return f"io.k8s.{'apimachinery.pkg.apis' if group == 'meta' else 'api'}.{group}.{rest}"
+
+
+def _field(owner: str, word: str, go: GoType, keys: dict[str, str], *, plain: bool) -> _Field:
+    name, _, kind = word.partition("=")
+    if kind:
+        key = name[0].lower() + name[1:]
+        zero = None if kind.startswith("*") else _ZEROS[kind]
+        return _Field(name, key, lambda given: zero if given is None else given, omitted=False)
+    name, _, key = name.partition(":")
+    bare = name.rstrip("*!")
+    known = go.fields[key or keys[bare.lower()]]
+    is_pointer = {"*": True, "!": False}.get(name[len(bare) :], known.pointer)
+    show = _shown(owner, known, is_pointer=is_pointer)
+    return _Field(bare, key or keys[bare.lower()], show, omitted=plain and not known.always)
+
+
+def _shown(owner: str, known: GoField, *, is_pointer: bool) -> Callable[[Any], Any]:
+    """How a field's value is printed, given or not."""
+    inner = _printer(owner, known.type)
+    if is_pointer or known.type.kind in ("list", "map"):
+        return lambda given: None if given is None else inner(given)
+    if known.type.kind == "struct":
+        return lambda given: inner(given or {})
+    zero = _ZEROS.get(known.type.kind)
+    return lambda given: zero if given is None else inner(given)
+
+
+def _printer(owner: str, go: GoType) -> Callable[[Any], Any]:
+    """How a value that was given is printed."""
+    if go.kind == "struct":
+        found = _internal_name(owner, go.struct)
+        return lambda given: view(found, given)
+    if go.item is not None:
+        inner = _printer(owner, go.item)
+        if go.kind == "list":
+            return lambda given: [inner(each) for each in given]
+        return lambda given: {key: inner(given[key]) for key in sorted(given)}
+    return lambda given: given
+
+
+def _internal_name(owner: str, struct: str) -> str:
+    group = owner.partition(".")[0]
+    return next(
+        (found for each in (group, "core", "meta") if (found := f"{each}.{struct}") in names()),
+        f"{group}.{struct}",
+    )
