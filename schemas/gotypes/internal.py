@@ -163,28 +163,28 @@ def names() -> dict[str, str]:
     return {head.split(" ", 1)[0]: f"{head}\n{body}" for head, body in pairs}
 
 
+def v1_name(name: str) -> str:
+    """The type in `types` that a type is converted from: `core.Pod` → `io.k8s.api.core.v1.Pod`."""
+    head = names()[name].partition("\n")[0]
+    group, _, rest = head.rpartition(" = ")[2].removesuffix(" json").partition(".")
+    if "." not in rest:
+        rest = f"{_VERSIONS.get(group, 'v1')}.{rest}"
+    return f"io.k8s.{'apimachinery.pkg.apis' if group == 'meta' else 'api'}.{group}.{rest}"
+
+
 def _struct(name: str) -> _Struct:
     return _TYPES.get(name) or _TYPES.keep(name, _read(name))
 
 
 def _read(name: str) -> _Struct:
     head, _, body = names()[name].partition("\n")
-    _, _, origin = head.partition(" = ")
-    go = types.of(_v1_name(origin or name))
+    go = types.of(v1_name(name))
     fields = {key.lower(): key for key in go.fields}
     words = body.split()
     embedded = words[0][1:] if words[0].startswith("+") else ""
     plain = head.endswith(" json")
     made = [_field(name, word, go, fields, plain=plain) for word in words[bool(embedded) :]]
     return _Struct(tuple(made), embedded)
-
-
-def _v1_name(name: str) -> str:
-    """`core.Pod` or `core.v1.Pod` → `io.k8s.api.core.v1.Pod`."""
-    group, _, rest = name.partition(".")
-    if "." not in rest:
-        rest = f"{_VERSIONS.get(group, 'v1')}.{rest}"
-    return f"io.k8s.{'apimachinery.pkg.apis' if group == 'meta' else 'api'}.{group}.{rest}"
 
 
 def _field(owner: str, word: str, go: GoType, keys: dict[str, str], *, plain: bool) -> _Field:

@@ -1,0 +1,141 @@
+"""Values are printed, and compared, as kube-apiserver's internal types."""
+
+import json
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inkube.schemas.gotypes import internal, types
+from inkube.schemas.gotypes.types import GoType
+
+SAMPLES: dict[str, Any] = {
+    "bool": True, "int32": 5, "int64": 6, "float": 1.5, "quantity": "5Gi", "intstr": "10%",
+    "time": "2026-01-01T00:00:00Z", "microtime": "2026-01-01T00:00:00.000000Z", "bytes": "AAEC",
+    "raw": {"z": 1, "a": {}}, "json": {"z": 1},
+}  # fmt: skip
+NOT_INTERNAL = {
+    "core.PodSpec": {"serviceAccount"},
+    "core.PodTemplateSpec": {"spec.serviceAccount"},
+    "core.PersistentVolumeSource": {
+        "accessModes", "capacity", "claimRef", "mountOptions", "nodeAffinity",
+        "persistentVolumeReclaimPolicy", "storageClassName", "volumeAttributesClassName",
+        "volumeMode",
+    },
+}  # fmt: skip
+"""Fields of v1 that internal types do not have."""
+HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@\n")
+
+
+def sample(go: GoType, path: str = "", without: frozenset[str] = frozenset()) -> Any:
+    """A v1 value with every field set; each text says where it stands."""
+    if go.kind == "struct":
+        members = {key: f"{path}.{key}".lstrip(".") for key in go.fields}
+        return {
+            key: sample(go.fields[key].type, place, without)
+            for key, place in members.items()
+            if place not in without
+        }
+    if go.item is not None:
+        inner = sample(go.item, path, without)
+        return [inner] if go.kind == "list" else {"b": inner, "a": inner}
+    return SAMPLES.get(go.kind, path)
+
+
+def leaves(value: Any) -> list[Any]:
+    """The texts, numbers and flags of a value, in any order."""
+    if isinstance(value, dict):
+        return [leaf for each in value.values() for leaf in leaves(each)]
+    if isinstance(value, list):
+        return [leaf for each in value for leaf in leaves(each)]
+    return [value]
+
+
+@pytest.mark.parametrize("name", sorted(internal.names()))
+def test_every_value_that_v1_has_is_printed_once(name):
+    without = frozenset(NOT_INTERNAL.get(name, ()))
+    full = sample(types.of(internal.v1_name(name)), without=without)
+    printed = internal.view(name, full)
+    if name == "core.PodSecurityContext":
+        printed = {key: value for key, value in printed.items() if value}  # the pod spec has them
+    assert Counter(map(json.dumps, leaves(printed))) == Counter(map(json.dumps, leaves(full)))
+    assert json.loads(internal.text(name, full)) == internal.view(name, full)
+
+
+@pytest.mark.parametrize("name", sorted(internal.names()))
+def test_the_order_does_not_depend_on_what_was_given(name):
+    full = internal.view(name, sample(types.of(internal.v1_name(name))))
+    empty = list(internal.view(name, {}))
+    assert empty == [key for key in full if key in empty]
+
+
+def test_a_pod_spec_shows_goes_names_and_the_zeros_of_what_was_not_given():
+    shown = internal.view("core.PodSpec", {"containers": [{"name": "c"}], "hostNetwork": True})
+    assert shown["Containers"][0]["Resources"] == {"Limits": None, "Requests": None, "Claims": None}
+    assert shown["SecurityContext"]["HostNetwork"] is True
+    assert shown["Volumes"] is None
+    assert list(shown)[:3] == ["Volumes", "InitContainers", "Containers"]
+
+
+def test_embedded_metadata_stands_among_the_fields_and_leaves_out_what_is_empty():
+    shown = internal.text("core.PodTemplateSpec", {"metadata": {"labels": {"b": "1", "a": "<"}}})
+    assert shown.startswith('{"labels":{"a":"\\u003c","b":"1"},"Spec":{"Volumes":null')
+
+
+def test_a_type_that_nobody_described_is_an_error():
+    with pytest.raises(KeyError):
+        internal.text("core.NoSuchType", {})
+
+
+def test_a_diff_has_three_lines_of_context_and_no_names_of_files():
+    old, new = ({"claimName": "c", "readOnly": flag} for flag in (False, True))
+    assert internal.diff("core.PersistentVolumeClaimVolumeSource", old, new) == (
+        '@@ -1,4 +1,4 @@\n {\n  "ClaimName": "c",\n- "ReadOnly": false\n+ "ReadOnly": true\n }\n'
+    )
+    assert internal.diff("core.PersistentVolumeClaimVolumeSource", old, old) == ""
+
+
+def patched(before: list[str], hunks: str) -> list[str]:
+    """A text with a unified diff applied; every line of context has to be there."""
+    made: list[str] = []
+    at = 0
+    for line in hunks.splitlines(keepends=True):
+        header = HUNK.fullmatch(line)
+        if header is not None:
+            length = header[2]
+            start = int(header[1]) - (length != "0")
+            made += before[at:start]
+            at = start
+        elif line.startswith("+"):
+            made.append(line[1:])
+        else:
+            assert before[at] == line[1:]
+            if line.startswith(" "):
+                made.append(before[at])
+            at += 1
+    return made + before[at:]
+
+
+LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "{\n", "}\n"]), max_size=30)
+
+
+@pytest.mark.parametrize("most", [4_000, 0], ids=["compared", "too long to compare"])
+@settings(max_examples=200, deadline=None)
+@given(before=LINES, after=LINES)
+def test_a_diff_applied_to_the_old_text_gives_the_new_one(most, before, after):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(internal, "MAX_COMPARED", most)
+        hunks = internal.unified(before, after)
+    assert patched(before, hunks) == after
+    assert (hunks == "") == (before == after)
+
+
+def test_texts_too_long_to_compare_are_told_apart_in_one_hunk():
+    before = [f"{number}\n" for number in range(internal.MAX_COMPARED + 1)]
+    after = [*before[:10], "x\n", *before[11:]]
+    assert internal.unified(before, after) == (
+        "@@ -8,7 +8,7 @@\n 7\n 8\n 9\n-10\n+x\n 11\n 12\n 13\n"
+    )
