@@ -73,7 +73,12 @@ IN_SPEC = {
     ),
     "a name too long": (
         {"names": {"plural": "boats", "kind": "Boat", "singular": "b" * 64}},
-        [("spec.names.singular", f'Invalid value: "{"b" * 64}": must be no more than 63 characters')],
+        [
+            (
+                "spec.names.singular",
+                f'Invalid value: "{"b" * 64}": must be no more than 63 characters',
+            )
+        ],
     ),
     "no storage version": (
         {"versions": [version_named("v1", storage=False)]},
