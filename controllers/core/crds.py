@@ -23,6 +23,7 @@ from inkube.schemas.status import StatusError
 
 NAME = "crds"
 RESOURCE = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+_NAMES = ("plural", "singular", "kind", "listKind")
 RECHECK = 0.5
 """Seconds until instances that finalizers hold are counted again."""
 GRACE = 0.02
@@ -66,7 +67,7 @@ class CRDController:
         self._table = table
         self._clock = clock
         self._known = known
-        self._by_group = known.index("group", lambda crd: (crd["spec"]["group"],))
+        self._by_name = known.index("accepted names", _accepted_names)
         self._waiting = known.index("waiting for names", _awaited_group)
         self._written: dict[str, Object] = {}
         """CRDs as this controller wrote them, where the informer may not show it yet."""
@@ -86,7 +87,7 @@ class CRDController:
             crd = self._newest(key.name) or crd
         if "deletionTimestamp" in crd["metadata"]:
             return await self._remove(crd)
-        status = crds.next_status(crd, self._group(crd["spec"]["group"]), self._now())
+        status = crds.next_status(crd, self._rivals(crd["spec"]), self._now())
         if status is not None:
             crd = await self._write({**crd, "status": status})
         self.serve(crd)
@@ -130,9 +131,11 @@ class CRDController:
             return seen
         return written
 
-    def _group(self, group: str) -> Iterable[Object]:
-        """All CRDs of a group."""
-        names = {key.name for key in self._by_group.keys(group)}
+    def _rivals(self, spec: Object) -> Iterable[Object]:
+        """The CRDs of a group that have one of the names this one wants, or may have by now."""
+        group = spec["group"]
+        wanted = _qualified(group, spec["names"])
+        names = {key.name for value in wanted for key in self._by_name.keys(value)}
         names |= {name for name, crd in self._written.items() if crd["spec"]["group"] == group}
         return [crd for name in names if (crd := self._newest(name)) is not None]
 
@@ -227,6 +230,18 @@ def _awaited_group(crd: Object) -> Iterator[str]:
     """The group of a CRD whose names are not accepted."""
     if not conditions.is_true(crd["status"], conditions.NAMES_ACCEPTED):
         yield crd["spec"]["group"]
+
+
+def _accepted_names(crd: Object) -> Iterator[str]:
+    yield from _qualified(
+        crd["spec"]["group"], (crd.get("status") or {}).get("acceptedNames") or {}
+    )
+
+
+def _qualified(group: str, names: Object) -> set[str]:
+    """Each name of a kind together with its group; those of its kind and of its resource alike."""
+    told = (*(names.get("shortNames") or ()), *(names.get(member) for member in _NAMES))
+    return {f"{group}/{name}" for name in told if name}
 
 
 def _revision(crd: Object) -> int:

@@ -31,7 +31,8 @@ class _Taken:
 def next_status(crd: Object, others: Iterable[Object], now: str) -> Object | None:
     """The status the CRD should have, or None when it has it already.
 
-    `others` are all CRDs, of any group; the CRD itself may be among them. `now` is a metav1.Time.
+    `others` are at least the CRDs of its group that have one of the names it wants; any further
+    CRD may be among them, the CRD itself too. `now` is a metav1.Time.
     """
     taken = _Taken()
     group, name = crd["spec"]["group"], crd["metadata"]["name"]
