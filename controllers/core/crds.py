@@ -19,6 +19,7 @@ from inkube.schemas.clock import Clock
 from inkube.schemas.crds import conditions
 from inkube.schemas.definitions import Definition
 from inkube.schemas.meta import GVR, format_time
+from inkube.schemas.objects import same
 from inkube.schemas.status import StatusError
 
 NAME = "crds"
@@ -100,10 +101,10 @@ class CRDController:
             return
         name, before = crd["metadata"]["name"], self._installed.get(crd["metadata"]["name"])
         terminating = conditions.is_true(status, conditions.TERMINATING)
-        same_spec = before is not None and before.spec == crd["spec"]
         since = int(crd["metadata"]["resourceVersion"])
-        if before is not None and same_spec:
+        if before is not None and same(before.spec, crd["spec"]):
             since = before.since
+            crd["spec"] = before.spec  # equal; schemas are large, and the informer holds one too
         now = _Installed(crd["spec"], status["acceptedNames"], terminating, since)
         if now != before:
             self._table.install(crds.to_definition(crd), since=since)
@@ -142,6 +143,7 @@ class CRDController:
     async def _write(self, crd: Object) -> Object:
         """Write status and metadata; the answer is the newest CRD from now on."""
         written = await self._client.update(crd, subresource="status")
+        written["spec"] = crd["spec"]  # the same, in memory too: schemas are large
         self._written[crd["metadata"]["name"]] = written
         return written
 

@@ -131,3 +131,20 @@ async def test_instances_of_a_definition_that_serves_nothing_go_too(server, clie
     await server.settled()
     assert await names(client, CRDS) == []
     assert server.store.count(BELOW) == 0
+
+
+async def test_a_default_that_changes_its_type_alone_is_served(server, client):
+    anything = {"x-kubernetes-preserve-unknown-fields": True, "default": 1}
+    made = crd("boats", "Boat")
+    schema = {"type": "object", "properties": {"spec": anything}}
+    made["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = schema
+    made = await client.create(made)
+    await server.settled()
+    assert (await client.create(boat("one")))["spec"] == 1
+    stored = await client.get(CRDS, "boats.example.com")
+    stored["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["default"] = (
+        True
+    )
+    await client.update(stored)
+    await server.settled()
+    assert (await client.create(boat("two")))["spec"] is True
