@@ -34,19 +34,25 @@ class _Document:
     """One document: what it is made from, the hash of that, its bytes once asked for."""
 
     def __init__(
-        self, path: str, source: Hashable, digest: str, make: Callable[[], Object]
+        self,
+        path: str,
+        source: Hashable,
+        digest: str,
+        make: Callable[[], Object],
+        write: Callable[[], bytes] | None = None,
     ) -> None:
         self.path = path
         self.source = source
         self.hash = digest
         self.value = make
+        self._write = write or (lambda: orjson.dumps(make()))
         self._body: bytes | None = None
 
     @property
     def body(self) -> bytes:
         """The document as JSON."""
         if self._body is None:
-            self._body = orjson.dumps(self.value())
+            self._body = self._write()
         return self._body
 
 
@@ -159,8 +165,8 @@ def _answer(
 def _of_versions(kinds: dict[Key, list[Definition]]) -> Iterator[_Document]:
     for key in sorted(kinds, key=lambda key: (key[0], preference(key[1]))):
         found, version = tuple(kinds[key]), key[1]
-        make = partial(v3.document, found, version)
-        yield _Document(_path(key), found, _hash(found, version), make)
+        make, write = partial(v3.document, found, version), partial(v3.text, found, version)
+        yield _Document(_path(key), found, _hash(found, version), make, write)
 
 
 def _of_groups(kinds: dict[Key, list[Definition]]) -> Iterator[_Document]:

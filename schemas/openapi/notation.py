@@ -5,6 +5,8 @@ Follows apiextensions-apiserver/pkg/controller/openapi/builder (builder.go) and 
 
 from typing import Any
 
+import orjson
+
 from inkube.schemas.definitions import Definition
 from inkube.schemas.gotypes import table
 
@@ -27,6 +29,10 @@ PATCH: Schema = {
 }
 _DROPPED = frozenset({"example", "externalDocs", "id", "$schema"})
 """What a structural schema does not keep."""
+_PUBLISHED_OTHERWISE = tuple(
+    f'"{keyword}":'.encode()
+    for keyword in (*_DROPPED, _INT_OR_STRING, "x-kubernetes-embedded-resource")
+)
 _NOT_IN_V2 = frozenset({"oneOf", "anyOf", "allOf", "not", "nullable", "default"})
 
 
@@ -43,7 +49,7 @@ def custom(definition: Definition, version: str) -> Schema:
     declared = served.schema if served is not None else {}
     made: Schema = {"type": "object", PRESERVE: True}
     if declared:
-        made = _published(declared)
+        made = _published(declared) if _needs_changes(declared) else {**declared}
     made["properties"] = {**made.get("properties", {}), **_type_meta()}
     made[GVK_MARK] = [gvk_of(definition, version)]
     fields = served.selectable_fields if served is not None else ()
@@ -83,6 +89,12 @@ def _type_meta() -> Schema:
         "kind": {"description": texts["kind"], "type": "string"},
         "metadata": reference(f"{META}.ObjectMeta", _METADATA),
     }
+
+
+def _needs_changes(schema: Schema) -> bool:
+    """Whether a keyword that is published otherwise may stand anywhere in a schema."""
+    text = orjson.dumps(schema)
+    return any(keyword in text for keyword in _PUBLISHED_OTHERWISE)
 
 
 def _published(node: Schema) -> Schema:

@@ -5,14 +5,15 @@ What all operations of a path share stands with the path. The texts of parameter
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import orjson
 
 from inkube.schemas import caches
-from inkube.schemas.definitions import Definition
+from inkube.schemas.definitions import Definition, Names
 from inkube.schemas.objects import Object
 from inkube.schemas.openapi import voices
 from inkube.schemas.openapi.notation import META, gvk_of, reference
@@ -102,6 +103,39 @@ def paths(definition: Definition, version: str) -> Object:
         if name == "proxy":
             _put(found, f"{path}/{{path}}", sub, sub_verbs)
     return found
+
+
+class Texts:
+    """The path items of many kinds of one version as JSON.
+
+    Kinds that differ in their names alone have the same items but for these names, so one of each
+    sort is made and the names are put into its text.
+    """
+
+    def __init__(self, version: str) -> None:
+        self._version = version
+        self._known: dict[Hashable, bytes] = {}
+
+    def of(self, definition: Definition) -> bytes:
+        """The members of the object that `paths` gives, without its braces."""
+        names, served = definition.names, definition.version(self._version)
+        assert served is not None, "a document has the kinds that its version serves"
+        facts = (getattr(definition, name) for name in _FACTS)
+        sort = (*facts, served.status, served.scale is None, _vowel(names.kind))
+        if sort not in self._known:
+            stand_in = Names(_PLURAL, f"{names.kind[0]}{_KIND}")
+            made = paths(replace(definition, names=stand_in), self._version)
+            self._known[sort] = orjson.dumps(made)[1:-1].replace(
+                stand_in.kind.encode(), _KIND.encode()
+            )
+        text = self._known[sort].replace(_KIND.encode(), names.kind.encode())
+        return text.replace(_PLURAL.encode(), names.plural.encode())
+
+
+_VARYING = ("names", "versions", "webhook")
+_KIND, _PLURAL = "\u241fkind", "\u241fplural"
+"""What stands for a name, and cannot be a part of one."""
+_FACTS = [each.name for each in fields(Definition) if each.name not in _VARYING]
 
 
 def _of(verbs: Iterable[str], *wanted: str) -> list[str]:

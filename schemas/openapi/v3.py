@@ -7,6 +7,8 @@ paths. Follows apiextensions-apiserver/pkg/controller/openapi/builder and kube-o
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import orjson
+
 from inkube.schemas.definitions import Definition
 from inkube.schemas.gotypes import table
 from inkube.schemas.objects import Object
@@ -38,6 +40,11 @@ _SECURITY = {
         "type": "apiKey",
     }
 }
+_CUSTOM: Object = {
+    "openapi": "3.0.0",
+    "info": {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"},
+}
+"""How documents begin whose kinds are not built in."""
 
 
 def document(definitions: Sequence[Definition], version: str) -> Object:
@@ -48,12 +55,17 @@ def document(definitions: Sequence[Definition], version: str) -> Object:
     if all(voices.of(d).in_group_documents for d in definitions):
         paths = openapipaths.of_version(definitions, version) | paths
         return _kubernetes(paths, {(d.group, version) for d in definitions})
-    return {
-        "openapi": "3.0.0",
-        "info": {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"},
-        "paths": paths,
-        "components": {"schemas": components(definitions, version)},
-    }
+    return {**_CUSTOM, "paths": paths, "components": {"schemas": components(definitions, version)}}
+
+
+def text(definitions: Sequence[Definition], version: str) -> bytes:
+    """The document as JSON."""
+    if any(voices.of(d).in_group_documents for d in definitions):
+        return orjson.dumps(document(definitions, version))
+    texts = openapipaths.Texts(version)
+    made = orjson.dumps({**_CUSTOM, "components": {"schemas": components(definitions, version)}})
+    paths = b",".join(map(texts.of, definitions))
+    return made[:-1] + b',"paths":{' + paths + b"}}"
 
 
 def group_document(definition: Definition) -> Object:

@@ -1,0 +1,41 @@
+"""The document of custom kinds, which is written from the texts of its parts."""
+
+import itertools
+
+import orjson
+
+from inkube.schemas import definitions
+from inkube.schemas.openapi import v3
+
+
+def definition(plural, kind, *, namespaced, status, scale):
+    version = definitions.Version(
+        "v1",
+        {"type": "object", "properties": {"spec": {"type": "object"}}},
+        status=status,
+        scale=definitions.Scale(".spec.replicas", ".status.replicas") if scale else None,
+    )
+    names = definitions.Names(plural, kind, list_kind=f"{kind}List")
+    return definitions.Definition("example.com", names, (version,), namespaced=namespaced)
+
+
+def test_a_document_that_is_written_from_parts_has_all_that_is_made_at_once():
+    kinds = ("Kind", "Apple", "Plural", "Unit", "Item")
+    flags = list(itertools.product((True, False), repeat=3))
+    found = [
+        definition(f"{kind.lower()}s{n}", f"{kind}{n}", namespaced=a, status=b, scale=c)
+        for n, (a, b, c) in enumerate(flags)
+        for kind in kinds
+    ]
+    assert orjson.loads(v3.text(found, "v1")) == v3.document(found, "v1")
+
+
+def test_keywords_that_are_published_otherwise_are_found_at_any_depth():
+    leaf = {"x-kubernetes-int-or-string": True}
+    schema = {"type": "object", "properties": {"a": {"type": "array", "items": leaf}}}
+    made = definition("things", "Thing", namespaced=True, status=False, scale=False)
+    made = definitions.Definition(
+        "example.com", made.names, (definitions.Version("v1", schema),), namespaced=True
+    )
+    shown = v3.document([made], "v1")["components"]["schemas"]["com.example.v1.Thing"]
+    assert shown["properties"]["a"]["items"]["anyOf"] == [{"type": "integer"}, {"type": "string"}]
