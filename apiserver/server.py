@@ -50,11 +50,10 @@ from inkube.apiserver.http.guards import Guard
 from inkube.apiserver.http.metrics import Metrics
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Chain
-from inkube.apiserver.registry.behaviours import Converter
 from inkube.apiserver.registry.codec import JSONCodec
 from inkube.apiserver.registry.crds import Installer
 from inkube.apiserver.registry.registry import Registry
-from inkube.apiserver.registry.resources import Resources
+from inkube.apiserver.registry.resources import Converter, Resources
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.root import bootstrap, calm, listening, notices, plugins, security
 from inkube.apiserver.root.catalog import LiveCatalog
@@ -211,7 +210,7 @@ class APIServer:
         self._stack.callback(self.registry.worker.close)
         self.client = InProcessClient(self.registry, self.resources)
         services = partial(bootstrap.services_of, self.store, cidr)
-        bootstrap.install_builtin(self.resources, self.stamps, {("", "services"): services})
+        bootstrap.install_builtin(self.resources, {("", "services"): services})
         self.faults = Faults(self.store)
         self._stack.callback(self.faults.close)
         self.manager = Manager(

@@ -10,7 +10,7 @@ docs/stateful-kinds.md.
 """
 
 from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -27,10 +27,11 @@ from inkube.controllers.manager import Controller, Result, Watch
 from inkube.controllers.secure import SecureValues
 from inkube.controllers.transactions import Part, Transaction, View
 from inkube.controllers.work import Work
-from inkube.schemas import models
+from inkube.schemas import crds, models
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.status import StatusError
+from inkube.schemas.strategy import Strategy
 
 R = TypeVar("R", bound=models.Resource)
 
@@ -99,10 +100,30 @@ class KindModule(Generic[R]):
         if "secure" in self.model.model_fields and self.secure is None:
             raise TypeError(f"{self.model.__name__} has secure values and needs a place for them")
 
-    @property
+    @cached_property
     def definition(self) -> Definition:
         """What the registry serves."""
-        return self.model.definition
+        return replace(
+            self.model.definition,
+            create_on_update=self.create_on_update,
+            unconditional_update=self.unconditional_update,
+            returns_deleted=self.returns_deleted,
+            late_ownership=all(part.name for part in self.parts),
+            max_body=self.max_body,
+            versionless=self.versionless,
+            stale=self.stale,
+            malformed=self.malformed,
+        )
+
+    def strategy(self) -> Strategy:
+        """What the registry asks about objects."""
+        return crds.CustomStrategy(
+            self.validate,
+            prefix_of=self.make_name,
+            name_of=self.compute_name,
+            parts={part.name: part for part in self.parts},
+            finalizers=frozenset() if self.finalizers is None else self.finalizers.names,
+        )
 
     @cached_property
     def check_set(self) -> CheckSet[R]:

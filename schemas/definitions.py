@@ -5,12 +5,14 @@ Definitions are values: a changed CRD makes a new one. `schemas.crds` reads them
 `schemas.builtin` from data, `schemas.models` from pydantic models.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.meta import GVK, GVR
+from inkube.schemas.status import StatusError
 
 ALL_VERBS = (
     "create", "delete", "deletecollection", "get", "list", "patch", "update", "watch",
@@ -143,6 +145,44 @@ class Definition:
     """Further subresources beside status and scale, such as `token` or `approval`."""
     terminating: bool = False
     """The CRD is being deleted: what is there may go, nothing new may come."""
+
+    name_check: Literal["subdomain", "label", "label1035", "path", "any"] = "subdomain"
+    """How names look; `path` is what may be a segment of a path (RBAC)."""
+    error_group: str | None = None
+    """The group that a 422 names, where one object has two APIs; None: the kind's own."""
+    create_on_update: bool = False
+    """Whether PUT of a missing object creates it (AllowCreateOnUpdate)."""
+    unconditional_update: bool = False
+    """Whether PUT may leave out the resourceVersion (AllowUnconditionalUpdate)."""
+    relaxed_subresources: bool = False
+    """Whether these two hold for PUT of a subresource as well."""
+    returns_deleted: bool = False
+    """Whether DELETE answers the object instead of a Status (ReturnDeletedObject)."""
+    deletes_in_phases: bool = False
+    """Whether the kind has a way of its own to go, which `Strategy.prepare_for_delete` begins;
+    preconditions read differently then."""
+    dependents: Literal["delete", "orphan", "ignore"] = "delete"
+    """What becomes of dependents when a DELETE does not say; `ignore`: it cannot be asked for."""
+    undecided_warning: str = ""
+    """What a DELETE that says nothing about dependents is warned of."""
+    generation: tuple[str, ...] | None = None
+    """Which members count the generation of a built-in kind; () keeps it at 1, None means that the
+    kind has none. Custom resources count all but metadata and status."""
+    named_by_uid: bool = False
+    """Whether a new object without a name gets a uid for one."""
+    keeps_empty: tuple[str, ...] = ()
+    """Lists (`spec.a.b`) that mean another thing when they are empty than when they are missing."""
+    late_ownership: bool = False
+    """Whether preparing a new object leaves alone what its creator comes to own: then the owners
+    may be worked out after the validation."""
+    malformed: Callable[[str, list[FieldError]], StatusError] | None = None
+    """How a body that does not fit the schema is refused, by name and what is wrong; else 422."""
+    max_body: int = 0
+    """Bytes that a body may have; 0: as many as any."""
+    versionless: Callable[[str], StatusError] | None = None
+    """How a PUT without resourceVersion is refused, by name, if the kind has words of its own."""
+    stale: Callable[[str], StatusError] | None = None
+    """How a write of an older version is refused, by name, if the kind has words of its own."""
 
     @property
     def storage_version(self) -> Version:

@@ -278,6 +278,7 @@ def _definition(
         names=names,
         namespaced=namespaced,
         origin=Origin.PYTHON,
+        late_ownership=True,
         verbs=tuple(verbs),
         versions=tuple(
             Version(

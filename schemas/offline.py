@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from inkube.schemas import bodies, builtin, crds
-from inkube.schemas.builtin import behaviours
+from inkube.schemas.builtin import behaviours, served
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin.behaviours.base import keep
 from inkube.schemas.cel.rules.evaluation import NOT_CHECKED, RuleSet, blocks_rules
@@ -23,6 +23,7 @@ from inkube.schemas.meta import GVK, split_api_version
 from inkube.schemas.metadata import names, objectmeta
 from inkube.schemas.objects import Object
 from inkube.schemas.status import StatusError
+from inkube.schemas.strategy import Context
 from inkube.schemas.structural import scale
 from inkube.schemas.structural.compiled import CompiledSchema
 
@@ -159,7 +160,7 @@ class Kinds:
             text = f'no matches for kind "{gvk.kind}" in version "{gvk.api_version}"'
             yield _finding(read, UNKNOWN_KIND, text)
         elif definition.origin is Origin.BUILTIN:
-            yield from _check_builtin(read, definition, gvk)
+            yield from _check_builtin(read, definition, version)
         else:
             if gvk not in self.schemas:
                 self.schemas[gvk] = CompiledSchema(version.schema), RuleSet(version.schema)
@@ -234,18 +235,20 @@ def _place(obj: Object, *, namespaced: bool) -> None:
         metadata["name"] = f"{metadata['generateName']}{_GENERATED}"
 
 
-def _check_builtin(read: _Read, definition: Definition, gvk: GVK) -> Iterator[Finding]:
+def _check_builtin(read: _Read, definition: Definition, version: Version) -> Iterator[Finding]:
+    gvk = definition.gvk(version.name)
     try:
         decoded = builtin_decoding.decode(read.value, gvk)
     except builtin_decoding.DecodeError as error:
         yield _finding(read, UNREADABLE, str(error))
         return
     yield from _strict(read, decoded.unknown)
-    obj, behaviour = decoded.object, behaviours.of(gvk.group, definition.names.plural)
+    obj, strategy = decoded.object, behaviours.of(gvk.group, definition.names.plural)
     _place(obj, namespaced=definition.namespaced)
-    behaviour.default(obj)
-    behaviour.prepare_create(obj)
-    yield from (_from_error(read, error) for error in behaviour.validate(obj))
+    context = Context(served.of(definition, version))
+    strategy.default(obj)
+    strategy.prepare_for_create(context, obj)
+    yield from (_from_error(read, error) for error in strategy.validate(context, obj))
 
 
 def _in_file(path: str) -> str:

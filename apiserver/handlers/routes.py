@@ -20,10 +20,10 @@ from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import Call, User
 from inkube.apiserver.registry.resources import Resource, Resources
-from inkube.apiserver.registry.served import Served
 from inkube.apiserver.registry.worker import Worker
 from inkube.schemas import status
 from inkube.schemas.golang.gotext import quote
+from inkube.schemas.served import Served
 
 WATCHES = frozenset({"watch", "watchone"})
 STREAMED = frozenset({"attach", "exec", "log", "portforward", "proxy"})
@@ -118,8 +118,8 @@ class Routes:
     def _form(self, route: Route, request: Request, info: RequestInfo) -> Form:
         """The form of the answer. Raises StatusError 400 or 406."""
         resource, voice = route.resource, route.resource.voice
-        if resource.max_body:
-            incoming.allow(request, resource.max_body)
+        if resource.definition.max_body:
+            incoming.allow(request, resource.definition.max_body)
         if voice.is_routed:
             lists = info.verb in ("list", "watch")
             negotiation.route(request.headers.get(hdrs.ACCEPT), lists=lists)

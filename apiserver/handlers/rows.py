@@ -17,8 +17,8 @@ from inkube.apiserver.http.delivery import Body
 from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.listing import Page
-from inkube.apiserver.registry.served import Served
 from inkube.schemas import caches, durations
+from inkube.schemas.served import Served
 from inkube.storage import columns
 from inkube.storage.entry import Entry
 

@@ -162,7 +162,7 @@ class Handlers:
         call = exchange.call
         options = await self._delete_options(exchange)
         outcome = await self._registry.delete(call, options)
-        if outcome.deleted and not call.resource.behaviour.returns_deleted:
+        if outcome.deleted and not call.resource.definition.returns_deleted:
             meta = outcome.entry.value["metadata"]
             body = status.success(call.resource.group, call.resource.plural, call.name, meta["uid"])
             return responses.render(body, exchange.form.without_transform(), warnings=call.warnings)
@@ -215,8 +215,8 @@ class Handlers:
         exchange.call.timeout = read_timeout(exchange.query)
         exchange.call.options = WriteOptions(dry_run=options.dry_run)
         undecided = options.propagation is None and options.orphan is None
-        if undecided and exchange.call.resource.behaviour.undecided_warning:
-            warnings = [*warnings, exchange.call.resource.behaviour.undecided_warning]
+        if undecided and exchange.call.resource.definition.undecided_warning:
+            warnings = [*warnings, exchange.call.resource.definition.undecided_warning]
         for warning in warnings:
             exchange.call.warn(warning)
         return options

@@ -15,13 +15,13 @@ from inkube.apiserver.registry import conversions, keys
 from inkube.apiserver.registry.admission import Attributes
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.resources import Resource, Resources
-from inkube.apiserver.registry.served import Served
 from inkube.schemas import status
 from inkube.schemas.meta import split_api_version
 from inkube.schemas.objects import Object
 from inkube.schemas.policies.matching import Target, matched_version
 from inkube.schemas.policies.validating import CompiledPolicy, Denial
 from inkube.schemas.selectors import selects
+from inkube.schemas.served import Served
 from inkube.storage.entry import Entry
 from inkube.storage.store import BaseStore
 

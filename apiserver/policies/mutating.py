@@ -53,7 +53,7 @@ class Mutator(Bound):
                 fresh: Object = orjson.loads(orjson.dumps(changed))
                 if served is not call.served:
                     fresh = await conversions.in_version(call.resource, fresh, call.served)
-                fresh = call.resource.behaviour.decode(call.served, fresh, None)
+                fresh = call.resource.decode(call.served, fresh, None)
                 obj.clear()
                 obj.update(fresh)
                 invoked.changed()

@@ -5,27 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from inkube.apiserver.registry.resources import Resource
-from inkube.apiserver.registry.served import Served
 from inkube.apiserver.registry.worker import HEAVY
+from inkube.schemas.served import Served
+from inkube.schemas.strategy import User
 from inkube.storage.entry import Entry
 
+__all__ = ["ADMIN", "NO_OPTIONS", "Call", "DeleteOptions", "User", "WriteOptions"]
+
 Object = dict[str, Any]
-
-
-class User(NamedTuple):
-    """Who asks, as an authenticator found out."""
-
-    name: str
-    uid: str = ""
-    groups: tuple[str, ...] = ()
-    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
-
-    def info(self) -> Object:
-        """authentication/v1 UserInfo; what is empty is left out."""
-        extra = {key: list(values) for key, values in self.extra}
-        groups = list(self.groups)
-        found = {"username": self.name, "uid": self.uid, "groups": groups, "extra": extra}
-        return {key: value for key, value in found.items() if value}
 
 
 ADMIN = User("system:admin", groups=("system:masters", "system:authenticated"))
@@ -93,7 +80,7 @@ class Call:
     @property
     def effort(self) -> int:
         """`weight`, or enough to leave the event loop where a small object may take long."""
-        return HEAVY if self.resource.behaviour.is_costly(self.served) else self.weight
+        return HEAVY if self.served.is_costly else self.weight
 
     def view(self, entry: Entry) -> Object:
         """The stored object in the version of the call; shared, not to be changed."""

@@ -38,8 +38,9 @@ def put(call: Call, obj: Object) -> Update:
         return new
 
     unconditional = not obj["metadata"].get("resourceVersion")
-    behaviour = call.resource.behaviour
-    create = behaviour.create_on_update and (behaviour.lenient_status or not call.subresource)
+    definition = call.resource.definition
+    relaxed = definition.relaxed_subresources or not call.subresource
+    create = definition.create_on_update and relaxed
     return Update(
         transform, retry=unconditional, create=create, foresees=unconditional, shares=True
     )
@@ -154,7 +155,7 @@ def apply(call: Call, body: Object, stamps: Stamps) -> Update:
             versions=ownership.versions(call.resource),
         )
         merged = await conversions.finish(call.resource, steps)
-        made = call.resource.behaviour.decode_applied(call.served, merged)
+        made = call.resource.decode_applied(call.served, merged)
         uid = made["metadata"].get("uid")
         if uid and old is None:
             raise uid_without_object(call, uid)

@@ -52,7 +52,7 @@ class Commits:
 
         Raises StatusError 409 for a name that was given.
         """
-        if call.resource.behaviour.transactor is not None:
+        if call.resource.transactor is not None:
             pending = _pending("CREATE", call, None, obj)
             try:
                 return await to_the_end(self._transact(call, pending))
@@ -89,7 +89,7 @@ class Commits:
         obj["metadata"].pop("resourceVersion", None)
         if not dry_run:  # the storage drops it, and nothing before
             obj["metadata"].pop("selfLink", None)
-        if call.resource.behaviour.transactor is not None:
+        if call.resource.transactor is not None:
             pending = _pending("UPDATE", call, entry, obj)
             if call.resource.is_view:
                 pending.record = orjson.loads(entry.data)
@@ -121,7 +121,7 @@ class Commits:
 
         Raises storage's Conflict and NotFound.
         """
-        if call.resource.behaviour.transactor is not None:
+        if call.resource.transactor is not None:
             pending = _pending("DELETE", call, entry, plan.state)
             pending.goes, pending.dry_run = plan.goes, dry_run
             return await to_the_end(self._transact(call, pending))
@@ -136,7 +136,7 @@ class Commits:
 
     async def _transact(self, call: Call, pending: Pending) -> Outcome:
         """Carry a write out within its kind's transaction. Raises what storage raises."""
-        transactor = call.resource.behaviour.transactor
+        transactor = call.resource.transactor
         assert transactor is not None, "asked by the caller"
         store = self._dry if pending.dry_run else self._store
         async with transactor(pending):

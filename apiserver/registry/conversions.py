@@ -1,6 +1,6 @@
 """Objects in other versions: the one place on a request's way where conversion may be waited for.
 
-Most kinds' versions differ in their name only, or are converted at once by their behaviour; a look
+Most kinds' versions differ in their name only, or are converted at once by what serves them; a look
 at `Resource.converter` is all they pay. Where there is a converter, what a request needs in another
 version is fetched here, a batch at a time, before anything looks at it.
 """
@@ -11,9 +11,9 @@ from typing import TypeVar
 import orjson
 
 from inkube.apiserver.registry.resources import Resource
-from inkube.apiserver.registry.served import Served
 from inkube.schemas.objects import Object
 from inkube.schemas.ownership.typed import Steps, finished, relabelled
+from inkube.schemas.served import Served
 from inkube.storage.entry import Change, Entry, ShownEntry
 
 T = TypeVar("T")
@@ -32,18 +32,18 @@ async def shown(
     if converter is None or not entries:
         return entries
     anew = anew and len(entries) > 1
-    storage, behaviour = resource.storage, resource.behaviour
+    storage = resource.storage
     objects = [entry.value for entry in entries]
     old = [at for at, entry in enumerate(entries) if 0 < entry.revision <= resource.since]
     if old:
         renewed = await converter.convert([objects[at] for at in old], storage.api_version, anew)
         for at, obj in zip(old, renewed, strict=True):
-            behaviour.fit(storage, obj)
+            storage.fit(obj)
             objects[at] = obj
     if served is not storage:
         objects = await converter.convert(objects, served.api_version, anew)
         for obj in objects:
-            behaviour.prune(served, obj)
+            served.prune(obj)
     return [
         entry if obj is entry.value else _entry(entry, obj)
         for entry, obj in zip(entries, objects, strict=True)
@@ -72,9 +72,9 @@ async def shown_changes(
 async def in_version(resource: Resource, obj: Object, served: Served) -> Object:
     """A new object in another version; pruned by that version. Raises StatusError 500."""
     if resource.converter is None:
-        return resource.behaviour.converted(obj, served)
+        return served.converted(obj)
     [made] = await resource.converter.convert([obj], served.api_version)
-    resource.behaviour.prune(served, made)
+    served.prune(made)
     return made
 
 
@@ -84,18 +84,18 @@ async def to_storage(resource: Resource, obj: Object) -> Object:
     if resource.converter is None or obj.get("apiVersion") == storage.api_version:
         return to_storage_at_once(resource, obj)
     [stored] = await resource.converter.convert([obj], storage.api_version)
-    resource.behaviour.fit(storage, stored)
+    storage.fit(stored)
     return stored
 
 
 def to_storage_at_once(resource: Resource, obj: Object) -> Object:
     """The same where no converter has to be asked."""
-    storage, behaviour = resource.storage, resource.behaviour
+    storage = resource.storage
     if obj.get("apiVersion") == storage.api_version:
-        behaviour.complete(storage, obj)
+        storage.complete(obj)
         return obj
-    stored = behaviour.converted(obj, storage)
-    behaviour.fit(storage, stored)
+    stored = storage.converted(obj)
+    storage.fit(stored)
     return stored
 
 

@@ -49,7 +49,7 @@ def check_preconditions(call: Call, entry: Entry, options: DeleteOptions) -> Non
     else:
         return
     resource = call.resource
-    if resource.behaviour.deletes_itself:
+    if resource.definition.deletes_in_phases:
         raise status.conflict(resource.group, resource.plural, call.name, plain)
     raise status.conflict(resource.group, resource.kind, call.name, text)
 
@@ -58,7 +58,9 @@ def plan(call: Call, obj: Object, options: DeleteOptions, stamps: Stamps) -> Pla
     """What becomes of an object, which is changed in place."""
     meta = obj["metadata"]
     meta.pop("resourceVersion", None)
-    if call.resource.behaviour.mark_deleted(obj):
+    resource = call.resource
+    phased = resource.definition.deletes_in_phases
+    if phased and resource.strategy.prepare_for_delete(obj, stamps.timestamp()):
         return Plan(obj, goes=False)
     held = bool(meta.get("deletionGracePeriodSeconds")) and "deletionTimestamp" in meta
     if held and not _is_shorter(meta, options.grace):
@@ -95,7 +97,7 @@ def _graceful(call: Call, obj: Object, options: DeleteOptions, stamps: Stamps) -
         meta["deletionTimestamp"] = metadata.format_time(end)
         meta["deletionGracePeriodSeconds"] = asked
         return True
-    period = call.resource.behaviour.grace_seconds(obj, asked)
+    period = call.resource.strategy.check_graceful_delete(obj, asked)
     if period is None:
         return False
     end = stamps.now() + _seconds(period)
@@ -128,7 +130,7 @@ def _count(meta: Object) -> None:
 
 def _finalizers(call: Call, present: list[str], options: DeleteOptions) -> list[str]:
     """Those present, with the garbage collector's as the options, the object or the kind asks."""
-    default = call.resource.behaviour.dependents
+    default = call.resource.definition.dependents
     if default == "ignore":
         orphan = foreground = False
     elif options.orphan is not None:
@@ -152,5 +154,5 @@ def is_finished(call: Call, obj: Object, stored: Object) -> bool:
         "deletionTimestamp" in before
         and not before.get("deletionGracePeriodSeconds")
         and not obj["metadata"].get("finalizers")
-        and call.resource.behaviour.may_go(obj)
+        and call.resource.strategy.should_delete_during_update(obj)
     )

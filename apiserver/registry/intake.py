@@ -75,7 +75,7 @@ def admit_patched(
 
 def _decode(call: Call, obj: Object, duplicates: list[str]) -> tuple[Object, list[str]]:
     unknown: list[str] | None = None if call.options.validation == "Ignore" else []
-    obj = call.resource.behaviour.decode(call.served, obj, unknown)
+    obj = call.resource.decode(call.served, obj, unknown)
     return obj, [*duplicates, *(unknown or ())]
 
 

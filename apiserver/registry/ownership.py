@@ -48,7 +48,7 @@ def writer(call: Call, time: str, *, api_version: str = "") -> managedfields.Wri
     `time` is now, as metadata shows it.
     """
     served, subresource = call.served, call.subresource
-    ignored = call.resource.behaviour.reset_fields(served, subresource)
+    ignored = call.resource.strategy.reset_fields(served, subresource)
     written, kind = (api_version, "Scale") if api_version else (served.api_version, served.kind)
     return managedfields.Writer(call.manager, written, subresource, time, ignored, kind)
 

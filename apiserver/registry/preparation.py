@@ -10,8 +10,9 @@ from typing import Any
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.schemas import fielderrors, status
-from inkube.schemas.builtin.behaviours import Stamp
+from inkube.schemas.definitions import Definition
 from inkube.schemas.golang import strconv
+from inkube.schemas.strategy import Context
 from inkube.storage.entry import Entry
 
 Object = dict[str, Any]
@@ -32,11 +33,11 @@ def give_name(call: Call, obj: Object, stamps: Stamps) -> None:
     """The name that a kind computes or generates where none is given; admission sees it."""
     meta = obj["metadata"]
     if not meta.get("name"):
-        computed = call.resource.behaviour.computed_name(obj)
+        computed = call.resource.strategy.compute_name(obj)
         if computed and not meta.get("generateName"):
             meta["name"] = computed
     if not meta.get("name"):
-        prefix = meta.get("generateName") or call.resource.behaviour.name_prefix(obj)
+        prefix = meta.get("generateName") or call.resource.strategy.name_prefix(obj)
         if prefix and isinstance(prefix, str):
             meta["name"] = stamps.generate_name(prefix)
             call.generated = prefix
@@ -48,25 +49,25 @@ def before_create(call: Call, obj: Object, stamps: Stamps, time: str) -> None:
 
     Raises StatusError 422.
     """
-    behaviour, meta = call.resource.behaviour, obj["metadata"]
+    resource, meta = call.resource, obj["metadata"]
+    strategy = resource.strategy
     for member in _NOT_AT_FIRST:
         meta.pop(member, None)
     _place(call, meta)
     meta["uid"] = stamps.uid()
     meta["creationTimestamp"] = time
     call.name = meta.get("name") or ""
-    served = call.served
-    if behaviour.named_by_uid and not call.name:
+    if resource.definition.named_by_uid and not call.name:
         meta["name"] = call.name = stamps.uid()
-    behaviour.prepare_create(served, obj)
-    if behaviour.stamps:
-        behaviour.stamp(obj, None, "", _stamp(call, time))
-    found = behaviour.validate(served, obj, call.warn)
+    context = Context(call.served, time, "", call.user, call.warn)
+    strategy.prepare_for_create(context, obj)
+    found = strategy.validate(context, obj)
     if found:
-        kind = obj.get("kind") or call.resource.kind  # which a custom resource may get wrong
-        raise status.invalid(behaviour.error_group(served), kind, call.name, found)
-    for warning in behaviour.warnings(obj, None, call.subresource):
+        kind = obj.get("kind") or resource.kind  # which a custom resource may get wrong
+        raise status.invalid(_error_group(resource.definition), kind, call.name, found)
+    for warning in strategy.warnings_on_create(context, obj):
         call.warn(warning)
+    strategy.canonicalize(obj)
 
 
 def before_update(call: Call, obj: Object, old: Object, stamps: Stamps) -> None:
@@ -81,20 +82,27 @@ def before_update(call: Call, obj: Object, old: Object, stamps: Stamps) -> None:
     meta.setdefault("uid", before["uid"])
     if not meta["uid"]:
         meta["uid"] = before["uid"]
+    if "generation" in before:
+        meta["generation"] = before["generation"]
+    else:
+        meta.pop("generation", None)
     _place(call, meta)
-    behaviour, served = call.resource.behaviour, call.served
-    behaviour.prepare_update(served, obj, old, call.subresource)
-    if behaviour.stamps:
-        behaviour.stamp(obj, old, call.subresource, _stamp(call, stamps.timestamp()))
-    found = behaviour.validate_update(
-        served, obj, old, subresource=call.subresource, warn=call.warn
-    )
+    resource, strategy = call.resource, call.resource.strategy
+    context = Context(call.served, stamps.timestamp(), call.subresource, call.user, call.warn)
+    strategy.prepare_for_update(context, obj, old)
+    found = strategy.validate_update(context, obj, old)
     if found:
-        name = meta.get("name") or ""  # which a webhook may have changed
-        kind = obj.get("kind") or call.resource.kind
-        raise status.invalid(behaviour.error_group(served), kind, name, found)
-    for warning in behaviour.warnings(obj, old, call.subresource):
+        name = obj["metadata"].get("name") or ""  # which a webhook may have changed
+        kind = obj.get("kind") or resource.kind
+        raise status.invalid(_error_group(resource.definition), kind, name, found)
+    for warning in strategy.warnings_on_update(context, obj, old):
         call.warn(warning)
+    strategy.canonicalize(obj)
+
+
+def _error_group(definition: Definition) -> str:
+    own = definition.error_group
+    return definition.group if own is None else own
 
 
 def _place(call: Call, meta: Object) -> None:
@@ -102,11 +110,6 @@ def _place(call: Call, meta: Object) -> None:
         meta["namespace"] = call.namespace
     else:
         meta.pop("namespace", None)
-
-
-def _stamp(call: Call, time: str) -> Stamp:
-    user = call.user
-    return Stamp(time, user.name, user.uid, user.groups, user.extra)
 
 
 def drop_version(meta: Object) -> None:
@@ -134,9 +137,9 @@ def check_version(call: Call, obj: Object, entry: Entry) -> None:
     current = entry.value["metadata"]["uid"]
     if version == 0:
         if not _unconditional(call):
-            told = resource.behaviour.versionless(call.name)
-            if told is not None:
-                raise told
+            versionless = resource.definition.versionless
+            if versionless is not None:
+                raise versionless(call.name)
             error = fielderrors.invalid(
                 "metadata.resourceVersion", 0, "must be specified for an update"
             )
@@ -159,16 +162,18 @@ def _parse_version(text: Any) -> int:
 
 
 def _unconditional(call: Call) -> bool:
-    behaviour = call.resource.behaviour
-    allowed = behaviour.unconditional_update and (behaviour.lenient_status or not call.subresource)
+    definition = call.resource.definition
+    relaxed = definition.relaxed_subresources or not call.subresource
+    allowed = definition.unconditional_update and relaxed
     return allowed or call.subresource == "scale"
 
 
 def stale(call: Call) -> status.StatusError:
     """A write that is made for an older state, in the kind's own words where it has some."""
-    told = call.resource.behaviour.stale(call.name)
     resource = call.resource
-    return told or status.conflict(resource.group, resource.plural, call.name)
+    if resource.definition.stale is not None:
+        return resource.definition.stale(call.name)
+    return status.conflict(resource.group, resource.plural, call.name)
 
 
 def wrong_uid(call: Call, uid: str, current: str) -> status.StatusError:

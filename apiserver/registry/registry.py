@@ -1,7 +1,7 @@
 """The generic registry: create, get, update, delete of any kind, over one store.
 
 Every write of every client passes here, in this order: transform (body, patch or apply) →
-ownership of fields → admission.mutate → the behaviour's prepare and validate → admission.validate →
+ownership of fields → admission.mutate → the strategy's prepare and validate → admission.validate →
 commit. Of a new object that nobody changes on this way the ownership is worked out after the
 validation, with the same outcome (`Registry.create`). What the server settles itself about an
 object is in `preparation`, the last step in `commits`. What has to be converted is awaited before
@@ -121,7 +121,7 @@ class Registry:
         with are owned by who sends them all the same.
         """
         return (
-            attributes.call.resource.behaviour.leaves_ownership
+            attributes.call.resource.definition.late_ownership
             and preparation.NEVER_FIRST.isdisjoint(obj["metadata"])
             and not self.chain.changes(attributes)
         )
@@ -188,7 +188,7 @@ class Registry:
         """Whether a state may be worked on that is not stored: nobody beyond this process, and no
         other write, is shown it, and the object lives on."""
         resource = call.resource
-        alone = resource.converter is None and resource.behaviour.transactor is None
+        alone = resource.converter is None and resource.transactor is None
         lives = "deletionTimestamp" not in ahead.value["metadata"]
         return alone and lives and self.chain.is_alone(resource, "UPDATE")
 

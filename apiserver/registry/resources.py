@@ -1,23 +1,25 @@
 """The live table of what is served: every definition, compiled lazily, behind one lookup.
 
-A `Resource` is a definition with its behaviour, its voice and, where versions differ in more than
+A `Resource` is a definition with its strategy, its voice and, where versions differ in more than
 their name, its converter. Installing a CRD puts a new Resource in place of the old one; calls under
 way keep theirs.
 """
 
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from inkube.apiserver.registry import served as served_versions
 from inkube.apiserver.registry import voices
-from inkube.apiserver.registry.behaviours import Behaviour, Converter
 from inkube.apiserver.registry.delegates import Delegate
 from inkube.apiserver.registry.renewals import Renewals
-from inkube.apiserver.registry.served import Served
+from inkube.apiserver.registry.transactions import Transactor
 from inkube.apiserver.registry.voices import Voice
-from inkube.schemas.definitions import Definition
+from inkube.schemas import crds
+from inkube.schemas.definitions import Definition, Version
 from inkube.schemas.lazyproperty import cached_property
+from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
+from inkube.schemas.served import Served
+from inkube.schemas.strategy import Strategy
 from inkube.storage import columns
 from inkube.storage.entry import Entry
 
@@ -29,7 +31,7 @@ class Subresource(NamedTuple):
 
     `handler` takes the exchange of `handlers.verbs`, an endpoint's (below) what `app` gives it.
     With None it is the object itself, which the verbs' own handlers serve: another address of an
-    update, with a `behaviours.Part` of its own.
+    update, with a part of its own in the strategy.
     """
 
     handler: Callable[[Any], Awaitable[Any]] | None
@@ -42,34 +44,48 @@ class Subresource(NamedTuple):
 Endpoint = Callable[[Any, Any, Any], Awaitable[Any]]
 
 
+class Converter(Protocol):
+    """Converts objects between versions over the network; combines with any strategy."""
+
+    async def convert(
+        self, objects: Sequence[Object], api_version: str, anew: bool = False
+    ) -> list[Object]:
+        """Copies in that version, for the caller to change. Raises StatusError 500.
+
+        `anew` forgets what was converted a moment ago.
+        """
+        ...
+
+
 class Resource:
     """A kind as it is served now; what was stored after `since` fits its schema.
 
     With `stored_as` its objects are those of another resource, in other words. Such a kind
     `is_view` where its own words cannot be turned back into the stored object: a converter shows
-    it, and its behaviour's transactor decides what is stored.
+    it, and its transactor decides what is stored. `serve` makes what serves a version.
     """
 
     def __init__(
         self,
         definition: Definition,
-        make_behaviour: Callable[[], Behaviour],
+        make_strategy: Callable[[], Strategy],
         *,
+        serve: Callable[[Definition, Version], Served] | None = None,
         converter: Converter | None = None,
+        transactor: Transactor | None = None,
         stored_as: "Resource | None" = None,
         since: int = 0,
         is_view: bool = False,
-        max_body: int = 0,
         subresources: Mapping[str, Subresource] | None = None,
     ) -> None:
         self.definition = definition
-        self._make_behaviour = make_behaviour
+        self._make_strategy = make_strategy
         self.converter = converter
         """Who is waited for when an object is wanted in another version; None: nobody."""
+        self.transactor = transactor
+        """What the kind does around its writes, between their last check and their commit."""
         self.voice = voices.of(definition)
         self.is_view = is_view
-        self.max_body = max_body
-        """Bytes that a body of this kind may have; 0: as many as any."""
         self.subresources = subresources or {}
         self.group = definition.group
         self.plural = definition.names.plural
@@ -77,9 +93,8 @@ class Resource:
         self.namespaced = definition.namespaced
         self.is_namespaces = (self.group, self.plural) == ("", "namespaces")
         self.since = since
-        self.versions = {
-            version.name: served_versions.of(definition, version) for version in definition.versions
-        }
+        serve = serve or crds.CustomServed
+        self.versions = {each.name: serve(definition, each) for each in definition.versions}
         own = self.versions[definition.storage_version.name]
         self.storage: Served = own if stored_as is None else stored_as.storage
         self.prefix: str = self.voice.prefix(definition) if stored_as is None else stored_as.prefix
@@ -87,9 +102,34 @@ class Resource:
         self._made: dict[Hashable, Any] = {}
 
     @cached_property
-    def behaviour(self) -> Behaviour:
-        """What the kind does differently; made, and what it needs imported, on first use."""
-        return self._make_behaviour()
+    def strategy(self) -> Strategy:
+        """What code decides for the kind; made, and what it needs imported, on first use."""
+        return self._make_strategy()
+
+    def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:
+        """Give an incoming object its types and defaults; unknown fields go to `unknown`.
+
+        It may be changed in place. Raises DecodeError when a value cannot be what its field is.
+        """
+        made = served.decode(obj, unknown)
+        self.strategy.default(made)
+        return made
+
+    def decode_applied(self, served: Served, obj: Object) -> Object:
+        """The same for what an apply merged."""
+        made = served.decode_applied(obj)
+        self.strategy.default(made)
+        return made
+
+    def decode_admitted(self, served: Served, obj: Object, kind: GVK) -> Object:
+        """The same for what a webhook made of an object.
+
+        `kind` is another than the version's where a subresource takes objects of its own.
+        """
+        made = served.decode_admitted(obj, kind)
+        if kind == served.gvk:
+            self.strategy.default(made)
+        return made
 
     def once(self, what: Hashable, make: Callable[[], T]) -> T:
         """What `make` makes of this resource, made once and forgotten with the resource."""
@@ -119,7 +159,7 @@ class Resource:
         current = entry.value if renewed is None else renewed
         if served is self.storage:
             return current
-        return self.behaviour.converted(current, served)
+        return served.converted(current)
 
     def shows(self, entry: Entry, served: Served) -> bool:
         """Whether the entry's bytes are what a reader of the version gets."""
@@ -137,7 +177,7 @@ class Resource:
         """What was stored before `since` under today's schema, None where nothing differs."""
         if not entry.revision or entry.revision > self.since:
             return None
-        return self._renewals.of(entry, lambda: self.behaviour.renewed(self.storage, entry))
+        return self._renewals.of(entry, lambda: self.storage.renewed(entry.data, entry.value))
 
 
 class Resources:

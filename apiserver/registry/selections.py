@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.resources import Resource
-from inkube.apiserver.registry.served import Served
 from inkube.schemas import selectors
 from inkube.schemas.objects import Object
+from inkube.schemas.served import Served
 from inkube.storage.entry import Change, Entry
 from inkube.storage.store import Store
 

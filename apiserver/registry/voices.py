@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.served import Served
 from inkube.schemas import fielderrors, status
 from inkube.schemas.builtin import columns, decoding, resources
 from inkube.schemas.definitions import Definition, Origin, Scale
@@ -20,6 +19,7 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.meta import GVR
 from inkube.schemas.objects import Object
 from inkube.schemas.selectors import format_selector
+from inkube.schemas.served import Served
 from inkube.schemas.status import StatusError
 
 UNKNOWN_FORMAT = "the body of the request was in an unknown format - accepted media types include: "

@@ -5,23 +5,20 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.behaviours import Behaviour, Builtin
-from inkube.apiserver.registry.crds import GROUP, PLURAL, Definitions
 from inkube.apiserver.registry.resources import Resource, Resources
-from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.root.client import InProcessClient
 from inkube.schemas import builtin, status
-from inkube.schemas.builtin import behaviours
-from inkube.schemas.definitions import Definition
+from inkube.schemas.builtin import behaviours, served
 from inkube.schemas.objects import Object
+from inkube.schemas.strategy import Strategy
 from inkube.storage.store import BaseStore
 
-MakeKind = Callable[[], behaviours.Behaviour]
+MakeStrategy = Callable[[], Strategy]
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
 def install_builtin(
-    resources: Resources, stamps: Stamps, own: Mapping[tuple[str, str], MakeKind] | None = None
+    resources: Resources, own: Mapping[tuple[str, str], MakeStrategy] | None = None
 ) -> None:
     """Serve every built-in kind. The events of both groups are the same objects.
 
@@ -30,20 +27,13 @@ def install_builtin(
     made: dict[tuple[str, str], Resource] = {}
     for definition in builtin.definitions():
         name = definition.group, definition.names.plural
-        make = partial(_behaviour, definition, stamps, (own or {}).get(name))
+        make = (own or {}).get(name) or partial(behaviours.of, *name)
         stored_as = made["", "events"] if name == ("events.k8s.io", "events") else None
-        made[name] = Resource(definition, make, stored_as=stored_as)
+        made[name] = Resource(definition, make, serve=served.of, stored_as=stored_as)
     resources.install(*made.values())
 
 
-def _behaviour(definition: Definition, stamps: Stamps, make: MakeKind | None) -> Behaviour:
-    name = definition.group, definition.names.plural
-    if name == (GROUP, PLURAL):
-        return Definitions(stamps)
-    return Builtin(make() if make is not None else behaviours.of(*name), stamps)
-
-
-def services_of(store: BaseStore, cidr: str) -> behaviours.Behaviour:
+def services_of(store: BaseStore, cidr: str) -> Strategy:
     """How services behave whose addresses are from a range. Raises ValueError."""
 
     def taken() -> set[str]:

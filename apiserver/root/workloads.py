@@ -5,7 +5,6 @@ from typing import Any
 
 from inkube.apiserver import auth
 from inkube.apiserver.auth.serviceaccounts import PREFIX, ServiceAccountTokens
-from inkube.apiserver.registry.behaviours import Behaviour, Custom
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resource, Resources
@@ -20,8 +19,10 @@ from inkube.controllers.core.catalog import Kind
 from inkube.controllers.manager import Manager
 from inkube.controllers.workloads.cluster import Cluster, Outside
 from inkube.controllers.workloads.stages import kinds
+from inkube.schemas import crds
 from inkube.schemas.meta import split_api_version
 from inkube.schemas.objects import Object
+from inkube.schemas.strategy import Strategy
 
 
 def wanted(option: Any) -> workloads.Workloads | None:
@@ -85,10 +86,10 @@ def install(
 
     def serve_metrics() -> None:
         for definition in metrics.DEFINITIONS:
-            resources.install(Resource(definition, Behaviour))
+            resources.install(Resource(definition, Strategy))
 
     for module in kinds.modules():
-        make = partial(Custom, module.validate)
+        make = partial(crds.CustomStrategy, module.validate)
         resources.install(Resource(module.definition, make, since=registry.store.revision))
     outside = Outside(client_as, bind, issue_token, authority, find_kind, serve_metrics)
     return workloads.add(manager, config, outside)

@@ -25,7 +25,7 @@ KEPT_BYTES = 16 * 1024 * 1024
 
 
 class WebhookConverter:
-    """See `registry.behaviours.Converter`."""
+    """See `registry.resources.Converter`."""
 
     def __init__(self, webhook: Object, caller: WebhookCaller, stamps: Stamps) -> None:
         self._webhook = webhook

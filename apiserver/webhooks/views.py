@@ -12,11 +12,11 @@ from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.registry import conversions, keys, scales
 from inkube.apiserver.registry.admission import Attributes
 from inkube.apiserver.registry.calls import Call, DeleteOptions
-from inkube.apiserver.registry.served import Served
 from inkube.schemas import selectors, status
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.objects import Object
+from inkube.schemas.served import Served
 from inkube.schemas.webhooks import conditions, matching, review
 from inkube.schemas.webhooks.matching import Hook
 from inkube.schemas.webhooks.review import Facts, Seen
@@ -134,7 +134,7 @@ def _decoded(call: Call, served: Served, patched: Object, kind: GVK) -> Object:
         patched["metadata"] = {}
     named = served.gvk if kind == call.served.gvk else kind
     try:
-        return call.resource.behaviour.decode_admitted(served, patched, named)
+        return call.resource.decode_admitted(served, patched, named)
     except DecodeError as error:
         raise internal(str(error)) from error
 

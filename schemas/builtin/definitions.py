@@ -13,6 +13,13 @@ _DEPRECATED = {
     "endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
     "componentstatuses": "v1 ComponentStatus is deprecated in v1.19+",
 }
+_UNDECIDED = {
+    "jobs": (
+        "child pods are preserved by default when jobs are deleted; set "
+        "propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress "
+        "this warning"
+    )
+}
 _SCALE = Scale(".spec.replicas", ".status.replicas", ".status.selector")
 
 
@@ -43,6 +50,12 @@ def definitions() -> tuple[Definition, ...]:
     return tuple(_definition(resource) for resource in resources.read())
 
 
+@caches.of_values(1)
+def by_name() -> dict[tuple[str, str], Definition]:
+    """The same by (group, plural)."""
+    return {(found.group, found.names.plural): found for found in definitions()}
+
+
 def _definition(resource: resources.Resource) -> Definition:
     own = tuple(sub.name for sub in resource.subresources if sub.name not in ("status", "scale"))
     return Definition(
@@ -53,6 +66,8 @@ def _definition(resource: resources.Resource) -> Definition:
         origin=Origin.BUILTIN,
         verbs=resource.verbs,
         subresources=own,
+        undecided_warning=_UNDECIDED.get(resource.plural, ""),
+        **{"unconditional_update": True, "relaxed_subresources": True, **resource.flags},
     )
 
 

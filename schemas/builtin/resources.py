@@ -6,7 +6,7 @@ that the index alone costs a server's start a millisecond.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from inkube.schemas import caches
 from inkube.schemas.definitions import ALL_VERBS
@@ -37,6 +37,8 @@ class Resource(NamedTuple):
     categories: tuple[str, ...]
     verbs: tuple[str, ...]
     subresources: tuple[Subresource, ...]
+    flags: dict[str, Any]
+    """Members of the kind's `Definition` that are not as they are with most built-in kinds."""
 
 
 @caches.of_values(1)
@@ -53,7 +55,7 @@ def by_name() -> dict[tuple[str, str], Resource]:
 
 
 def _resource(line: str) -> Resource:
-    group, versions, plural, kind, scope, short, categories, verbs, *subs = line.split()
+    group, versions, plural, kind, scope, short, categories, verbs, flags, *subs = line.split()
     names = versions.split(",")
     stored = next((name for name in names if name.endswith("*")), names[0])
     return Resource(
@@ -67,11 +69,21 @@ def _resource(line: str) -> Resource:
         categories=_names(categories),
         verbs=ALL_VERBS if verbs == "all" else _names(verbs),
         subresources=tuple(_subresources(subs, kind)),
+        flags={} if flags == "-" else dict(map(_flag, flags.split(";"))),
     )
 
 
 def _names(text: str) -> tuple[str, ...]:
     return () if text == "-" else tuple(text.split(","))
+
+
+def _flag(text: str) -> tuple[str, Any]:
+    name, says, value = text.partition("=")
+    if not says:
+        return name.removeprefix("!"), not name.startswith("!")
+    if value.startswith("("):
+        return name, tuple(filter(None, value.strip("()").split("+")))
+    return name, value
 
 
 def _subresources(words: list[str], parent: str) -> Iterator[Subresource]:

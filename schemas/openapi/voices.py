@@ -6,7 +6,7 @@ what sort of kind it is.
 
 from collections.abc import Iterator
 
-from inkube.schemas.builtin import behaviours, resources
+from inkube.schemas.builtin import resources
 from inkube.schemas.definitions import Definition, Origin
 from inkube.schemas.gotypes import table
 from inkube.schemas.meta import GVK
@@ -105,7 +105,7 @@ class _Builtin(Voice):
         return group.removesuffix(".k8s.io")
 
     def returns_deleted(self, definition: Definition) -> bool:
-        return behaviours.of(definition.group, definition.names.plural).returns_deleted
+        return definition.returns_deleted
 
 
 _CUSTOM = Voice()

@@ -9,6 +9,7 @@ import pytest
 
 from inkube.schemas import crds, lazy
 from inkube.schemas.builtin import behaviours, resources
+from inkube.schemas.strategy import Strategy
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("apiserver", "storage", "controllers", "schemas")
@@ -49,5 +50,5 @@ def test_nothing_is_loaded_late_in_another_way() -> None:
 
 
 @pytest.mark.parametrize("resource", resources.read(), ids=lambda r: f"{r.plural}.{r.group}")
-def test_every_built_in_kind_has_its_behaviour(resource: resources.Resource) -> None:
-    assert isinstance(behaviours.of(resource.group, resource.plural), behaviours.Behaviour)
+def test_every_built_in_kind_has_its_strategy(resource: resources.Resource) -> None:
+    assert isinstance(behaviours.of(resource.group, resource.plural), Strategy)

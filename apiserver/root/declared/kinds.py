@@ -8,14 +8,12 @@ what a start costs, and most servers never need them.
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from inkube.apiserver.admission.declaredkinds import DeclaredKinds
 from inkube.apiserver.auth.keyfiles import Keys
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.faults.active import Faults
-from inkube.apiserver.registry.behaviours import Custom, Traits
 from inkube.apiserver.registry.resources import Resource, Resources, Subresource
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.root.declared.endpoints import SubresourceHandler, endpoint
@@ -125,25 +123,6 @@ def _records(parts: Parts) -> StoredRecords:
     return StoredRecords(parts.store, parts.resources, parts.stamps)
 
 
-def _traits(parts: Parts, module: KindModule[Any], environment: Environment) -> Traits:
-    own = module.transaction
-    return Traits(
-        create_on_update=module.create_on_update,
-        unconditional_update=module.unconditional_update,
-        make_name=module.make_name,
-        compute_name=module.compute_name,
-        parts={part.name: part for part in module.parts},
-        transactor=None
-        if own is None
-        else transactor(own, lambda: environment, _records(parts), parts.store),
-        versionless=module.versionless,
-        stale=module.stale,
-        malformed=module.malformed,
-        returns_deleted=module.returns_deleted,
-        finalizers=frozenset() if module.finalizers is None else module.finalizers.names,
-    )
-
-
 def _install(parts: Parts, module: KindModule[Any], environment: Environment) -> None:
     definition = module.definition
     view = module.view
@@ -160,12 +139,14 @@ def _install(parts: Parts, module: KindModule[Any], environment: Environment) ->
     }
     resource = Resource(
         definition,
-        partial(Custom, module.validate, _traits(parts, module, environment)),
+        module.strategy,
+        transactor=None
+        if module.transaction is None
+        else transactor(module.transaction, lambda: environment, _records(parts), parts.store),
         converter=None if view is None else Shown(view, kind, lambda: environment),
         stored_as=source,
         since=0 if view is not None else parts.store.revision,
         is_view=view is not None,
-        max_body=module.max_body,
         subresources=subresources,
     )
     parts.resources.install(resource)

@@ -279,5 +279,6 @@ def _module(
         (Version(version, schema=schema, columns=(*columns, age)),),
         namespaced=namespaced,
         origin=Origin.PYTHON,
+        late_ownership=True,
     )
     return Module(definition, check)

@@ -1,12 +1,14 @@
-"""What built-in kinds do that their data cannot say; `of` finds the behaviour of a resource."""
+"""What built-in kinds do that their data cannot say; `of` finds the strategy of a resource."""
 
+from collections.abc import Callable
 from importlib import import_module
 
 from inkube.schemas import caches, lazy
-from inkube.schemas.builtin import resources
-from inkube.schemas.builtin.behaviours.base import Behaviour, Stamp
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
+from inkube.schemas.builtin.definitions import by_name
+from inkube.schemas.definitions import Definition
 
-__all__ = ["Behaviour", "Stamp", "of"]
+__all__ = ["BuiltinStrategy", "of"]
 __getattr__ = lazy.exports(__name__)
 
 _Family = dict[str, str]
@@ -56,23 +58,15 @@ _RBAC: _Family = {
     "rolebindings": "rbac.Bindings",
     "roles": "rbac.Roles",
 }
-_STORAGE: _Family = {
-    "csidrivers": "storagekinds.Drivers",
-    "csinodes": "storagekinds.Kept",
-    "csistoragecapacities": "storagekinds.Kept",
-    "storageclasses": "storagekinds.StorageClasses",
-    "volumeattachments": "storagekinds.Kept",
-    "volumeattributesclasses": "storagekinds.Kept",
-}
 _GROUPS: dict[str, _Family] = {
     "": _CORE,
     "admissionregistration.k8s.io": _ADMISSION,
+    "apiextensions.k8s.io": {"customresourcedefinitions": "definitions.Definitions"},
     "apiregistration.k8s.io": {"apiservices": "apiservices.Registrations"},
     "apps": _APPS,
     "autoscaling": {"horizontalpodautoscalers": "autoscaling.Autoscalers"},
     "batch": {"cronjobs": "jobs.CronJobs", "jobs": "jobs.Jobs"},
     "certificates.k8s.io": {"certificatesigningrequests": "certificates.SigningRequests"},
-    "coordination.k8s.io": {"leases": "leases.Leases"},
     "discovery.k8s.io": {"endpointslices": "services.EndpointSlices"},
     "events.k8s.io": {"events": "events.Events"},
     "flowcontrol.apiserver.k8s.io": {
@@ -89,18 +83,18 @@ _GROUPS: dict[str, _Family] = {
         "resourceclaimtemplates": "devices.claims.Templates",
         "resourceslices": "devices.slices.Slices",
     },
-    "scheduling.k8s.io": {"priorityclasses": "leases.PriorityClasses"},
-    "storage.k8s.io": _STORAGE,
 }
 
 
 @caches.of_values(256)
-def of(group: str, plural: str) -> Behaviour:
-    """The behaviour of a built-in resource. Raises KeyError for an unknown one."""
-    resource = resources.by_name()[group, plural]
+def of(group: str, plural: str) -> BuiltinStrategy:
+    """The strategy of a built-in resource. Raises KeyError for an unknown one."""
+    definition = by_name()[group, plural]
     home = _GROUPS.get(group, {}).get(plural)
     if home is None:
-        return Behaviour(resource)
+        return BuiltinStrategy(definition)
     module, _, name = home.rpartition(".")
-    found: type[Behaviour] = getattr(import_module(f"{__name__}.{module}"), name)
-    return found(resource)
+    found: Callable[[Definition], BuiltinStrategy] = getattr(
+        import_module(f"{__name__}.{module}"), name
+    )
+    return found(definition)

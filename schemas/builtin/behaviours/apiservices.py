@@ -4,27 +4,26 @@ defaults) and pkg/registry/apiservice/strategy.go."""
 from inkube.schemas import fielderrors
 from inkube.schemas.aggregation import marks, registrations
 from inkube.schemas.builtin.behaviours import checks
-from inkube.schemas.builtin.behaviours.base import Behaviour, Stamp
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
+from inkube.schemas.strategy import Context
 
 
-class Registrations(Behaviour):
+class Registrations(BuiltinStrategy):
     """The name is the version and the group; the priorities have bounds."""
-
-    name_check = "path"
-    stamps = True
 
     def default(self, obj: Object) -> None:
         service = (obj.get("spec") or {}).get("service")
         if service is not None and not service.get("port"):
             service["port"] = registrations.PORT
 
-    def stamp(self, obj: Object, old: Object | None, subresource: str, stamp: Stamp) -> None:
+    def prepare_for_create(self, context: Context, obj: Object) -> None:
         """What leads nowhere else is available from the start."""
-        if old is None and not registrations.Registration.of(obj).is_remote:
-            obj["status"] = {"conditions": [registrations.local(stamp.now)]}
+        super().prepare_for_create(context, obj)
+        if not registrations.Registration.of(obj).is_remote:
+            obj["status"] = {"conditions": [registrations.local(context.now)]}
 
     def check(self, obj: Object) -> list[FieldError]:
         meta, spec = obj["metadata"], obj.get("spec") or {}

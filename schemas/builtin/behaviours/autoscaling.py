@@ -5,7 +5,7 @@ Follows pkg/apis/autoscaling/v2/defaults.go, pkg/apis/autoscaling/validation, pk
 
 from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin.behaviours import checks
-from inkube.schemas.builtin.behaviours.base import Behaviour
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.meta import split_api_version
 from inkube.schemas.metadata import names
@@ -17,10 +17,8 @@ _CPU: Object = {
 }
 
 
-class Autoscalers(Behaviour):
+class Autoscalers(BuiltinStrategy):
     """Bounds of replicas and what they follow."""
-
-    tells_empty = ("spec.behavior.scaleDown.policies", "spec.behavior.scaleUp.policies")
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
@@ -215,11 +213,8 @@ def _fill_behavior(behavior: Object) -> None:
         behavior[member] = rules
 
 
-class DisruptionBudgets(Behaviour):
+class DisruptionBudgets(BuiltinStrategy):
     """One of two bounds, and a selector."""
-
-    generation = ("spec",)
-    unconditional_update = False
 
     def check(self, obj: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}
@@ -237,8 +232,8 @@ class DisruptionBudgets(Behaviour):
             errors.append(fielderrors.not_supported(place, policy, _EVICTIONS))
         return errors + checks.label_selector(spec.get("selector"), "spec.selector")
 
-    def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_status(self, obj: Object, old: Object) -> list[FieldError]:
         """Counts are not negative, conditions are whole."""
         told = obj.get("status") or {}
-        errors = super().validate_status(obj, old)
+        errors = super().check_status(obj, old)
         return errors + checks.conditions(told.get("conditions") or [], "status.conditions")

@@ -11,10 +11,11 @@ from cryptography import exceptions, x509
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin import pem
 from inkube.schemas.builtin.behaviours import checks
-from inkube.schemas.builtin.behaviours.base import Behaviour, Stamp, keep, same
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, keep, same
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
+from inkube.schemas.strategy import Context, User
 
 LEGACY = "kubernetes.io/legacy-unknown"
 _USAGES = (
@@ -34,11 +35,8 @@ _SHOWN = "<certificate data>"
 _FORM = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
 
 
-class SigningRequests(Behaviour):
+class SigningRequests(BuiltinStrategy):
     """A request for a certificate."""
-
-    name_check = "any"
-    stamps = True
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
@@ -47,11 +45,15 @@ class SigningRequests(Behaviour):
             if not condition.get("status"):
                 condition["status"] = "True"
 
-    def prepare_update(self, obj: Object, old: Object) -> None:
+    def prepare_for_create(self, context: Context, obj: Object) -> None:
+        super().prepare_for_create(context, obj)
+        _record(obj["spec"], context.user)
+
+    def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
         keep(obj, old, "spec")
         keep(obj, old, "status")
 
-    def prepare_status(self, obj: Object, old: Object) -> None:
+    def prepare_status(self, context: Context, obj: Object, old: Object) -> None:
         """The certificate and further conditions; decisions are left to /approval."""
         keep(obj, old, "spec")
         told, before = obj.setdefault("status", {}), old.get("status") or {}
@@ -60,39 +62,35 @@ class SigningRequests(Behaviour):
         missing = [one for one in decided if one["type"] not in given]
         if missing:
             told["conditions"] = [*(told.get("conditions") or ()), *missing]
+        _settle_times(obj, old, context.now)
 
-    def prepare_part(self, name: str, obj: Object, old: Object) -> None:
+    def prepare_part(self, context: Context, obj: Object, old: Object) -> None:
         """/approval changes conditions alone."""
         keep(obj, old, "spec")
         status = dict(old.get("status") or {})
         keep(status, obj.get("status") or {}, "conditions")
         obj["status"] = status
-
-    def stamp(self, obj: Object, old: Object | None, subresource: str, stamp: Stamp) -> None:
-        if old is None:
-            _record(obj["spec"], stamp)
-        elif subresource:
-            _settle_times(obj, old, stamp.now)
+        _settle_times(obj, old, context.now)
 
     def check(self, obj: Object) -> list[FieldError]:
         return _spec(obj.get("spec") or {}) + _conditions(obj, old=None, allows=())
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         return _changes(obj, old, allows=())
 
-    def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_status(self, obj: Object, old: Object) -> list[FieldError]:
         return _changes(obj, old, allows=("certificate",))
 
-    def validate_part(self, name: str, obj: Object, old: Object) -> list[FieldError]:
+    def check_part(self, name: str, obj: Object, old: Object) -> list[FieldError]:
         return _changes(obj, old, allows=("approval",))
 
 
-def _record(spec: Object, stamp: Stamp) -> None:
+def _record(spec: Object, user: User) -> None:
     """Who asks, whatever the body says."""
     for member in _REQUESTER:
         spec.pop(member, None)
-    extra = {name: list(values) for name, values in stamp.extra}
-    told = {"username": stamp.name, "uid": stamp.uid, "groups": list(stamp.groups), "extra": extra}
+    extra = {name: list(values) for name, values in user.extra}
+    told = {"username": user.name, "uid": user.uid, "groups": list(user.groups), "extra": extra}
     spec.update({member: value for member, value in told.items() if value})
 
 

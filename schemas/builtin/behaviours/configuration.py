@@ -7,10 +7,11 @@ import base64
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks, naming
-from inkube.schemas.builtin.behaviours.base import Behaviour
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gojson, unmarshal
 from inkube.schemas.objects import Object
+from inkube.schemas.strategy import Context
 
 MAX_SIZE = 1024 * 1024
 """Bytes of all values of a Secret or ConfigMap together."""
@@ -47,7 +48,7 @@ def _frozen(obj: Object, old: Object, *members: str) -> list[FieldError]:
     return errors
 
 
-class ConfigMaps(Behaviour):
+class ConfigMaps(BuiltinStrategy):
     """Keys of data and binaryData do not meet; immutable ones stay."""
 
     def check(self, obj: Object) -> list[FieldError]:
@@ -62,11 +63,11 @@ class ConfigMaps(Behaviour):
             errors.append(fielderrors.too_long("", MAX_SIZE))
         return errors
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         return _frozen(obj, old, "data", "binaryData") + self.check(obj)
 
 
-class Secrets(Behaviour):
+class Secrets(BuiltinStrategy):
     """stringData is folded into data; types demand their keys and do not change."""
 
     def default(self, obj: Object) -> None:
@@ -105,7 +106,7 @@ class Secrets(Behaviour):
                 errors.append(fielderrors.invalid(f"data[{key}]", _REDACTED, why))
         return errors
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         errors = checks.immutable(obj, old, "", "type")
         return errors + _frozen(obj, old, "data") + self.check(obj)
 
@@ -119,18 +120,21 @@ def _json_problem(content: bytes) -> str:
     return ""
 
 
-class Accounts(Behaviour):
+class Accounts(BuiltinStrategy):
     """ServiceAccounts."""
 
-    returns_deleted = True
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        return _mountable_warnings(obj, {})
 
-    def warnings(self, obj: Object, old: Object | None) -> list[str]:
-        """pkg/registry/core/serviceaccount, warnIfHasEnforceMountableSecretsAnnotation."""
-        key = "kubernetes.io/enforce-mountable-secrets"
-        new, before = (
-            ((one or {}).get("metadata") or {}).get("annotations") or {} for one in (obj, old)
-        )
-        if key not in new or key in before:
-            return []
-        advice = "prefer separate namespaces to isolate access to mounted secrets"
-        return [f"metadata.annotations[{key}]: deprecated in v1.32+; {advice}"]
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return _mountable_warnings(obj, old)
+
+
+def _mountable_warnings(obj: Object, old: Object) -> list[str]:
+    """pkg/registry/core/serviceaccount, warnIfHasEnforceMountableSecretsAnnotation."""
+    key = "kubernetes.io/enforce-mountable-secrets"
+    new, before = ((one.get("metadata") or {}).get("annotations") or {} for one in (obj, old))
+    if key not in new or key in before:
+        return []
+    advice = "prefer separate namespaces to isolate access to mounted secrets"
+    return [f"metadata.annotations[{key}]: deprecated in v1.32+; {advice}"]

@@ -5,10 +5,11 @@ Follows pkg/apis/core/validation/events.go.
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks, metadata, naming
-from inkube.schemas.builtin.behaviours.base import Behaviour
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
+from inkube.schemas.strategy import Context
 
 _LIMIT = 128
 _NOTE_LIMIT = 1024
@@ -57,27 +58,21 @@ def _reporter(obj: Object, shape: _Shape) -> list[FieldError]:
     return errors
 
 
-class CoreEvents(Behaviour):
+class CoreEvents(BuiltinStrategy):
     """Events as the old recorder writes them; any member may change."""
 
-    name_check = "path"
-    create_on_update = True
-    dependents = "ignore"
     _shape = _Shape(core=True)
 
     def check(self, obj: Object) -> list[FieldError]:
         return _basic(obj, self._shape)
 
 
-class Events(Behaviour):
+class Events(BuiltinStrategy):
     """Events of events.k8s.io: complete, and nothing but a series may be added later."""
 
-    create_on_update = True
-    dependents = "ignore"
-    internal_group = ""
     _shape = _Shape(core=False)
 
-    def validate(self, obj: Object) -> list[FieldError]:
+    def validate(self, context: Context, obj: Object) -> list[FieldError]:
         errors = _basic(obj, self._shape)
         errors += metadata.validate(obj["metadata"], namespaced=True, check="subdomain")
         errors += _series(obj)
@@ -96,7 +91,7 @@ class Events(Behaviour):
                 errors.append(fielderrors.invalid(name, "", _UNSET))
         return errors
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         errors = _basic(obj, self._shape)
         if obj.get("series") != old.get("series"):
             errors += _series(obj)

@@ -12,7 +12,7 @@ from inkube.schemas.builtin.behaviours import (
     requirements,
     scheduling,
 )
-from inkube.schemas.builtin.behaviours.base import Behaviour
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 
@@ -24,11 +24,8 @@ def fill_matching(target: Object) -> None:
         target.setdefault(member, {})
 
 
-class Policies(Behaviour):
+class Policies(BuiltinStrategy):
     """Validating and mutating admission policies."""
-
-    generation = ("spec",)
-    unconditional_update = False
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
@@ -38,11 +35,8 @@ class Policies(Behaviour):
             _match_resources(constraints)
 
 
-class PolicyBindings(Behaviour):
+class PolicyBindings(BuiltinStrategy):
     """What binds a policy to parameters and resources."""
-
-    generation = ("spec",)
-    unconditional_update = False
 
     def default(self, obj: Object) -> None:
         resources = (obj.get("spec") or {}).get("matchResources")
@@ -57,10 +51,8 @@ def _match_resources(target: Object) -> None:
             rule.setdefault("scope", "*")
 
 
-class RuntimeClasses(Behaviour):
+class RuntimeClasses(BuiltinStrategy):
     """The handler is for good."""
-
-    unconditional_update = False
 
     def check(self, obj: Object) -> list[FieldError]:
         handler = obj.get("handler", "")
@@ -77,11 +69,9 @@ class RuntimeClasses(Behaviour):
             errors += scheduling.toleration(toleration, f"scheduling.tolerations[{index}]")
         return errors
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         return checks.immutable(obj, old, "", "handler")
 
 
-class Counted(Behaviour):
+class Counted(BuiltinStrategy):
     """Kinds whose spec counts a generation, and no more."""
-
-    generation = ("spec",)

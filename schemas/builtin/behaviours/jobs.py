@@ -8,13 +8,14 @@ import zoneinfo
 
 from inkube.schemas import fielderrors, selectors
 from inkube.schemas.builtin.behaviours import checks, naming
-from inkube.schemas.builtin.behaviours.base import Behaviour, same
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, same
 from inkube.schemas.builtin.behaviours.pods import defaults as poddefaults
 from inkube.schemas.builtin.behaviours.pods import validation as podvalidation
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import strconv
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
+from inkube.schemas.strategy import Context
 
 _UID_LABEL = "batch.kubernetes.io/controller-uid"
 _COUNTS = (
@@ -30,16 +31,8 @@ _SHORTHANDS = frozenset({
 })  # fmt: skip
 
 
-class Jobs(Behaviour):
+class Jobs(BuiltinStrategy):
     """The selector is made from the uid unless it is given by hand."""
-
-    generation = ("spec",)
-    dependents = "orphan"
-    undecided_warning = (
-        "child pods are preserved by default when jobs are deleted; set "
-        "propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress "
-        "this warning"
-    )
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
@@ -59,8 +52,8 @@ class Jobs(Behaviour):
         poddefaults.fill(spec, {"podReplacementPolicy": replacement})
         _label_as_template(obj)
 
-    def prepare_create(self, obj: Object) -> None:
-        super().prepare_create(obj)
+    def prepare_for_create(self, context: Context, obj: Object) -> None:
+        super().prepare_for_create(context, obj)
         spec, meta = obj["spec"], obj["metadata"]
         if spec.get("manualSelector"):
             return
@@ -84,9 +77,9 @@ class Jobs(Behaviour):
             errors.append(fielderrors.invalid("spec.template.metadata.labels", labels, why))
         return errors
 
-    def validate(self, obj: Object) -> list[FieldError]:
+    def validate(self, context: Context, obj: Object) -> list[FieldError]:
         """A new one's pods must be able to have hostnames."""
-        errors, spec = super().validate(obj), obj["spec"]
+        errors, spec = super().validate(context, obj), obj["spec"]
         if not spec.get("manualSelector"):
             errors += _selector_made(spec.get("selector") or {}, obj["metadata"])
         name, count = obj["metadata"].get("name", ""), spec.get("completions") or 0
@@ -97,7 +90,7 @@ class Jobs(Behaviour):
                 errors.append(fielderrors.invalid("metadata.name", name, why))
         return errors
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         """The strategy checks a changed job, and ValidateJobSpecUpdate does so again."""
         errors = self.check(obj) * 2
         spec, before = obj["spec"], old["spec"]
@@ -183,10 +176,8 @@ def job_spec(spec: Object, path: str) -> list[FieldError]:
     return errors
 
 
-class CronJobs(Behaviour):
+class CronJobs(BuiltinStrategy):
     """A schedule in cron's form and a template of jobs."""
-
-    generation = ("spec",)
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})

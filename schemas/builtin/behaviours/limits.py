@@ -6,7 +6,7 @@ pkg/apis/core/v1/defaults.go SetDefaults_LimitRangeItem.
 
 from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin.behaviours import checks
-from inkube.schemas.builtin.behaviours.base import Behaviour
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
@@ -48,10 +48,8 @@ def resource_name(name: str, path: str) -> list[FieldError]:
     return errors
 
 
-class ResourceQuotas(Behaviour):
+class ResourceQuotas(BuiltinStrategy):
     """Hard limits by resource; the status is the controller's."""
-
-    returns_deleted = True
 
     def check(self, obj: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}
@@ -61,14 +59,14 @@ class ResourceQuotas(Behaviour):
             errors += _amount(name, amount, f"spec.hard[{name}]")
         return errors + _scopes(spec) + _selector(spec)
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         errors = self.check(obj)
         new, before = (sorted((o.get("spec") or {}).get("scopes") or []) for o in (obj, old))
         if new != before:
             errors.append(fielderrors.invalid("spec.scopes", new, checks.IMMUTABLE))
         return errors
 
-    def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_status(self, obj: Object, old: Object) -> list[FieldError]:
         errors: list[FieldError] = []
         for member in ("hard", "used"):
             for name, amount in sorted(((obj.get("status") or {}).get(member) or {}).items()):
@@ -168,11 +166,8 @@ def is_whole(amount: quantity.Quantity) -> bool:
     return amount.scale >= 0 or amount.value % 10**-amount.scale == 0
 
 
-class LimitRanges(Behaviour):
+class LimitRanges(BuiltinStrategy):
     """Bounds and defaults per type; what is not said follows from what is."""
-
-    create_on_update = True
-    named_by_uid = True
 
     def default(self, obj: Object) -> None:
         for item in (obj.get("spec") or {}).get("limits") or []:

@@ -5,20 +5,17 @@ Follows pkg/registry/core/namespace/strategy.go and ValidateNamespace of core va
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import metadata
-from inkube.schemas.builtin.behaviours.base import Behaviour, keep
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, keep
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
+from inkube.schemas.strategy import Context
 
 NAME_LABEL = "kubernetes.io/metadata.name"
 FINALIZER = "kubernetes"
 
 
-class Namespaces(Behaviour):
+class Namespaces(BuiltinStrategy):
     """`spec.finalizers` changes through /finalize only, the status through /status."""
-
-    name_check = "label"
-    deletes_itself = True
-    returns_deleted = True
 
     def default(self, obj: Object) -> None:
         meta = obj["metadata"]
@@ -27,7 +24,7 @@ class Namespaces(Behaviour):
         if not (found := obj.get("status") or {}).get("phase"):
             obj["status"] = {**found, "phase": "Active"}
 
-    def prepare_create(self, obj: Object) -> None:
+    def prepare_for_create(self, context: Context, obj: Object) -> None:
         self.default(obj)
         obj["status"] = {"phase": "Active"}
         spec = obj.setdefault("spec", {})
@@ -35,39 +32,42 @@ class Namespaces(Behaviour):
         if FINALIZER not in finalizers:
             spec["finalizers"] = [*finalizers, FINALIZER]
 
-    def prepare_update(self, obj: Object, old: Object) -> None:
+    def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
         keep(obj, old, "spec")
         keep(obj, old, "status")
 
-    def prepare_part(self, name: str, obj: Object, old: Object) -> None:
+    def prepare_part(self, context: Context, obj: Object, old: Object) -> None:
         """A write to /finalize changes the spec alone."""
         keep(obj, old, "status")
 
-    def prepare_delete(self, obj: Object, now: str) -> bool:
+    def prepare_for_delete(self, obj: Object, now: str) -> bool:
         """Terminating first; what `spec.finalizers` names lets go of it later."""
         if "deletionTimestamp" in obj["metadata"]:
-            return not self.may_go(obj)
+            return not self.should_delete_during_update(obj)
         obj["metadata"]["deletionTimestamp"] = now
         obj["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
         return True
 
-    def may_go(self, obj: Object) -> bool:
+    def should_delete_during_update(self, obj: Object) -> bool:
         return not (obj.get("spec") or {}).get("finalizers")
 
     def check(self, obj: Object) -> list[FieldError]:
         finalizers = (obj.get("spec") or {}).get("finalizers") or []
         return metadata.finalizers(finalizers, "spec.finalizers", counted=False)
 
-    def warnings(self, obj: Object, old: Object | None) -> list[str]:
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         """Nobody is warned. A start writes namespaces, so the table of rules has none of it."""
         return []
 
-    def validate_part(self, name: str, obj: Object, old: Object) -> list[FieldError]:
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return []
+
+    def check_part(self, name: str, obj: Object, old: Object) -> list[FieldError]:
         """What /finalize is sent."""
         finalizers = (obj.get("spec") or {}).get("finalizers") or []
         return metadata.finalizers(finalizers, "spec.finalizers", counted=True)
 
-    def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_status(self, obj: Object, old: Object) -> list[FieldError]:
         phase = (obj.get("status") or {}).get("phase", "")
         deleted = bool(obj["metadata"].get("deletionTimestamp"))
         wanted = "Terminating" if deleted else "Active"

@@ -7,18 +7,17 @@ import ipaddress
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import addresses, checks, naming
-from inkube.schemas.builtin.behaviours.base import Behaviour, same
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, same
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
+from inkube.schemas.strategy import Context
 
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 
 
-class Ingresses(Behaviour):
+class Ingresses(BuiltinStrategy):
     """Rules lead to backends; every path has a type."""
-
-    generation = ("spec",)
 
     def check(self, obj: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}
@@ -41,9 +40,9 @@ class Ingresses(Behaviour):
                 errors += checks.named(tls["secretName"], f"{place}.secretName", naming.subdomain)
         return errors
 
-    def validate(self, obj: Object) -> list[FieldError]:
+    def validate(self, context: Context, obj: Object) -> list[FieldError]:
         """A new one says its class in one place, or the same in both."""
-        errors = super().validate(obj)
+        errors = super().validate(context, obj)
         told = (obj["metadata"].get("annotations") or {}).get("kubernetes.io/ingress.class")
         name = (obj.get("spec") or {}).get("ingressClassName")
         if told is not None and name is not None and told != name:
@@ -52,11 +51,8 @@ class Ingresses(Behaviour):
             errors.append(fielderrors.invalid(place, told, why))
         return errors
 
-    def warnings(self, obj: Object, old: Object | None) -> list[str]:
-        """ingressStrategy.WarningsOnCreate."""
-        if old is None and "kubernetes.io/ingress.class" in (
-            obj["metadata"].get("annotations") or {}
-        ):
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        if "kubernetes.io/ingress.class" in (obj["metadata"].get("annotations") or {}):
             advice = "please use 'spec.ingressClassName' instead"
             return [f'annotation "kubernetes.io/ingress.class" is deprecated, {advice}']
         return []
@@ -140,10 +136,8 @@ def _backend(backend: Object, path: str) -> list[FieldError]:
     return errors
 
 
-class IngressClasses(Behaviour):
+class IngressClasses(BuiltinStrategy):
     """The controller is for good."""
-
-    generation = ("spec",)
 
     def default(self, obj: Object) -> None:
         parameters = (obj.get("spec") or {}).get("parameters")
@@ -163,7 +157,7 @@ class IngressClasses(Behaviour):
             errors += _parameters(spec["parameters"], "spec.parameters")
         return errors
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         return checks.immutable(obj["spec"], old["spec"], "spec.", "controller") + self.check(obj)
 
 
@@ -194,10 +188,8 @@ def _parameters(given: Object, path: str) -> list[FieldError]:
     return errors
 
 
-class NetworkPolicies(Behaviour):
+class NetworkPolicies(BuiltinStrategy):
     """The types follow from what the policy says."""
-
-    generation = ("spec",)
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
@@ -287,11 +279,8 @@ def _peer(peer: Object, path: str) -> list[FieldError]:
     return errors
 
 
-class Addresses(Behaviour):
+class Addresses(BuiltinStrategy):
     """IPAddresses: named as they are, of one parent for good."""
-
-    name_check = "any"
-    unconditional_update = False
 
     def check(self, obj: Object) -> list[FieldError]:
         errors = _canonical(obj["metadata"].get("name", ""), "metadata.name")
@@ -309,7 +298,7 @@ class Addresses(Behaviour):
             errors += checks.named(parent["namespace"], f"{path}.namespace", names.path_segment)
         return errors
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         new, before = ((one.get("spec") or {}).get("parentRef") or {} for one in (obj, old))
         if same(new, before):
             return []
@@ -329,10 +318,8 @@ def _canonical(text: str, path: str) -> list[FieldError]:
     return errors
 
 
-class ServiceRanges(Behaviour):
+class ServiceRanges(BuiltinStrategy):
     """ServiceCIDRs: at most one range of each family, for good."""
-
-    unconditional_update = False
 
     def check(self, obj: Object) -> list[FieldError]:
         given = (obj.get("spec") or {}).get("cidrs") or []
@@ -356,5 +343,5 @@ class ServiceRanges(Behaviour):
             errors.append(fielderrors.invalid(path, given, why))
         return errors
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         return checks.immutable(obj.get("spec") or {}, old.get("spec") or {}, "spec.", "cidrs")

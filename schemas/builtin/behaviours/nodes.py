@@ -5,16 +5,17 @@ Follows core validation ValidateNode, ValidateNodeUpdate and pkg/registry/core/n
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import addresses, checks, requirements
-from inkube.schemas.builtin.behaviours.base import Behaviour, keep, same
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, keep, same
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
+from inkube.schemas.strategy import Context
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
-class Nodes(Behaviour):
+class Nodes(BuiltinStrategy):
     """What runs pods."""
 
     def default(self, obj: Object) -> None:
@@ -23,20 +24,20 @@ class Nodes(Behaviour):
         if told.get("capacity") and not told.get("allocatable"):
             told["allocatable"] = dict(told["capacity"])
 
-    def prepare_create(self, obj: Object) -> None:
+    def prepare_for_create(self, context: Context, obj: Object) -> None:
         """A node's status may come with it."""
 
-    def prepare_update(self, obj: Object, old: Object) -> None:
+    def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
         keep(obj, old, "status")
 
     def check(self, obj: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}
         return _taints(spec.get("taints") or []) + _ranges(spec.get("podCIDRs") or [])
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         return _changes(obj, old)
 
-    def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_status(self, obj: Object, old: Object) -> list[FieldError]:
         return _changes(obj, old)
 
 

@@ -5,7 +5,7 @@ Follows pkg/apis/rbac/validation and pkg/apis/rbac/v1/defaults.go. Escalation is
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks, naming
-from inkube.schemas.builtin.behaviours.base import Behaviour
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
@@ -14,22 +14,19 @@ GROUP = "rbac.authorization.k8s.io"
 _SUBJECTS = ("ServiceAccount", "User", "Group")
 
 
-class Roles(Behaviour):
+class Roles(BuiltinStrategy):
     """Roles and ClusterRoles."""
-
-    name_check = "path"
-    create_on_update = True
 
     def check(self, obj: Object) -> list[FieldError]:
         errors = []
         for index, rule in enumerate(obj.get("rules") or []):
-            errors += _rule(rule, f"rules[{index}]", namespaced=self.resource.namespaced)
+            errors += _rule(rule, f"rules[{index}]", namespaced=self.definition.namespaced)
         aggregation = obj.get("aggregationRule")
         if aggregation is not None:
             errors += _aggregation(aggregation.get("clusterRoleSelectors") or [])
         return errors
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         """The strategy checks a changed role, and ValidateRoleUpdate does so again."""
         return self.check(obj) * 2
 
@@ -68,11 +65,8 @@ def _aggregation(selectors: list[Object]) -> list[FieldError]:
     ]
 
 
-class Bindings(Behaviour):
+class Bindings(BuiltinStrategy):
     """RoleBindings and ClusterRoleBindings."""
-
-    name_check = "path"
-    create_on_update = True
 
     def default(self, obj: Object) -> None:
         reference = obj.setdefault("roleRef", {})
@@ -84,7 +78,7 @@ class Bindings(Behaviour):
 
     def check(self, obj: Object) -> list[FieldError]:
         reference = obj.get("roleRef") or {}
-        kinds = ("Role", "ClusterRole") if self.resource.namespaced else ("ClusterRole",)
+        kinds = ("Role", "ClusterRole") if self.definition.namespaced else ("ClusterRole",)
         errors = []
         if reference.get("apiGroup") != GROUP:
             given = reference.get("apiGroup", "")
@@ -97,10 +91,10 @@ class Bindings(Behaviour):
         else:
             errors += checks.named(reference["name"], "roleRef.name", names.path_segment)
         for index, subject in enumerate(obj.get("subjects") or []):
-            errors += _subject(subject, f"subjects[{index}]", namespaced=self.resource.namespaced)
+            errors += _subject(subject, f"subjects[{index}]", namespaced=self.definition.namespaced)
         return errors
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         """The strategy checks a changed binding, and ValidateRoleBindingUpdate does so again."""
         errors = self.check(obj) * 2
         if obj.get("roleRef") != old.get("roleRef"):

@@ -13,10 +13,11 @@ from typing import Any, Final, Self
 
 from inkube.schemas import fielderrors, status
 from inkube.schemas.builtin.behaviours import addresses, checks, metadata, naming
-from inkube.schemas.builtin.behaviours.base import Behaviour, keep, same
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, keep, same
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
+from inkube.schemas.strategy import Context
 
 RANGE = "10.0.0.0/16"
 """Where the addresses of services are from when nobody says."""
@@ -65,15 +66,12 @@ class ServiceRange:
             yield str(ipaddress.IPv4Address(first + (seed + step) % self._count))
 
 
-class Services(Behaviour):
+class Services(BuiltinStrategy):
     """Types, ports, addresses."""
 
     addresses = ServiceRange(RANGE)
     taken: Callable[[], Container[str]] = frozenset
     """The addresses that others have, asked where two are likely to meet by chance."""
-    name_check = "label"
-    create_on_update = True
-    returns_deleted = True
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
@@ -98,13 +96,13 @@ class Services(Behaviour):
         if kind == "LoadBalancer":
             spec.setdefault("allocateLoadBalancerNodePorts", True)
 
-    def prepare_create(self, obj: Object) -> None:
-        super().prepare_create(obj)
+    def prepare_for_create(self, context: Context, obj: Object) -> None:
+        super().prepare_for_create(context, obj)
         if obj["spec"]["type"] != "ExternalName":
             self._allocate(obj)
 
-    def prepare_update(self, obj: Object, old: Object) -> None:
-        super().prepare_update(obj, old)
+    def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
+        super().prepare_object(context, obj, old)
         _carry_over(obj["spec"], old["spec"])
         self._allocate(obj)
 
@@ -161,7 +159,7 @@ class Services(Behaviour):
         errors += checks.one_of(spec.get("sessionAffinity"), "spec.sessionAffinity", affinities)
         return errors + _addresses(spec) + _policies(spec) + _reach(spec)
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         errors = []
         spec, before = obj["spec"], old["spec"]
         named = (spec.get("type"), before.get("type"))
@@ -176,16 +174,22 @@ class Services(Behaviour):
             errors.append(fielderrors.invalid("spec.loadBalancerClass", class_name, why))
         return errors + self.check(obj)
 
-    def warnings(self, obj: Object, old: Object | None) -> list[str]:
-        """pkg/api/service/warnings.go, GetWarningsForService."""
-        spec = obj["spec"]
-        found = []
-        if spec.get("clusterIP") == "None":
-            if spec.get("externalIPs"):
-                found.append("spec.externalIPs is ignored for headless services")
-            if spec.get("sessionAffinity", "None") != "None":
-                found.append("spec.SessionAffinity is ignored for headless services")
-        return found
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        return _warnings(obj["spec"])
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return _warnings(obj["spec"])
+
+
+def _warnings(spec: Object) -> list[str]:
+    """pkg/api/service/warnings.go, GetWarningsForService."""
+    found = []
+    if spec.get("clusterIP") == "None":
+        if spec.get("externalIPs"):
+            found.append("spec.externalIPs is ignored for headless services")
+        if spec.get("sessionAffinity", "None") != "None":
+            found.append("spec.SessionAffinity is ignored for headless services")
+    return found
 
 
 def _carry_over(spec: Object, old: Object) -> None:
@@ -375,10 +379,8 @@ def _reach(spec: Object) -> list[FieldError]:
     return errors
 
 
-class Endpoints(Behaviour):
+class Endpoints(BuiltinStrategy):
     """The old list of a service's addresses."""
-
-    create_on_update = True
 
     def default(self, obj: Object) -> None:
         for subset in obj.get("subsets") or []:
@@ -424,10 +426,8 @@ def _endpoint_port(port: Object, path: str, *, many: bool) -> list[FieldError]:
     return errors + checks.one_of(port.get("protocol"), f"{path}.protocol", _PROTOCOLS)
 
 
-class EndpointSlices(Behaviour):
+class EndpointSlices(BuiltinStrategy):
     """A part of a service's addresses, all of one type."""
-
-    generation = ("addressType", "endpoints", "ports")
 
     def default(self, obj: Object) -> None:
         for port in obj.get("ports") or []:
@@ -447,7 +447,7 @@ class EndpointSlices(Behaviour):
             names_of.append(port.get("name", ""))
         return errors
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         """What did not change is not looked at again."""
         changed: Object = {
             member: [] if same(obj.get(member), old.get(member)) else obj.get(member)

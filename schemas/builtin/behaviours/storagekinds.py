@@ -5,12 +5,13 @@ Follows core validation ValidatePersistentVolume(Claim) and pkg/apis/storage.
 
 from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin.behaviours import checks, naming, scheduling
-from inkube.schemas.builtin.behaviours.base import Behaviour, same
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, same
 from inkube.schemas.builtin.behaviours.pods import defaults as poddefaults
 from inkube.schemas.builtin.behaviours.pods import volumes
 from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
+from inkube.schemas.strategy import Context
 
 _MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _VOLUME_MODES = ("Block", "Filesystem")
@@ -49,10 +50,8 @@ def _class_warnings(obj: Object) -> list[str]:
     return [f'{where}: deprecated since v1.8; use "storageClassName" attribute instead']
 
 
-class Claims(Behaviour):
+class Claims(BuiltinStrategy):
     """Nothing but requests may change."""
-
-    returns_deleted = True
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
@@ -61,14 +60,12 @@ class Claims(Behaviour):
             if spec.get(member) is not None:
                 spec[member].setdefault("apiGroup", None)
 
-    def prepare_create(self, obj: Object) -> None:
+    def prepare_for_create(self, context: Context, obj: Object) -> None:
         obj["status"] = {"phase": "Pending"}
         _join_sources(obj["spec"])
 
-    def warnings(self, obj: Object, old: Object | None) -> list[str]:
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         """pkg/api/persistentvolumeclaim, GetWarningsForPersistentVolumeClaim."""
-        if old is not None:
-            return []
         requests = (obj["spec"].get("resources") or {}).get("requests") or {}
         path = "spec.resources.requests"
         return [*_class_warnings(obj), *podwarnings.fractions(requests, "storage", path)]
@@ -95,7 +92,7 @@ class Claims(Behaviour):
             errors.append(fielderrors.not_supported("spec.volumeMode", mode, _VOLUME_MODES))
         return errors + _sources_of_data(spec)
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         errors = self.check(obj)
         bound = (old.get("status") or {}).get("phase") == "Bound"
         new, before = (_fixed_part(one, bound=bound) for one in (obj, old))
@@ -130,10 +127,8 @@ def _fixed_part(claim: Object, *, bound: bool) -> Object:
     return spec
 
 
-class Volumes(Behaviour):
+class Volumes(BuiltinStrategy):
     """Persistent volumes."""
-
-    returns_deleted = True
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
@@ -143,7 +138,7 @@ class Volumes(Behaviour):
         if spec.get("hostPath") is not None:
             spec["hostPath"].setdefault("type", "")
 
-    def prepare_create(self, obj: Object) -> None:
+    def prepare_for_create(self, context: Context, obj: Object) -> None:
         obj["status"] = {"phase": "Pending"}
 
     def check(self, obj: Object) -> list[FieldError]:
@@ -177,7 +172,7 @@ class Volumes(Behaviour):
             errors += _mount_options(spec)
         return errors + _node_affinity(spec)
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         errors = self.check(obj)
         spec, before = obj["spec"], old["spec"]
         new, kept = ({name: one[name] for name in _sources(one)} for one in (spec, before))
@@ -190,10 +185,8 @@ class Volumes(Behaviour):
             errors.append(fielderrors.invalid("spec.nodeAffinity", affinity, checks.IMMUTABLE))
         return errors
 
-    def warnings(self, obj: Object, old: Object | None) -> list[str]:
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         """pkg/api/persistentvolume, GetWarningsForPersistentVolume."""
-        if old is not None:
-            return []
         spec = obj["spec"]
         found = _class_warnings(obj)
         mounts = _MOUNTS
@@ -309,22 +302,3 @@ def _node_affinity(spec: Object) -> list[FieldError]:
     if affinity.get("required") is None:
         return [fielderrors.required(f"{path}.required", "must specify required node constraints")]
     return scheduling.node_selector(affinity["required"], f"{path}.required")
-
-
-class StorageClasses(Behaviour):
-    """Immutable but for allowVolumeExpansion."""
-
-    returns_deleted = True
-
-
-class Drivers(Behaviour):
-    """CSIDrivers."""
-
-    returns_deleted = True
-    unconditional_update = False
-
-
-class Kept(Behaviour):
-    """Kinds whose DELETE answers the object, and no more."""
-
-    returns_deleted = True

@@ -5,7 +5,7 @@ Follows pkg/apis/admissionregistration/validation/validation.go.
 
 from inkube.schemas import fielderrors, webhooks
 from inkube.schemas.builtin.behaviours import checks
-from inkube.schemas.builtin.behaviours.base import Behaviour
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
 from inkube.schemas.builtin.behaviours.extensions import fill_matching
 from inkube.schemas.crds import conversion
 from inkube.schemas.fielderrors import FieldError
@@ -25,18 +25,15 @@ _SEGMENTS = "should be a domain with at least three segments separated by dots"
 _ONLY_REVIEWS = ", ".join(REVIEWS)
 
 
-class WebhookConfigurations(Behaviour):
+class WebhookConfigurations(BuiltinStrategy):
     """Validating and mutating ones."""
-
-    generation = ("webhooks",)
-    unconditional_update = False
 
     def default(self, obj: Object) -> None:
         for webhook in obj.get("webhooks") or []:
             webhook.setdefault("failurePolicy", "Fail")
             webhook.setdefault("timeoutSeconds", 10)
             fill_matching(webhook)
-            if self.resource.plural.startswith("mutating"):
+            if self.definition.names.plural.startswith("mutating"):
                 webhook.setdefault("reinvocationPolicy", "Never")
             service = (webhook.get("clientConfig") or {}).get("service")
             if service is not None:

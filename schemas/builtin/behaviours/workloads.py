@@ -5,13 +5,14 @@ Follows pkg/apis/apps/v1/defaults.go, pkg/apis/apps/validation and pkg/registry/
 
 from inkube.schemas import fielderrors, selectors
 from inkube.schemas.builtin.behaviours import checks, naming
-from inkube.schemas.builtin.behaviours.base import Behaviour, same
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, same
 from inkube.schemas.builtin.behaviours.pods import defaults as poddefaults
 from inkube.schemas.builtin.behaviours.pods import validation as podvalidation
 from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
 from inkube.schemas.objects import Object
+from inkube.schemas.strategy import Context
 
 _QUARTER = "25%"
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
@@ -23,10 +24,9 @@ def _template(obj: Object) -> Object:
     return template
 
 
-class _Workload(Behaviour):
+class _Workload(BuiltinStrategy):
     """What they share: a template, a selector for good, counts that are not negative."""
 
-    generation = ("spec",)
     word = ""
     """What the message about an empty selector calls the kind."""
     owner = "ReplicaSet"
@@ -53,23 +53,29 @@ class _Workload(Behaviour):
         errors += podvalidation.template(template, "spec.template", claims)
         return errors + podvalidation.always_restarting(template, "spec.template", self.owner)
 
-    def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_status(self, obj: Object, old: Object) -> list[FieldError]:
         return _status(obj.get("status") or {}, self.told)
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         errors = self.check(obj)
         if not same(obj["spec"].get("selector"), old["spec"].get("selector")):
             value = obj["spec"].get("selector")
             errors.append(fielderrors.invalid("spec.selector", value, checks.IMMUTABLE))
         return errors
 
-    def warnings(self, obj: Object, old: Object | None) -> list[str]:
-        template = obj["spec"].get("template") or {}
-        found = podwarnings.of_spec(template, "spec.template")
-        if old is not None or not self.warns_of_names:
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        found = self.warnings(obj)
+        if not self.warns_of_names:
             return found
         name = obj["metadata"].get("name", "")
         return podvalidation.name_warnings(name, "Pod names and hostnames") + found
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return self.warnings(obj)
+
+    def warnings(self, obj: Object) -> list[str]:
+        """What new and changed ones are warned of alike."""
+        return podwarnings.of_spec(obj["spec"].get("template") or {}, "spec.template")
 
 
 def _status(told: Object, members: tuple[str, ...]) -> list[FieldError]:
@@ -112,8 +118,8 @@ class Deployments(_Workload):
             poddefaults.fill(rolling, {"maxUnavailable": _QUARTER, "maxSurge": _QUARTER})
             strategy["rollingUpdate"] = rolling
 
-    def prepare_update(self, obj: Object, old: Object) -> None:
-        super().prepare_update(obj, old)
+    def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
+        super().prepare_object(context, obj, old)
         meta, before = obj["metadata"], old["metadata"]
         if same(obj.get("spec"), old.get("spec")) and not same(
             meta.get("annotations"), before.get("annotations")
@@ -165,11 +171,8 @@ class ReplicaSets(_Workload):
         poddefaults.fill(spec, {"replicas": 1})
 
 
-class ReplicationControllers(Behaviour):
+class ReplicationControllers(BuiltinStrategy):
     """The old kind, whose selector is a plain map."""
-
-    generation = ("spec",)
-    dependents = "orphan"
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
@@ -219,12 +222,12 @@ class DaemonSets(_Workload):
             poddefaults.fill(rolling, {"maxUnavailable": 1, "maxSurge": 0})
             strategy["rollingUpdate"] = rolling
 
-    def prepare_create(self, obj: Object) -> None:
-        super().prepare_create(obj)
+    def prepare_for_create(self, context: Context, obj: Object) -> None:
+        super().prepare_for_create(context, obj)
         _count_template(obj, 1)
 
-    def prepare_update(self, obj: Object, old: Object) -> None:
-        super().prepare_update(obj, old)
+    def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
+        super().prepare_object(context, obj, old)
         text = (old["metadata"].get("annotations") or {}).get(_TEMPLATE_GENERATION, "1")
         count = int(text) if text.isdecimal() else 1
         changed = not same(obj["spec"].get("template"), old["spec"].get("template"))
@@ -240,12 +243,12 @@ class DaemonSets(_Workload):
             errors += _rolling(rolling, "spec.updateStrategy.rollingUpdate")
         return errors
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         """The strategy looks at the selector first."""
-        found = super().validate_update(obj, old)
+        found = super().check_update(obj, old)
         return sorted(found, key=lambda error: error.field != "spec.selector")
 
-    def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_status(self, obj: Object, old: Object) -> list[FieldError]:
         return checks.not_negative(
             obj.get("status") or {}, "status", "currentNumberScheduled", "numberMisscheduled",
             "desiredNumberScheduled", "numberReady", "observedGeneration",
@@ -329,8 +332,8 @@ class StatefulSets(_Workload):
                 errors.append(fielderrors.not_supported(place, value or "", _RETENTION))
         return errors + _updates(spec.get("updateStrategy") or {}, "spec.updateStrategy")
 
-    def warnings(self, obj: Object, old: Object | None) -> list[str]:
-        found = super().warnings(obj, old)
+    def warnings(self, obj: Object) -> list[str]:
+        found = super().warnings(obj)
         if obj["spec"].get("revisionHistoryLimit", 0) < 0:
             found.append(
                 "spec.revisionHistoryLimit: a negative value retains all historical revisions; a "
@@ -338,7 +341,7 @@ class StatefulSets(_Workload):
             )
         return found
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         errors = self.check(obj)
         spec, before = (
             {k: v for k, v in o["spec"].items() if k not in self._MAY_CHANGE} for o in (obj, old)
@@ -388,7 +391,7 @@ def _rolling_shown(rolling: Object) -> str:
     return f'{{"Partition":{"null" if partition is None else partition},{shown}}}'
 
 
-class Revisions(Behaviour):
+class Revisions(BuiltinStrategy):
     """ControllerRevisions: data for good."""
 
     def check(self, obj: Object) -> list[FieldError]:
@@ -397,5 +400,5 @@ class Revisions(Behaviour):
             return []
         return [fielderrors.invalid("revision", revision, checks.NOT_NEGATIVE)]
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         return self.check(obj) + checks.immutable(obj, old, "", "data")

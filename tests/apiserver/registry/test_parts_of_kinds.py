@@ -6,10 +6,9 @@ from functools import partial
 import pytest
 
 from inkube import APIServer
-from inkube.apiserver.registry.behaviours import Custom
 from inkube.apiserver.registry.renewals import KEPT, Renewals
 from inkube.apiserver.registry.resources import Resource
-from inkube.schemas import fielderrors
+from inkube.schemas import crds, fielderrors
 from inkube.schemas.crds.definition import to_definition
 from inkube.schemas.definitions import Origin
 from inkube.schemas.status import StatusError
@@ -81,7 +80,9 @@ def boat(name, length):
 async def test_a_kind_with_rules_in_python_can_have_its_versions_converted_by_somebody_else():
     sizes = Sizes()
     async with APIServer(controllers=False) as server:
-        server.resources.install(Resource(definition(), partial(Custom, rules), converter=sizes))
+        server.resources.install(
+            Resource(definition(), partial(crds.CustomStrategy, rules), converter=sizes)
+        )
         await server.client.create(boat("argo", 7))
         await server.client.create(boat("fram", 8))
         sizes.batches.clear()

@@ -2,45 +2,52 @@
 
 import pytest
 
-from inkube.schemas.builtin import behaviours, decoding, resources
-from inkube.schemas.meta import GVK
+from inkube.schemas.builtin import behaviours, decoding, resources, served
+from inkube.schemas.strategy import Context
+
+NOW = "2026-01-01T00:00:00Z"
 
 
 class Kinds:
     """Decoded and created objects of built-in kinds, and what is wrong with them."""
 
-    def behaviour_of(self, kind):
+    def strategy_of(self, kind):
         resource = next(r for r in resources.read() if r.kind == kind)
         return behaviours.of(resource.group, resource.plural)
 
+    def context_of(self, kind, subresource=""):
+        """What the strategy of a kind is told of a write."""
+        definition = self.strategy_of(kind).definition
+        return Context(served.of(definition, definition.storage_version), NOW, subresource)
+
     def decoded(self, kind, obj):
-        behaviour = self.behaviour_of(kind)
-        gvk = GVK(behaviour.resource.group, behaviour.resource.stored, kind)
+        strategy = self.strategy_of(kind)
+        definition = strategy.definition
         meta = {
             "name": "a",
             "uid": "11111111-2222-3333-4444-555555555555",
             **obj.get("metadata", {}),
         }
-        if behaviour.resource.namespaced:
+        if definition.namespaced:
             meta.setdefault("namespace", "ns")
-        made = decoding.decode({**obj, "metadata": meta}, gvk).object
-        behaviour.default(made)
+        made = decoding.decode({**obj, "metadata": meta}, strategy.gvk).object
+        strategy.default(made)
         return made
 
     def created(self, kind, obj):
         made = self.decoded(kind, obj)
-        self.behaviour_of(kind).prepare_create(made)
+        self.strategy_of(kind).prepare_for_create(self.context_of(kind), made)
         return made
 
     def texts(self, kind, obj):
-        return sorted(
-            error.text() for error in self.behaviour_of(kind).validate(self.created(kind, obj))
-        )
+        found = self.strategy_of(kind).validate(self.context_of(kind), self.created(kind, obj))
+        return sorted(error.text() for error in found)
 
     def update_texts(self, kind, old, new):
+        """What the kind itself says of a change; the metadata is the same with all kinds."""
         before, after = self.created(kind, old), self.decoded(kind, new)
-        self.behaviour_of(kind).prepare_update(after, before)
-        return sorted(e.text() for e in self.behaviour_of(kind).validate_update(after, before))
+        self.strategy_of(kind).prepare_for_update(self.context_of(kind), after, before)
+        return sorted(e.text() for e in self.strategy_of(kind).check_update(after, before))
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,8 @@
 
 import pytest
 
-from inkube.schemas.builtin import behaviours, decoding, resources
+from inkube.schemas.builtin import behaviours, decoding, resources, served
+from inkube.schemas.strategy import Context, Strategy
 
 POD = {"containers": [{"name": "c", "image": "i:1"}]}
 
@@ -90,14 +91,14 @@ SOUND = {
 
 @pytest.mark.parametrize("kind", SOUND)
 def test_a_sound_object_passes_and_settles(kinds, kind):
-    behaviour = kinds.behaviour_of(kind)
+    strategy, context = kinds.strategy_of(kind), kinds.context_of(kind)
     made = kinds.created(kind, SOUND[kind])
-    assert behaviour.validate(made) == []
-    again = decoding.decode(made, behaviour.gvk).object
-    behaviour.default(again)
-    behaviour.prepare_update(again, made)
+    assert strategy.validate(context, made) == []
+    again = decoding.decode(made, strategy.gvk).object
+    strategy.default(again)
+    strategy.prepare_for_update(context, again, made)
     assert again == made
-    assert behaviour.validate_update(again, made) == []
+    assert strategy.check_update(again, made) == []
 
 
 def test_string_data_is_folded_into_data(kinds):
@@ -115,7 +116,7 @@ def test_a_namespace_comes_with_label_finalizer_and_phase(kinds):
     assert made["spec"] == {"finalizers": ["kubernetes"]}
     assert made["status"] == {"phase": "Active"}
     made["status"]["phase"] = "Terminating"
-    (error,) = kinds.behaviour_of("Namespace").validate_status(made, made)
+    (error,) = kinds.strategy_of("Namespace").check_status(made, made)
     assert error.field == "status.Phase"
 
 
@@ -169,7 +170,7 @@ def test_a_service_is_given_addresses_and_keeps_them(kinds):
     assert old["spec"]["clusterIP"].startswith("10.0.")
     assert 30_000 <= old["spec"]["ports"][0]["nodePort"] < 32_768
     new = kinds.decoded("Service", {"spec": ports})
-    kinds.behaviour_of("Service").prepare_update(new, old)
+    kinds.strategy_of("Service").prepare_for_update(kinds.context_of("Service"), new, old)
     assert new["spec"] == old["spec"]
 
 
@@ -182,13 +183,13 @@ def test_a_job_selects_its_own_pods(kinds):
 
 
 def test_generations_count_what_they_should(kinds):
-    behaviour = kinds.behaviour_of("Deployment")
+    strategy, context = kinds.strategy_of("Deployment"), kinds.context_of("Deployment")
     old = kinds.created("Deployment", workload())
     assert old["metadata"]["generation"] == 1
 
     def generation(new):
         new["metadata"]["generation"] = 1
-        behaviour.prepare_update(new, old)
+        strategy.prepare_for_update(context, new, old)
         return new["metadata"]["generation"]
 
     assert generation(kinds.decoded("Deployment", workload())) == 1
@@ -200,30 +201,30 @@ def test_generations_count_what_they_should(kinds):
 
 
 def test_status_is_apart(kinds):
-    behaviour = kinds.behaviour_of("Deployment")
+    strategy, context = kinds.strategy_of("Deployment"), kinds.context_of("Deployment", "status")
     old = kinds.created("Deployment", {**workload(), "status": {"replicas": 9}})
     assert old["status"] == {}
     new = kinds.decoded("Deployment", {**workload(replicas=7), "status": {"replicas": 2}})
-    behaviour.prepare_status(new, old)
+    strategy.prepare_for_update(context, new, old)
     assert new["spec"] == old["spec"]
     assert new["status"] == {"replicas": 2}
 
 
 def test_events_of_the_newer_group_are_strict(kinds):
     events = behaviours.of("events.k8s.io", "events")
+    context = Context(served.of(events.definition, events.definition.storage_version))
     event = {"metadata": {"name": "a", "namespace": "ns"}, "regarding": {"namespace": "ns"},
              "type": "Loud"}  # fmt: skip
-    assert sorted(error.text() for error in events.validate(event)) == [
+    assert sorted(error.text() for error in events.validate(context, event)) == [
         "eventTime: Required value",
         'type: Invalid value: "": has invalid value: Loud',
     ]
-    assert events.error_group == ""
+    assert events.definition.error_group == ""
 
 
-def test_every_resource_has_a_behaviour(kinds):
+def test_every_resource_has_a_strategy():
     for resource in resources.read():
-        behaviour = behaviours.of(resource.group, resource.plural)
-        assert behaviour.has_status == any(s.name == "status" for s in resource.subresources)
+        assert isinstance(behaviours.of(resource.group, resource.plural), Strategy)
 
 
 def test_surprising_names_and_variables_are_warned_of(kinds):
@@ -231,15 +232,15 @@ def test_surprising_names_and_variables_are_warned_of(kinds):
     container = {"name": "c", "image": "i", "env": twice}
     spec = {"containers": [container]}
     pod = kinds.created("Pod", {"metadata": {"name": "a.b"}, "spec": spec})
-    behaviour = kinds.behaviour_of("Pod")
+    strategy, context = kinds.strategy_of("Pod"), kinds.context_of("Pod")
     hidden = (
         'spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when '
         "using apply"
     )
-    name, variable = behaviour.warnings(pod, None)
+    name, variable = strategy.warnings_on_create(context, pod)
     assert name.endswith("a DNS label is recommended: [must not contain dots]")
     assert variable == hidden
-    assert behaviour.warnings(pod, pod) == []
+    assert strategy.warnings_on_update(context, pod, pod) == []
 
 
 def test_daemon_sets_count_their_templates(kinds):
@@ -248,5 +249,5 @@ def test_daemon_sets_count_their_templates(kinds):
     assert old["metadata"]["annotations"] == {key: "1"}
     template = {**workload()["spec"]["template"], "metadata": {"labels": {"a": "b", "c": "d"}}}
     new = kinds.decoded("DaemonSet", workload(template=template))
-    kinds.behaviour_of("DaemonSet").prepare_update(new, old)
+    kinds.strategy_of("DaemonSet").prepare_for_update(kinds.context_of("DaemonSet"), new, old)
     assert new["metadata"]["annotations"] == {key: "2"}

@@ -260,10 +260,10 @@ def test_what_may_not_change(kinds, kind, old, new, expected):
 def test_most_of_a_pod_s_spec_is_fixed_but_its_image_is_not(kinds):
     pod = kinds.created("Pod", {"spec": POD})
     other = kinds.decoded("Pod", {"spec": {**pod["spec"], "restartPolicy": "Never"}})
-    (error,) = kinds.behaviour_of("Pod").validate_update(other, pod)
+    (error,) = kinds.strategy_of("Pod").check_update(other, pod)
     assert error.text().startswith("spec: Forbidden: pod updates may not change fields other than")
     newer = [{**pod["spec"]["containers"][0], "image": "i:2"}]
     changed = kinds.decoded("Pod", {"spec": {**pod["spec"], "containers": newer}})
-    kinds.behaviour_of("Pod").prepare_update(changed, pod)
-    assert kinds.behaviour_of("Pod").validate_update(changed, pod) == []
+    kinds.strategy_of("Pod").prepare_for_update(kinds.context_of("Pod"), changed, pod)
+    assert kinds.strategy_of("Pod").check_update(changed, pod) == []
     assert changed["metadata"]["generation"] == 2

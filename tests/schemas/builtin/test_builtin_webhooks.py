@@ -22,7 +22,12 @@ def test_a_sound_one_is_filled_in(kinds):
     assert webhook["rules"][0]["scope"] == "*"
     assert webhook["reinvocationPolicy"] == "Never"
     assert webhook["timeoutSeconds"] == 10
-    assert kinds.behaviour_of("MutatingWebhookConfiguration").validate(made) == []
+    assert (
+        kinds.strategy_of("MutatingWebhookConfiguration").validate(
+            kinds.context_of("MutatingWebhookConfiguration"), made
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize(

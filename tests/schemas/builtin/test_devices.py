@@ -2,10 +2,7 @@
 
 import pytest
 
-from inkube.schemas.builtin.behaviours.base import Stamp
 from inkube.schemas.builtin.behaviours.devices import selectors as deviceselectors
-
-STAMP = Stamp("2026-01-01T00:00:00Z", "admin", "", (), ())
 
 NESTED = "device.attributes.all(a, " * 4 + 'a == "x"' + ")" * 4
 
@@ -157,8 +154,8 @@ def test_a_capacity_says_what_may_be_asked_of_it(kinds, policy, expected):
 def test_a_taint_has_been_there_since_it_was_told(kinds):
     taint = {"key": "k", "effect": "NoSchedule"}
     made = kinds.created("ResourceSlice", device_slice({"name": "d", "taints": [taint]}))
-    kinds.behaviour_of("ResourceSlice").stamp(made, None, "", STAMP)
-    assert made["spec"]["devices"][0]["taints"][0]["timeAdded"] == STAMP.now
+    now = kinds.context_of("ResourceSlice").now
+    assert made["spec"]["devices"][0]["taints"][0]["timeAdded"] == now
 
 
 def allocated(device, **status):
@@ -186,7 +183,7 @@ def told(device):
 def test_what_is_allocated_is_judged(kinds, status, expected):
     old = kinds.created("ResourceClaim", claim(request("a")))
     new = {**old, "status": status}
-    errors = kinds.behaviour_of("ResourceClaim").validate_status(new, old)
+    errors = kinds.strategy_of("ResourceClaim").check_status(new, old)
     assert [error.field for error in errors] == expected
 
 
@@ -194,7 +191,9 @@ def test_what_a_driver_told_goes_with_the_allocation(kinds):
     old = kinds.created("ResourceClaim", claim(request("a")))
     old["status"] = allocated("d", devices=[told("d")])
     new = {**old, "status": {"devices": [told("d")]}}
-    kinds.behaviour_of("ResourceClaim").prepare_status(new, old)
+    kinds.strategy_of("ResourceClaim").prepare_status(
+        kinds.context_of("ResourceClaim", "status"), new, old
+    )
     assert "devices" not in new["status"]
 
 

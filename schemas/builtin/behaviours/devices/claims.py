@@ -9,13 +9,14 @@ from typing import Any, Final
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import checks, metadata, scheduling
-from inkube.schemas.builtin.behaviours.base import Behaviour, same
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, same
 from inkube.schemas.builtin.behaviours.devices import parts as deviceparts
 from inkube.schemas.builtin.behaviours.devices import selectors as deviceselectors
 from inkube.schemas.fielderrors import FieldError, Verbatim
 from inkube.schemas.golang import netip
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
+from inkube.schemas.strategy import Context
 
 _MAX_REQUESTS: Final = 32
 _MAX_ALTERNATIVES: Final = 8
@@ -31,10 +32,8 @@ _NO_REQUEST: Final = (
 )
 
 
-class Claims(Behaviour):
+class Claims(BuiltinStrategy):
     """ResourceClaim."""
-
-    returns_deleted = True
 
     def default(self, obj: Object) -> None:
         _fill(obj.get("spec") or {})
@@ -42,12 +41,12 @@ class Claims(Behaviour):
     def check(self, obj: Object) -> list[FieldError]:
         return _devices((obj.get("spec") or {}).get("devices") or {}, "spec.devices")
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         return _fixed(obj, old)
 
-    def prepare_status(self, obj: Object, old: Object) -> None:
+    def prepare_status(self, context: Context, obj: Object, old: Object) -> None:
         """What drivers said of devices goes with their allocation."""
-        super().prepare_status(obj, old)
+        super().prepare_status(context, obj, old)
         told = obj.get("status") or {}
         gone = _allocated(old.get("status") or {}) - _allocated(told)
         if gone and told.get("devices"):
@@ -56,14 +55,12 @@ class Claims(Behaviour):
             if not left:
                 del told["devices"]
 
-    def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_status(self, obj: Object, old: Object) -> list[FieldError]:
         return list(_status(obj, old))
 
 
-class Templates(Behaviour):
+class Templates(BuiltinStrategy):
     """ResourceClaimTemplate."""
-
-    returns_deleted = True
 
     def default(self, obj: Object) -> None:
         _fill((obj.get("spec") or {}).get("spec") or {})
@@ -74,7 +71,7 @@ class Templates(Behaviour):
         inner = (spec.get("spec") or {}).get("devices") or {}
         return errors + _devices(inner, "spec.spec.devices")
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         return _fixed(obj, old)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin.behaviours import checks, requirements, scheduling
-from inkube.schemas.builtin.behaviours.base import Behaviour, Stamp, same
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, same
 from inkube.schemas.builtin.behaviours.devices import parts as deviceparts
 from inkube.schemas.builtin.behaviours.devices import selectors as deviceselectors
 from inkube.schemas.fielderrors import FieldError, Verbatim
@@ -16,6 +16,7 @@ from inkube.schemas.golang import gotext
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 from inkube.schemas.quantity import Quantity
+from inkube.schemas.strategy import Context
 
 _MAX_DEVICES: Final = 128
 _MAX_ADVANCED: Final = 64
@@ -41,25 +42,18 @@ _EACH_WHERE: Final = (
 )
 
 
-class Classes(Behaviour):
+class Classes(BuiltinStrategy):
     """DeviceClass."""
-
-    returns_deleted = True
-    generation = ("spec",)
 
     def check(self, obj: Object) -> list[FieldError]:
         return _class(obj.get("spec") or {}, {})
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         return _class(obj.get("spec") or {}, old.get("spec") or {})
 
 
-class Slices(Behaviour):
+class Slices(BuiltinStrategy):
     """ResourceSlice."""
-
-    returns_deleted = True
-    generation = ("spec",)
-    stamps = True
 
     def default(self, obj: Object) -> None:
         """Attributes that are lists come with a feature that is off by default."""
@@ -68,22 +62,31 @@ class Slices(Behaviour):
                 for member in _LISTS:
                     attribute.pop(member, None)
 
-    def stamp(self, obj: Object, old: Object | None, subresource: str, stamp: Stamp) -> None:
-        """A taint has been there since it was first told."""
-        for device in (obj.get("spec") or {}).get("devices") or ():
-            for taint in device.get("taints") or ():
-                if taint.get("timeAdded") is None:
-                    taint["timeAdded"] = stamp.now
+    def prepare_for_create(self, context: Context, obj: Object) -> None:
+        super().prepare_for_create(context, obj)
+        _date_taints(obj, context.now)
+
+    def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
+        super().prepare_object(context, obj, old)
+        _date_taints(obj, context.now)
 
     def check(self, obj: Object) -> list[FieldError]:
         return _slice(obj.get("spec") or {}, {})
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         spec, before = obj.get("spec") or {}, old.get("spec") or {}
         pools = [one.get("pool") or {} for one in (spec, before)]
         errors = checks.immutable(pools[0], pools[1], "spec.pool.", "name")
         errors += checks.immutable(spec, before, "spec.", "driver", "nodeName")
         return errors + _slice(spec, before)
+
+
+def _date_taints(obj: Object, now: str) -> None:
+    """A taint has been there since it was first told."""
+    for device in (obj.get("spec") or {}).get("devices") or ():
+        for taint in device.get("taints") or ():
+            if taint.get("timeAdded") is None:
+                taint["timeAdded"] = now
 
 
 def _class(spec: Object, before: Object) -> list[FieldError]:

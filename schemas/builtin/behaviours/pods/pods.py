@@ -4,7 +4,7 @@ Follows pkg/registry/core/pod/strategy.go and core validation ValidatePodUpdate.
 """
 
 from inkube.schemas import quantity
-from inkube.schemas.builtin.behaviours.base import Behaviour, Stamp, keep, reset_metadata, same
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, keep, reset_metadata, same
 from inkube.schemas.builtin.behaviours.pods import defaults as poddefaults
 from inkube.schemas.builtin.behaviours.pods import updates as podupdates
 from inkube.schemas.builtin.behaviours.pods import validation as podvalidation
@@ -12,14 +12,11 @@ from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 from inkube.schemas.quantity import Quantity
+from inkube.schemas.strategy import Context
 
 
-class Pods(Behaviour):
+class Pods(BuiltinStrategy):
     """Images, deadlines and tolerations may change, the rest of a spec may not."""
-
-    generation = ("spec",)
-    returns_deleted = True
-    stamps = True
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
@@ -28,22 +25,24 @@ class Pods(Behaviour):
         poddefaults.requests_from_limits(spec)
         podupdates.settle_addresses(obj.get("status") or {})
 
-    def prepare_create(self, obj: Object) -> None:
-        super().prepare_create(obj)
+    def prepare_for_create(self, context: Context, obj: Object) -> None:
+        super().prepare_for_create(context, obj)
         spec = obj["spec"]
         obj["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
         if spec.get("terminationGracePeriodSeconds", 0) < 0:
             spec["terminationGracePeriodSeconds"] = 1
         poddefaults.select_by_label_keys(spec, obj["metadata"].get("labels") or {})
+        if spec.get("schedulingGates"):
+            obj["status"]["conditions"] = [_gated(context.now)]
 
-    def prepare_status(self, obj: Object, old: Object) -> None:
-        super().prepare_status(obj, old)
+    def prepare_status(self, context: Context, obj: Object, old: Object) -> None:
+        super().prepare_status(context, obj, old)
         for member in ("deletionTimestamp", "ownerReferences"):
             keep(obj["metadata"], old["metadata"], member)
         podupdates.keep_in_status(obj.setdefault("status", {}), old.get("status") or {})
 
-    def prepare_part(self, name: str, obj: Object, old: Object) -> None:
-        spec = podupdates.PARTS[name](obj["spec"], old["spec"])
+    def prepare_part(self, context: Context, obj: Object, old: Object) -> None:
+        spec = podupdates.PARTS[context.subresource](obj["spec"], old["spec"])
         if spec is not None:
             reset_metadata(obj, old)
             obj["spec"] = spec
@@ -51,20 +50,7 @@ class Pods(Behaviour):
         if not same(obj["spec"], old["spec"]):
             obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
-    def stamp(self, obj: Object, old: Object | None, subresource: str, stamp: Stamp) -> None:
-        """A pod that waits at a gate says so (applySchedulingGatedCondition)."""
-        if old is None and obj["spec"].get("schedulingGates"):
-            condition = {
-                "type": "PodScheduled",
-                "status": "False",
-                "lastProbeTime": None,
-                "lastTransitionTime": stamp.now,
-                "reason": "SchedulingGated",
-                "message": "Scheduling is blocked due to non-empty scheduling gates",
-            }
-            obj["status"]["conditions"] = [condition]
-
-    def grace_seconds(self, obj: Object, asked: int | None) -> int | None:
+    def check_graceful_delete(self, obj: Object, asked: int | None) -> int | None:
         """podStrategy.CheckGracefulDelete: only a pod on a node takes its time."""
         spec = obj["spec"]
         if not spec.get("nodeName") or obj["status"].get("phase") in ("Succeeded", "Failed"):
@@ -72,30 +58,40 @@ class Pods(Behaviour):
         period = spec.get("terminationGracePeriodSeconds", 0) if asked is None else asked
         return period if period >= 0 else 1
 
-    def validate(self, obj: Object) -> list[FieldError]:
-        return super().validate(obj) + podvalidation.only_new(obj)
+    def validate(self, context: Context, obj: Object) -> list[FieldError]:
+        return super().validate(context, obj) + podvalidation.only_new(obj)
 
     def check(self, obj: Object) -> list[FieldError]:
         return podvalidation.pod(obj)
 
-    def warnings(self, obj: Object, old: Object | None) -> list[str]:
-        if old is not None:
-            return []
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         name = obj["metadata"].get("name", "")
         found = podwarnings.of_pod(obj)
         return podvalidation.name_warnings(name, "the Pod's hostname") + found
 
-    def validate_update(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         return self.check(obj) + podupdates.validate(obj, old)
 
-    def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
+    def check_status(self, obj: Object, old: Object) -> list[FieldError]:
         return podupdates.validate_status(obj, old)
 
-    def validate_part(self, name: str, obj: Object, old: Object) -> list[FieldError]:
+    def check_part(self, name: str, obj: Object, old: Object) -> list[FieldError]:
         if name == "ephemeralcontainers":
             return self.check(obj) + podupdates.validate_ephemeral(obj, old)
         classes = qos_class(obj["spec"]), qos_class(old["spec"])
         return self.check(obj) + podupdates.validate_resize(obj, old, classes)
+
+
+def _gated(now: str) -> Object:
+    """A pod that waits at a gate says so (applySchedulingGatedCondition)."""
+    return {
+        "type": "PodScheduled",
+        "status": "False",
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+        "reason": "SchedulingGated",
+        "message": "Scheduling is blocked due to non-empty scheduling gates",
+    }
 
 
 def qos_class(spec: Object) -> str:
@@ -120,10 +116,8 @@ def _computed(amounts: dict[str, str]) -> dict[str, Quantity]:
     return {name: amount for name, amount in found.items() if amount.sign > 0}
 
 
-class PodTemplates(Behaviour):
+class PodTemplates(BuiltinStrategy):
     """Templates stored on their own."""
-
-    returns_deleted = True
 
     def default(self, obj: Object) -> None:
         poddefaults.pod_spec(obj.setdefault("template", {}).setdefault("spec", {}))

@@ -1,0 +1,45 @@
+"""CustomResourceDefinitions in the registry; what they must look like is `schemas.crds`.
+
+Follows apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go.
+"""
+
+from inkube.schemas import crds
+from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.metadata import objectmeta
+from inkube.schemas.objects import Object
+from inkube.schemas.strategy import Context
+
+
+class Definitions(BuiltinStrategy):
+    """How CRDs differ from other built-in kinds."""
+
+    def default(self, obj: Object) -> None:
+        crds.default(obj)
+
+    def prepare_for_create(self, context: Context, obj: Object) -> None:
+        crds.prepare_create(obj)
+
+    def prepare_for_update(self, context: Context, obj: Object, old: Object) -> None:
+        if context.subresource == "status":
+            crds.prepare_status_update(obj, old)
+        else:
+            crds.prepare_update(obj, old)
+
+    def validate(self, context: Context, obj: Object) -> list[FieldError]:
+        return crds.validate_create(obj)
+
+    def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
+        errors = objectmeta.validate_update(obj["metadata"], old["metadata"], namespaced=False)
+        if context.subresource == "status":
+            return errors + crds.validate_status_update(obj, old)
+        return errors + crds.validate_update(obj, old)
+
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        return crds.warnings(obj)
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return [] if context.subresource == "status" else crds.warnings(obj)
+
+    def prepare_for_delete(self, obj: Object, now: str) -> bool:
+        return crds.prepare_delete(obj, now)

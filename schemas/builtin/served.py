@@ -1,0 +1,81 @@
+"""The versions of built-in kinds: decoded by their Go types, converted at once.
+
+CustomResourceDefinitions are read by `schemas.crds`, as apiextensions-apiserver does.
+"""
+
+from inkube.schemas import caches, crds
+from inkube.schemas.builtin import conversion, decoding
+from inkube.schemas.definitions import Definition, Version
+from inkube.schemas.lazyproperty import cached_property
+from inkube.schemas.meta import GVK
+from inkube.schemas.objects import Object
+from inkube.schemas.ownership.typed import TypedSchema
+from inkube.schemas.served import Served
+
+_DEFINITIONS = "customresourcedefinitions"
+
+
+class BuiltinServed(Served):
+    """A version of a kind of kube-apiserver."""
+
+    def __init__(self, definition: Definition, version: Version) -> None:
+        super().__init__(definition, version)
+        self.is_costly = definition.group == "admissionregistration.k8s.io"
+
+    @cached_property
+    def typed(self) -> TypedSchema:
+        empty = decoding.empty(self.gvk)
+        return TypedSchema(self.version.schema, custom=False, empty=empty)
+
+    def decode(self, obj: Object, unknown: list[str] | None) -> Object:
+        meta = obj.get("metadata")
+        resets = type(meta) is dict and meta.get("managedFields") == []
+        decoded = decoding.decode(obj, self.gvk)
+        if resets:  # what Go leaves out when it writes has been read all the same
+            decoded.object["metadata"]["managedFields"] = []
+        for path in self.definition.keeps_empty:
+            _keep_empty(obj, decoded.object, path.split("."))
+        if unknown is not None:
+            unknown.extend(decoded.unknown)
+        return decoded.object
+
+    def decode_admitted(self, obj: Object, kind: GVK) -> Object:
+        obj["apiVersion"], obj["kind"] = kind.api_version, kind.kind
+        if kind != self.gvk:
+            return decoding.decode(obj, kind).object
+        return self.decode(obj, None)
+
+    def converted(self, obj: Object) -> Object:
+        return conversion.convert(obj, self.api_version)
+
+
+class DefinitionServed(BuiltinServed):
+    """A version of CustomResourceDefinition."""
+
+    def __init__(self, definition: Definition, version: Version) -> None:
+        super().__init__(definition, version)
+        self.is_costly = True
+
+    def decode(self, obj: Object, unknown: list[str] | None) -> Object:
+        decoded, found = crds.decode(obj)
+        if unknown is not None:
+            unknown.extend(found)
+        return decoded
+
+
+@caches.of_values(512)
+def of(definition: Definition, version: Version) -> BuiltinServed:
+    """One for all servers of the process: they come and go with tests, what is compiled stays."""
+    make = DefinitionServed if definition.names.plural == _DEFINITIONS else BuiltinServed
+    return make(definition, version)
+
+
+def _keep_empty(sent: Object, made: Object, path: list[str]) -> None:
+    """Give a decoded object an empty list that was sent, which decoding leaves out."""
+    for member in path[:-1]:
+        inner, target = sent.get(member), made.get(member)
+        if not isinstance(inner, dict) or not isinstance(target, dict):
+            return
+        sent, made = inner, target
+    if sent.get(path[-1]) == []:
+        made[path[-1]] = []

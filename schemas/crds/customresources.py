@@ -1,0 +1,273 @@
+"""Custom resources, and kinds declared in Python, which are custom resources with further parts.
+
+Follows apiextensions-apiserver/pkg/registry/customresource/strategy.go and
+pkg/apiserver/customresource_handler.go.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import orjson
+
+from inkube.schemas import bodies, fielderrors
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.golang.unmarshal import DecodeError
+from inkube.schemas.meta import GVK, split_api_version
+from inkube.schemas.metadata import metadecoding, names, objectmeta
+from inkube.schemas.objects import Object, same
+from inkube.schemas.ownership import resetfields
+from inkube.schemas.ownership.fieldsets import FieldSet
+from inkube.schemas.served import Served
+from inkube.schemas.strategy import Context, Strategy
+from inkube.schemas.structural import scale
+
+_NO_TEXT = ".apiVersion accessor error: <nil> is of the type <nil>, expected string"
+_ENVELOPE = ("apiVersion", "kind", "metadata")
+
+
+class CustomServed(Served):
+    """A version whose structural schema says what its objects look like."""
+
+    def decode(self, obj: Object, unknown: list[str] | None) -> Object:
+        """What says it is another kind, or of another group, is not pruned: validation refuses it
+        (unstructuredSchemaCoercer)."""
+        paths: list[str] | None = None if unknown is None else []
+        sent = obj.get("apiVersion", self.api_version)
+        if sent == self.api_version and obj.get("kind", self.kind) == self.kind:
+            self.schema.prune_and_default(obj, paths)
+        else:
+            self._decode_other(obj, sent, paths)
+        if unknown is not None and paths:
+            unknown.extend(bodies.unknown_fields(paths))
+        return obj
+
+    def _decode_other(
+        self, obj: Object, api_version: str | None, unknown: list[str] | None
+    ) -> None:
+        """Read what says it is of another type than the version's. Raises DecodeError."""
+        if api_version is None:
+            raise DecodeError(_NO_TEXT)
+        group, version = split_api_version(api_version)
+        if group != self.gvk.group or obj.get("kind", self.kind) != self.kind:
+            self.schema.type_and_default(obj, unknown)
+        elif any(known.name == version for known in self.definition.versions):
+            self.schema.prune_and_default(obj, unknown)
+        else:
+            self.schema.drop_all(obj, unknown)
+
+    def decode_applied(self, obj: Object) -> Object:
+        """The fields are known already, and nulls are meant."""
+        self.schema.default(obj)
+        obj["metadata"] = metadecoding.decode(obj["metadata"], [], lenient=True)
+        return obj
+
+    def decode_admitted(self, obj: Object, kind: GVK) -> Object:
+        self.fit(obj)
+        obj["metadata"] = metadecoding.decode(obj["metadata"], [], lenient=True)
+        return obj
+
+    def converted(self, obj: Object) -> Object:
+        made: Object = orjson.loads(orjson.dumps(obj))
+        made["apiVersion"] = self.api_version
+        self.prune(made)
+        return made
+
+    def prune(self, obj: Object) -> None:
+        self.schema.prune(obj)
+
+    def fit(self, obj: Object) -> None:
+        self.schema.prune_and_default(obj, None, lenient=True)
+
+    def complete(self, obj: Object) -> None:
+        self.schema.default_missing(obj)
+
+    def renewed(self, data: bytes, stored: Object) -> Object | None:
+        fresh: Object = orjson.loads(data)
+        fresh["apiVersion"] = self.api_version
+        self.fit(fresh)
+        return None if same(fresh, stored) else fresh
+
+
+class Rules(Protocol):
+    """Static rules beside the schema: what is wrong with an object; `old` is None on create."""
+
+    def __call__(self, obj: Object, old: Object | None) -> list[FieldError]: ...
+
+
+class Part(Protocol):
+    """What an address of a kind (the object itself, or a subresource) lets change, and how."""
+
+    def prepare(self, obj: Object, old: Object | None) -> None:
+        """Put back, in place, what this address does not change."""
+        ...
+
+    def validate(self, obj: Object, old: Object | None) -> list[FieldError]:
+        """What is wrong with a change at this address. Raises StatusError for another code."""
+        ...
+
+
+@dataclass(frozen=True)
+class CustomStrategy(Strategy):
+    """Status apart from spec, generation, schema and CEL rules, and the parts it is given.
+
+    `prefix_of` gives the prefix of the name of an object that comes without name and generateName,
+    `name_of` a whole name that follows from the rest. `parts` are by subresource, "" is the object
+    itself. `finalizers` are the kind's own, of which nobody is warned whatever their names look
+    like.
+    """
+
+    rules: Rules | None = None
+    prefix_of: Callable[[Object], str] | None = None
+    name_of: Callable[[Object], str] | None = None
+    parts: Mapping[str, Part] = field(default_factory=dict)
+    finalizers: frozenset[str] = frozenset()
+
+    def compute_name(self, obj: Object) -> str:
+        return "" if self.name_of is None else self.name_of(obj)
+
+    def name_prefix(self, obj: Object) -> str:
+        return "" if self.prefix_of is None else self.prefix_of(obj)
+
+    def prepare_for_create(self, context: Context, obj: Object) -> None:
+        if context.served.version.status:
+            obj.pop("status", None)
+        self._prepare(context, obj, None)
+        obj["metadata"]["generation"] = 1
+
+    def prepare_for_update(self, context: Context, obj: Object, old: Object) -> None:
+        has_status = context.served.version.status
+        if context.subresource == "status":
+            _only_status(obj, old)
+            return
+        if has_status:
+            _keep_status(obj, old)
+        self._prepare(context, obj, old)
+        if _differs(obj, old, has_status):
+            obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+    def _prepare(self, context: Context, obj: Object, old: Object | None) -> None:
+        """Let the address's part prepare what fits the schema; of the rest validation tells."""
+        served, part = context.served, self.parts.get(context.subresource)
+        malformed = served.definition.malformed
+        if part is None and malformed is None:
+            return
+        errors = served.schema.validate(obj, old)
+        if errors and malformed is not None:
+            raise malformed(obj["metadata"].get("name") or "", errors)
+        if part is not None and not errors:
+            part.prepare(obj, old)
+
+    def validate(self, context: Context, obj: Object) -> list[FieldError]:
+        served, put_off = context.served, list[FieldError]()
+        errors = _kind_errors(served, obj)
+        if errors:
+            errors += served.schema.other_errors(obj)
+        else:
+            errors = objectmeta.validate(
+                obj["metadata"], namespaced=served.definition.namespaced, name_check=names.subdomain
+            )
+            if self.name_of is not None:
+                # a computed name is as wrong as what it follows from, which is told first
+                put_off = [error for error in errors if error.field == "metadata.name"]
+                errors = [error for error in errors if error.field != "metadata.name"]
+            errors += served.schema.validate(obj)
+            errors += _scale_errors(served, obj)
+        errors += _rule_errors(context, obj, None, errors)
+        if not errors and "" in self.parts:
+            errors = self.parts[""].validate(obj, None)
+        return errors or self._ruled(obj, None) or put_off
+
+    def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
+        served, subresource = context.served, context.subresource
+        only_status = subresource == "status"
+        wrong_kind = _kind_errors(served, obj)
+        if wrong_kind:
+            errors = wrong_kind + served.schema.other_errors(obj, old)
+        else:
+            errors = objectmeta.validate_update(
+                obj["metadata"], old["metadata"], namespaced=served.definition.namespaced
+            )
+            judge = served.schema.validate_status if only_status else served.schema.validate
+            errors += judge(obj, old)
+            errors += _scale_errors(served, obj, only_status=only_status)
+        errors += _rule_errors(context, obj, old, errors)
+        part = self.parts.get(subresource)
+        if not errors and part is not None:
+            errors = part.validate(obj, old)
+        return errors if errors or subresource else self._ruled(obj, old)
+
+    def _ruled(self, obj: Object, old: Object | None) -> list[FieldError]:
+        return [] if self.rules is None else self.rules(obj, old)
+
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        return objectmeta.finalizer_warnings(obj["metadata"], None, self.finalizers)
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return objectmeta.finalizer_warnings(obj["metadata"], old["metadata"], self.finalizers)
+
+    def reset_fields(self, served: Served, subresource: str) -> FieldSet:
+        return resetfields.of_custom(subresource, status=served.version.status)
+
+
+def _rule_errors(
+    context: Context, obj: Object, old: Object | None, found: list[FieldError]
+) -> list[FieldError]:
+    """What the CEL rules say, which are given what was found before them."""
+    rules = context.served.rules
+    if rules is None:
+        return []
+    errors, warnings = rules.judge(found, obj, old)
+    for warning in warnings:
+        context.warn(warning)
+    return errors
+
+
+def _kind_errors(served: Served, obj: Object) -> list[FieldError]:
+    """A body of another kind; nothing of its metadata and by the schema is said then
+    (customresource/validator.go, ValidateTypeMeta)."""
+    kind = obj.get("kind", served.kind)
+    if kind == served.kind:
+        return []
+    return [fielderrors.invalid("kind", kind, f"must be {served.kind}")]
+
+
+def _scale_errors(served: Served, obj: Object, *, only_status: bool = False) -> list[FieldError]:
+    """What is wrong where the scale subresource reads; /status answers for its own part only."""
+    paths = served.version.scale
+    if paths is None:
+        return []
+    spec = [] if only_status else scale.spec(obj, paths)
+    return spec + scale.status(obj, paths)
+
+
+def _keep_status(obj: Object, old: Object) -> None:
+    if "status" in old:
+        obj["status"] = old["status"]
+    else:
+        obj.pop("status", None)
+
+
+def _only_status(obj: Object, old: Object) -> None:
+    """A write to /status changes status alone; the old spec, labels and all stay."""
+    status, present = obj.get("status"), "status" in obj
+    managed = obj["metadata"].get("managedFields")
+    kept = orjson.loads(orjson.dumps(old))
+    obj.clear()
+    obj.update(kept)
+    if managed is not None:
+        obj["metadata"]["managedFields"] = managed
+    if present:
+        obj["status"] = status
+    else:
+        obj.pop("status", None)
+
+
+def _differs(obj: Object, old: Object, has_status: bool) -> bool:
+    """Whether anything but metadata (and a status of its own) changed."""
+    left = {key for key in obj if key not in _ENVELOPE}
+    right = {key for key in old if key not in _ENVELOPE}
+    if has_status:
+        left.discard("status")
+        right.discard("status")
+    return left != right or any(not same(obj[key], old[key]) for key in left)
