@@ -114,14 +114,14 @@ class Compiler:
 
     def _object_steps(self, node: Node) -> list[Step]:
         steps: list[Step] = []
+        least, most = node.raw.get("minProperties"), node.raw.get("maxProperties")
+        if least is not None or most is not None:
+            steps.append(_property_count_step(least, most))
         if node.raw.get("properties") or node.additional is not None:
             steps.append(self.follow_fields(self.dispatches(node.children), node.required))
         elif node.required:
             steps.append(required_step(node.required))
-        least, most = node.raw.get("minProperties"), node.raw.get("maxProperties")
-        if least is None and most is None:
-            return steps
-        return [_property_count_step(least, most, _compose(steps))]
+        return steps
 
 
 def _compose(steps: list[Step]) -> Step | None:
@@ -154,17 +154,14 @@ def required_step(names: tuple[str, ...]) -> Step:
     return check_required
 
 
-def _property_count_step(least: int | None, most: int | None, then: Step | None) -> Step:
-    """Too few hide everything else about the object, too many hide nothing."""
+def _property_count_step(least: int | None, most: int | None) -> Step:
+    """The step that counts an object's members; what is wrong with them is told all the same."""
 
     def check_count(value: Any, path: Path, errors: Sink) -> None:
         size = len(value)
         if least is not None and size < least:
             add_invalid(path, size, f"should have at least {least} properties", errors)
-            return
         if most is not None and size > most:
             errors.append(too_many(field(path), size, most))
-        if then is not None:
-            then(value, path, errors)
 
     return check_count

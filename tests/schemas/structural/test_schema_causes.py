@@ -162,15 +162,23 @@ def test_a_bound_that_its_type_cannot_hold_is_an_error_of_its_own() -> None:
     ]
 
 
-def test_too_few_properties_hide_what_is_inside() -> None:
-    schema = {"type": "object", "minProperties": 2, "additionalProperties": INT}
+def test_too_few_properties_hide_nothing_of_the_object() -> None:
+    schema = {
+        "type": "object",
+        "minProperties": 3,
+        "required": ["b"],
+        "properties": {"a": INT, "b": INT, "c": {"type": "string", "maxLength": 1}},
+    }
 
-    assert texts(schema, {"a": "x"}) == [
-        "spec: Invalid value: 1: spec in body should have at least 2 properties"
+    assert texts(schema, {"a": "x", "c": "long"}) == [
+        "spec: Invalid value: 2: spec in body should have at least 3 properties",
+        'spec.a: Invalid value: "string": spec.a in body must be of type integer: "string"',
+        "spec.c: Too long: may not be more than 1 bytes",
+        "spec.b: Required value",
     ]
 
 
-def test_too_many_properties_do_not() -> None:
+def test_too_many_properties_hide_nothing_of_the_object() -> None:
     schema = {"type": "object", "maxProperties": 1, "additionalProperties": INT}
 
     found = texts(schema, {"a": "x", "b": 1})
