@@ -1,7 +1,7 @@
 """Which part of the old object a part of the new one is compared with, and whether it changed.
 
-Fields are matched by name, items of map lists by key, of lists without a type by position; items
-of sets and atomic lists have no counterpart. Follows apiserver/pkg/cel/common/equality.go.
+Fields are matched by name, items of map lists by key; items of sets and of atomic lists, which
+lists without a type are too, have no counterpart. Follows apiserver/pkg/cel/common/equality.go.
 """
 
 from typing import Any
@@ -49,15 +49,10 @@ class Correlation:
         node = self.node.items
         if node is None or type(self.value) is not list or type(self.old) is not list:
             return None
-        old = self._old_item(int(index))
-        return None if old is None else Correlation(node, self.value[int(index)], old)
-
-    def _old_item(self, index: int) -> Any:
-        if self.node.list_type == "map":
-            return self._old_by_key(self.value[index])
-        if self.node.list_type in {"set", "atomic"}:
+        if self.node.list_type != "map":
             return None
-        return self.old[index] if index < len(self.old) else None
+        old = self._old_by_key(self.value[int(index)])
+        return None if old is None else Correlation(node, self.value[int(index)], old)
 
     def _old_by_key(self, item: Any) -> Any:
         if self._by_key is None:
@@ -82,7 +77,7 @@ class Correlation:
         return same(value, old)
 
     def _same_items(self) -> bool:
-        if self.node.list_type != "map" and None in map(self.child, range(len(self.value))):
+        if self.node.list_type != "map":
             return same(self.value, self.old)
         return all(map(self._same_child, range(len(self.value))))
 

@@ -56,7 +56,13 @@ def fields(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
             {"by": {"k": "long"}}, {"by": {"l": "long"}}, ["spec.by.l"], id="under another key"
         ),
         pytest.param(
-            {"plain": ["long", "x"]}, {"plain": ["long", "y"]}, [], id="an item in its place"
+            {"plain": ["long", "x"]},
+            {"plain": ["long", "y"]},
+            ["spec.plain[0]"],
+            id="an item in its place, in a list that changed",
+        ),
+        pytest.param(
+            {"plain": ["long"]}, {"plain": ["long"], "n": 1}, [], id="a list without a type"
         ),
         pytest.param(
             {"plain": ["x", "long"]},
