@@ -101,7 +101,7 @@ def unknown_fields(paths: Iterable[str]) -> list[str]:
 
 
 def strict_text(texts: Sequence[str]) -> str:
-    """What fieldValidation=Strict answers: duplicates first, then unknown fields."""
+    """What fieldValidation=Strict answers."""
     return f"strict decoding error: {', '.join(texts)}"
 
 
@@ -162,6 +162,44 @@ def duplicate_fields(body: bytes, value: Any) -> list[str]:
     found: dict[str, None] = {}
     _collect(pairs, "", found)
     return [f'duplicate field "{path}"' for path in list(found)[:_MOST_DUPLICATES]]
+
+
+def sorted_keys(value: Any) -> Any:
+    """The value with the members of its objects in order, as YAML is handed on as JSON."""
+    if isinstance(value, dict):
+        return {key: sorted_keys(value[key]) for key in sorted(value)}
+    return [sorted_keys(item) for item in value] if isinstance(value, list) else value
+
+
+def in_document_order(body: bytes, duplicates: list[str], unknown: list[str]) -> list[str]:
+    """Both sorts of strict errors of a JSON body as a decoder into a Go type meets them.
+
+    A field nobody knows is unknown, however often it stands there, and what it holds is skipped.
+    """
+    if not duplicates or not unknown:
+        return [*duplicates, *unknown]
+    met: dict[str, None] = {}
+    _meet(json.loads(body, object_pairs_hook=_Pairs), "", frozenset(unknown), met)
+    return [*met, *(text for text in unknown if text not in met)]
+
+
+def _meet(value: Any, path: str, unknown: frozenset[str], met: dict[str, None]) -> None:
+    if isinstance(value, list) and not isinstance(value, _Pairs):
+        for index, item in enumerate(value):
+            _meet(item, f"{path}[{index}]", unknown, met)
+    if not isinstance(value, _Pairs):
+        return
+    seen = set()
+    for name, item in value:
+        below = f"{path}.{name}" if path else name
+        text = f'unknown field "{below}"'
+        if text in unknown:
+            met[text] = None
+            continue
+        if name in seen:
+            met[f'duplicate field "{below}"'] = None
+        seen.add(name)
+        _meet(item, below, unknown, met)
 
 
 def _surely_unique(body: bytes, value: Any) -> bool:

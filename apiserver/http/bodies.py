@@ -93,7 +93,12 @@ def read_object(call: Call, body: bytes, media: str) -> Object:
     obj.setdefault("apiVersion", "")
     strict = call.options.validation == "Strict"
     duplicates = decoded.strict_texts() if strict else decoded.duplicates
-    obj = intake.admit(call, obj, duplicates)
+    text = b""
+    if media == "yaml":
+        obj = bodies.sorted_keys(obj)
+    elif call.resource.voice.has_messages:  # the kind has a Go type
+        text = body
+    obj = intake.admit(call, obj, duplicates, text)
     call.resource.voice.check_version(call.served, obj)
     return obj
 

@@ -72,8 +72,9 @@ def patch(call: Call, kind: str, document: Patch) -> Update:
         if not isinstance(new, dict):
             raise status.bad_request("a patch must leave an object")
         call.resource.voice.check_patched_type(call.served, new)
-        strict = [*document.duplicates, *unknown]
+        strict = document.duplicates
         if kind == "json":
+            strict = decoding.in_document_order(document.text.encode(), strict, unknown)
             strict = [f"json patch {text}" for text in strict]
         new = intake.admit_patched(call, new, strict, shown, strategic=kind == "strategic")
         intake.check_namespace(call, new)
@@ -177,5 +178,8 @@ def apply(call: Call, body: Object, stamps: Stamps) -> Update:
 def from_patch(call: Call, kind: str, document: Patch, stamps: Stamps) -> Update:
     """The change a decoded PATCH asks for. Raises StatusError 400."""
     if kind == "apply":
+        if call.options.validation != "Ignore":
+            for text in document.duplicates:
+                call.warn(text)
         return apply(call, document.value, stamps)
     return patch(call, kind, document)

@@ -20,23 +20,26 @@ from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.objects import Object
 
 
-def admit(call: Call, obj: Object, duplicates: list[str]) -> Object:
+def admit(call: Call, obj: Object, duplicates: list[str], text: bytes = b"") -> Object:
     """Type, prune and default an object, in place where that is possible; returns it.
 
-    Raises StatusError 400 when a value cannot be what its field is, or on unknown and duplicate
+    `text` is the JSON of an object that is decoded into a Go type: strict errors are then told in
+    its order, else the duplicates come before the unknown fields. Raises StatusError 400 when a value cannot be what its field is, or on unknown and duplicate
     fields under Strict.
     """
     kind = call.served.kind
     api_version, sent = obj.get("apiVersion") or "", obj.get("kind") or kind
     try:
-        obj, found = _decode(call, obj, duplicates)
+        obj, unknown = _decode(call, obj)
     except DecodeError as error:
         raise decoding.cannot_handle(api_version, sent, kind, error.text) from error
+    found = [*duplicates, *unknown]
+    if text:
+        found = decoding.in_document_order(text, duplicates, unknown)
     if found and call.options.validation == "Strict":
-        text = decoding.strict_text(found)
-        raise decoding.cannot_handle(api_version, sent, kind, text)
-    for text in found:
-        call.warn(text)
+        raise decoding.cannot_handle(api_version, sent, kind, decoding.strict_text(found))
+    for error in found:
+        call.warn(error)
     return obj
 
 
@@ -61,7 +64,7 @@ def admit_patched(
 
     ignored = call.options.validation == "Ignore"
     try:
-        obj, found = _decode(call, obj, [])
+        obj, found = _decode(call, obj)
     except DecodeError as error:
         text = unstructured.trouble(obj, call.served.gvk) if strategic else ""
         raise patch_refusal(whole(), text or error.text) from error
@@ -73,10 +76,10 @@ def admit_patched(
     return obj
 
 
-def _decode(call: Call, obj: Object, duplicates: list[str]) -> tuple[Object, list[str]]:
+def _decode(call: Call, obj: Object) -> tuple[Object, list[str]]:
     unknown: list[str] | None = None if call.options.validation == "Ignore" else []
     obj = call.resource.decode(call.served, obj, unknown)
-    return obj, [*duplicates, *(unknown or ())]
+    return obj, unknown or []
 
 
 def check_namespace(call: Call, obj: Object) -> None:

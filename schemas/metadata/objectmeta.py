@@ -77,13 +77,15 @@ def validate_update(meta: Meta, old: Meta, *, namespaced: bool) -> list[FieldErr
 
 
 def finalizer_warnings(meta: Meta, old: Meta | None = None, own: Iterable[str] = ()) -> list[str]:
-    """Added finalizers of custom resources that name no domain; `own` are the kind's."""
+    """Added finalizers of custom resources that name no domain, or nothing below it; `own` are the
+    kind's."""
     if not meta.get("finalizers"):
         return []
     known = {*((old or {}).get("finalizers") or ()), ORPHAN, FOREGROUND, *own}
     added = sorted({*meta["finalizers"]} - known)
     return [
         f"metadata.finalizers: {gotext.quote(name)}: prefer a domain-qualified finalizer name "
+        f"{'including a path (/) ' if '.' in name else ''}"
         "to avoid accidental conflicts with other finalizer writers"
         for name in added
         if "/" not in name

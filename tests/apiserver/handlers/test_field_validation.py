@@ -1,0 +1,149 @@
+"""Unknown and duplicate fields, in the order in which kube-apiserver's decoders meet them.
+
+Kubernetes' own test/integration/apiserver/field_validation_test.go asks for these orders.
+"""
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+BOATS = "/apis/example.com/v1/namespaces/default/boats"
+HEAD = '{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "fleet"}, '
+JSON = (
+    HEAD
+    + """"spec": {"unknown1": "a", "unknownTwice": {"x": 1, "x": 2}, "unknownTwice": "b",
+    "paused": true, "paused": false, "selector": {"matchLabels": {"app": "a"}},
+    "template": {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c",
+    "image": "i", "unknownNested": 1, "stdin": true, "stdin": false}]}}}}"""
+)
+YAML = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: fleet}
+spec:
+  unknown1: a
+  unknownTwice: a
+  unknownTwice: b
+  paused: true
+  paused: false
+  selector: {matchLabels: {app: a}}
+  template:
+    metadata: {labels: {app: a}}
+    spec:
+      containers:
+      - name: c
+        image: i
+        unknownNested: 1
+        stdin: true
+        stdin: false
+"""
+NESTED = "spec.template.spec.containers[0]"
+OF_JSON = [
+    'unknown field "spec.unknown1"',
+    'unknown field "spec.unknownTwice"',
+    'duplicate field "spec.paused"',
+    f'unknown field "{NESTED}.unknownNested"',
+    f'duplicate field "{NESTED}.stdin"',
+]
+OF_YAML = [
+    'line 7: key "unknownTwice" already set in map',
+    'line 9: key "paused" already set in map',
+    'line 19: key "stdin" already set in map',
+    f'unknown field "{NESTED}.unknownNested"',
+    'unknown field "spec.unknown1"',
+    'unknown field "spec.unknownTwice"',
+]
+OPERATIONS = """[
+    {"op": "add", "path": "/spec/unknown1", "value": 1, "foo": "bar", "foo": "baz"},
+    {"op": "add", "path": "/spec/unknown2", "path": "/spec/unknown3", "value": 1}
+]"""
+OF_OPERATIONS = [
+    'json patch unknown field "[0].foo"',
+    'json patch duplicate field "[1].path"',
+    'unknown field "spec.unknown1"',
+    'unknown field "spec.unknown3"',
+]
+APPLIED = HEAD + (
+    '"spec": {\n"paused": false,\n"paused": true,\n"selector": {"matchLabels": {"app": "a"}},'
+    '"template": {"metadata": {"labels": {"app": "a"}},'
+    '"spec": {"containers": [{"name": "c", "image": "i"}]}}}}'
+)
+
+
+def texts(warnings: list[str]) -> list[str]:
+    """The texts of Warning headers."""
+    return [json.loads(warning.partition("- ")[2]) for warning in warnings]
+
+
+async def create(web) -> None:
+    valid = {
+        "metadata": {"name": "fleet"},
+        "spec": {
+            "selector": {"matchLabels": {"app": "a"}},
+            "template": {
+                "metadata": {"labels": {"app": "a"}},
+                "spec": {"containers": [{"name": "c", "image": "i"}]},
+            },
+        },
+    }
+    answer = await web.ask("POST", DEPLOYMENTS, valid)
+    assert answer.code in (201, 409)
+
+
+@pytest.mark.parametrize(
+    ("media", "body", "expected"),
+    [("application/json", JSON, OF_JSON), ("application/yaml", YAML, OF_YAML)],
+)
+async def test_a_built_in_kind_tells_fields_in_the_order_of_its_decoder(web, media, body, expected):
+    path = f"{DEPLOYMENTS}?dryRun=All&fieldValidation"
+    warned = await web.ask("POST", f"{path}=Warn", body.encode(), **{"Content-Type": media})
+    assert texts(warned.warnings) == expected
+    refused = await web.ask("POST", f"{path}=Strict", body.encode(), **{"Content-Type": media})
+    if media == "application/yaml":
+        lines = "\n  ".join(expected[:3])
+        expected = [f"yaml: unmarshal errors:\n  {lines}", *expected[3:]]
+    assert refused.json["message"].endswith(f"strict decoding error: {', '.join(expected)}")
+
+
+async def test_operations_of_a_json_patch_are_decoded_in_order(web):
+    await create(web)
+    path = f"{DEPLOYMENTS}/fleet?dryRun=All&fieldValidation"
+    media = {"Content-Type": "application/json-patch+json"}
+    warned = await web.ask("PATCH", f"{path}=Warn", OPERATIONS.encode(), **media)
+    assert texts(warned.warnings) == OF_OPERATIONS
+    refused = await web.ask("PATCH", f"{path}=Strict", OPERATIONS.encode(), **media)
+    assert refused.json["message"].endswith(f"strict decoding error: {', '.join(OF_OPERATIONS)}")
+
+
+@pytest.mark.parametrize("mode", ["Warn", "", "Ignore"])
+async def test_an_apply_warns_of_repeated_keys_with_their_lines(web, mode):
+    query = f"dryRun=All&fieldManager=me&force=true&fieldValidation={mode}"
+    media = {"Content-Type": "application/apply-patch+yaml"}
+    answer = await web.ask("PATCH", f"{DEPLOYMENTS}/fleet?{query}", APPLIED.encode(), **media)
+    assert answer.code in (200, 201)
+    expected = [] if mode == "Ignore" else ['line 3: key "paused" already set in map']
+    assert texts(answer.warnings) == expected
+
+
+@pytest.mark.parametrize(
+    ("finalizer", "expected"),
+    [
+        ("hold", ["to avoid"]),
+        ("hold.example.com", ["including a path (/) to avoid"]),
+        ("example.com/hold", []),
+    ],
+)
+async def test_a_finalizer_without_a_domain_or_a_path_is_warned_of(web, finalizer, expected):
+    body = {
+        "apiVersion": "example.com/v1",
+        "kind": "Boat",
+        "metadata": {"name": "held", "finalizers": [finalizer]},
+    }
+    answer = await web.ask("POST", f"{BOATS}?dryRun=All", body)
+    assert texts(answer.warnings) == [
+        f'metadata.finalizers: "{finalizer}": prefer a domain-qualified finalizer name {rest}'
+        " accidental conflicts with other finalizer writers"
+        for rest in expected
+    ]
