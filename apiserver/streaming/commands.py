@@ -10,8 +10,6 @@ kubelet/pkg/cri/streaming/remotecommand.
 """
 
 import asyncio
-import base64
-import binascii
 import contextlib
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple, Protocol
@@ -163,8 +161,8 @@ class _SocketProcess(_Base):
     def __init__(self, socket: web.WebSocketResponse, wanted: Wanted) -> None:
         super().__init__(wanted)
         self._socket = socket
+        self._channels = sockets.Channels(socket)
         protocol = socket.ws_protocol or OLDEST
-        self._is_text = protocol in (BASE64, V4_BASE64)
         self.tells_status = protocol in (V5, V4, V4_BASE64)
         self._drops_early = protocol == V5
         self._reads = asyncio.Event()
@@ -176,10 +174,7 @@ class _SocketProcess(_Base):
 
     async def send(self, channel: int, data: bytes) -> None:
         """One message. Raises ConnectionError."""
-        if self._is_text:
-            await self._socket.send_str(f"{channel}{base64.b64encode(data).decode()}")
-        else:
-            await self._socket.send_bytes(bytes((channel,)) + data)
+        await self._channels.send(channel, data)
 
     async def begin(self) -> None:
         """An empty message on the lowest open output, as the reference sends it."""
@@ -208,17 +203,8 @@ class _SocketProcess(_Base):
                 await self._socket.pong(message.data)
             elif message.type is WSMsgType.PONG:
                 self._reads.set()
-            elif message.type is WSMsgType.BINARY and message.data:
-                await self._take(message.data[0], message.data[1:])
-            elif message.type is WSMsgType.TEXT and message.data:
-                await self._take_text(message.data)
-
-    async def _take_text(self, text: str) -> None:
-        try:
-            content = base64.b64decode(text[1:]) if self._is_text else text[1:].encode()
-            await self._take(int(text[0]), content)
-        except (binascii.Error, ValueError):
-            return  # no channel, or no base64: nothing that anybody waits for
+            elif (found := self._channels.read(message)) is not None:
+                await self._take(*found)
 
     async def _take(self, channel: int, data: bytes) -> None:
         if channel == STDIN and data and self.wanted.stdin:

@@ -3,6 +3,7 @@
     SPDY/3.1                     kubectl up to 1.30: the bare connection
     SPDY/3.1+portforward.k8s.io  kubectl from 1.31: frames of SPDY inside of a WebSocket
     v4.channel.k8s.io            other clients: channels 2i (data), 2i+1 (errors) of the i-th port
+    v4.base64.channel.k8s.io     the same for browsers
 
 Follows kubelet/pkg/cri/streaming/portforward and apiserver/pkg/util/proxy.
 """
@@ -10,11 +11,10 @@ Follows kubelet/pkg/cri/streaming/portforward and apiserver/pkg/util/proxy.
 import asyncio
 import contextlib
 import struct
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import NamedTuple, Protocol
 
 from aiohttp import web
-from aiohttp.http import WSMsgType
 
 from inkube.apiserver.streaming import sockets
 from inkube.apiserver.streaming.connections import Connection, Pipe, Stream, Tunnel
@@ -23,7 +23,7 @@ from inkube.schemas import status
 from inkube.schemas.status import StatusError
 
 TUNNEL = "SPDY/3.1+portforward.k8s.io"
-CHANNELS = "v4.channel.k8s.io"
+CHANNELS = ("v4.channel.k8s.io", "v4.base64.channel.k8s.io")
 SPDY_PROTOCOL = "portforward.k8s.io"
 PORTS = 16
 """Ports of one request over channels."""
@@ -126,8 +126,8 @@ async def _carry(pair: _Pair, forward: Forward) -> None:
 class _Channel:
     """One port over channels of a WebSocket."""
 
-    def __init__(self, socket: web.WebSocketResponse, number: int) -> None:
-        self._socket = socket
+    def __init__(self, channels: sockets.Channels, number: int) -> None:
+        self._channels = channels
         self._number = number
         self.arrived: asyncio.Queue[bytes] = asyncio.Queue(WAITING)
         self._over = False
@@ -141,29 +141,30 @@ class _Channel:
 
     async def write(self, data: bytes) -> None:
         if data:
-            await self._socket.send_bytes(bytes((2 * self._number,)) + data)
+            await self._channels.send(2 * self._number, data)
 
     async def tell(self, text: bytes) -> None:
         """Something about the channel: its port at first, later what went wrong."""
-        await self._socket.send_bytes(bytes((2 * self._number + 1,)) + text)
+        await self._channels.send(2 * self._number + 1, text)
 
 
 async def _serve_channels(
     request: web.BaseRequest, ports: Sequence[int], forward: Forward
 ) -> web.StreamResponse:
-    socket = await sockets.accept(request, (CHANNELS,), is_optional=True)
-    channels = [_Channel(socket, number) for number in range(len(ports))]
+    socket = await sockets.accept(request, CHANNELS, is_optional=True)
+    numbered = sockets.Channels(socket)
+    channels = [_Channel(numbered, number) for number in range(len(ports))]
     with contextlib.suppress(ConnectionError):
         for channel, port in zip(channels, ports, strict=True):
             number = struct.pack("<H", port)
-            await socket.send_bytes(bytes((2 * channels.index(channel),)) + number)
+            await channel.write(number)
             await channel.tell(number)
         tasks = [
             asyncio.create_task(_carry_channel(channel, port, forward), name="port-forward")
             for channel, port in zip(channels, ports, strict=True)
         ]
         try:
-            await _distribute(socket, channels, tasks)
+            await _distribute(_listen(socket, numbered, channels), tasks)
         finally:
             for task in tasks:
                 task.cancel()
@@ -173,10 +174,10 @@ async def _serve_channels(
 
 
 async def _distribute(
-    socket: web.WebSocketResponse, channels: Sequence[_Channel], tasks: "list[asyncio.Task[None]]"
+    listen: Coroutine[None, None, None], tasks: "list[asyncio.Task[None]]"
 ) -> None:
     """Hand out what arrives, until the client goes or every port is served to its end."""
-    listening = asyncio.create_task(_listen(socket, channels))
+    listening = asyncio.create_task(listen)
     left = {*tasks, listening}
     try:
         while len(left) > 1 and listening in left:
@@ -186,13 +187,16 @@ async def _distribute(
         await asyncio.gather(listening, return_exceptions=True)
 
 
-async def _listen(socket: web.WebSocketResponse, channels: Sequence[_Channel]) -> None:
+async def _listen(
+    socket: web.WebSocketResponse, numbered: sockets.Channels, channels: Sequence[_Channel]
+) -> None:
     async for message in socket:
-        if message.type is not WSMsgType.BINARY or not message.data:
+        found = numbered.read(message)
+        if found is None:
             continue
-        number, is_error = divmod(message.data[0], 2)
-        if not is_error and number < len(channels) and len(message.data) > 1:
-            await channels[number].arrived.put(message.data[1:])
+        number, is_error = divmod(found[0], 2)
+        if not is_error and number < len(channels) and found[1]:
+            await channels[number].arrived.put(found[1])
     for channel in channels:
         await channel.arrived.put(b"")
 

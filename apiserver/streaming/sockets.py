@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Sequence
 
 from aiohttp import hdrs, web
-from aiohttp.http import WSMsgType
+from aiohttp.http import WSMessage, WSMsgType
 
 from inkube.schemas import status
 
@@ -61,6 +61,37 @@ def message(data: bytes, kind: WSMsgType = WSMsgType.TEXT) -> bytes:
     if size < 65536:
         return bytes((0x80 | kind, 126)) + size.to_bytes(2, "big") + data
     return bytes((0x80 | kind, 127)) + size.to_bytes(8, "big") + data
+
+
+class Channels:
+    """Numbered channels in the messages of a WebSocket.
+
+    The subprotocol says how a message is written, whatever the opcode of its frames: a byte for the
+    channel and the bytes, or a digit and base64 (apimachinery/pkg/util/httpstream/wsstream).
+    """
+
+    def __init__(self, socket: web.WebSocketResponse) -> None:
+        self._socket = socket
+        self._is_base64 = "base64" in (socket.ws_protocol or "")
+
+    async def send(self, channel: int, data: bytes) -> None:
+        """One message. Raises ConnectionError."""
+        if self._is_base64:
+            await self._socket.send_str(f"{channel}{base64.b64encode(data).decode()}")
+        else:
+            await self._socket.send_bytes(bytes((channel,)) + data)
+
+    def read(self, message: WSMessage) -> tuple[int, bytes] | None:
+        """The channel of a message and what came in it; None where it makes no sense."""
+        if message.type not in (WSMsgType.BINARY, WSMsgType.TEXT) or not message.data:
+            return None
+        data: bytes = message.data.encode() if isinstance(message.data, str) else message.data
+        if not self._is_base64:
+            return data[0], data[1:]
+        try:
+            return int(data[:1]), base64.b64decode(data[1:])
+        except (binascii.Error, ValueError):
+            return None
 
 
 async def ignore(socket: web.WebSocketResponse) -> None:

@@ -274,6 +274,59 @@ def test_a_client_of_v5_ends_its_input_by_itself(scripted):
     assert json.loads(found[2][1:])["status"] == "Success"
 
 
+@LEAVES_SOCKETS
+def test_the_python_client_writes_text_to_a_command(scripted, core):
+    running = stream(
+        core.connect_get_namespaced_pod_exec, "p", "default", command=["shout"],
+        stdin=True, stdout=True, stderr=False, tty=False, _preload_content=False,
+    )  # fmt: skip
+    running.write_stdin("häuser\n")
+    assert running.readline_stdout(timeout=10) == "häuser"
+    running.close()
+
+
+async def echoed(kube, protocol, sent):
+    """What the first message of a command's output says that is sent one message of input."""
+    url = f"{kube.url}/api/v1/namespaces/default/pods/p/exec?command=shout&stdin=1&stdout=1"
+    async with (
+        aiohttp.ClientSession() as client,
+        client.ws_connect(url, protocols=[protocol] if protocol else []) as opened,
+    ):
+        await opened.receive()
+        await (opened.send_str if isinstance(sent, str) else opened.send_bytes)(sent)
+        return (await opened.receive()).data
+
+
+@pytest.mark.parametrize(
+    "protocol", ["", "channel.k8s.io", "v4.channel.k8s.io", "v5.channel.k8s.io"]
+)
+@pytest.mark.parametrize("sent", ["\0hi", b"\0hi"])
+def test_the_subprotocol_says_how_input_is_written_not_the_opcode(scripted, protocol, sent):
+    assert asyncio.run(echoed(scripted, protocol, sent)) == b"\x01hi"
+
+
+@pytest.mark.parametrize("protocol", ["base64.channel.k8s.io", "v4.base64.channel.k8s.io"])
+@pytest.mark.parametrize("sent", ["0aGk=", b"0aGk="])
+def test_base64_of_either_opcode_is_input(scripted, protocol, sent):
+    assert asyncio.run(echoed(scripted, protocol, sent)) == "1aGk="
+
+
+@pytest.mark.parametrize(
+    ("protocol", "sent", "port", "answer"),
+    [
+        ("v4.channel.k8s.io", "\0GET / HTTP/1.0\r\n\r\n", b"\0P\0", b"\0"),
+        ("v4.base64.channel.k8s.io", "0R0VUIC8gSFRUUC8xLjANCg0K", "0UAA=", "0"),
+    ],
+)
+def test_ports_are_forwarded_over_text_frames_and_base64(scripted, protocol, sent, port, answer):
+    found, spoken, _ = asyncio.run(session(scripted, "portforward?ports=80", protocol, [sent]))
+    assert (spoken, found[0]) == (protocol, port)
+    data = found[2][1:]
+    plain = base64.b64decode(data) if isinstance(data, str) else data
+    assert found[2][:1] == answer
+    assert plain.startswith(b"HTTP/1.0 200 OK")
+
+
 async def slow_session(kube, *, answers):
     """What a client of v5 is sent that `answers` a ping late or never: before that, and all."""
     url = f"{kube.url}/api/v1/namespaces/default/pods/p/exec?command=date&stdout=1"
