@@ -24,7 +24,9 @@ def admit(call: Call, obj: Object, duplicates: list[str], text: bytes = b"") -> 
     """Type, prune and default an object, in place where that is possible; returns it.
 
     `text` is the JSON of an object that is decoded into a Go type: strict errors are then told in
-    its order, else the duplicates come before the unknown fields. Raises StatusError 400 when a value cannot be what its field is, or on unknown and duplicate
+    its order, else the duplicates come before the unknown fields.
+
+    Raises StatusError 400 when a value cannot be what its field is, or on unknown and duplicate
     fields under Strict.
     """
     kind = call.served.kind

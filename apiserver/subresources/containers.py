@@ -225,13 +225,15 @@ class PodStreams:
         return self._answering(pod, node, path)
 
     def _check_verb(self, exchange: Exchange) -> None:
-        """Only GET and POST; and who may read a pod may not run commands in it by a GET."""
-        call, request = exchange.call, exchange.request
-        if request.method not in ("GET", "POST"):
+        """Only GET and POST; a GET needs the right to create too, as a POST does.
+
+        pkg/registry/core/pod/rest/subresources.go, ensureAuthorizedForVerb.
+        """
+        method = exchange.request.method
+        if method not in ("GET", "POST"):
             raise _not_allowed()
-        if request.method == "POST" or "Upgrade" not in request.headers:
-            return
-        require(self._authorizer, attributes.of_call(call, "create"))
+        if method == "GET":
+            require(self._authorizer, attributes.of_call(exchange.call, "create"))
 
     def _node(self, pod: Object) -> Object | None:
         """The pod's node. Raises StatusError 404, which names the node as a pod, as upstream."""
