@@ -83,7 +83,7 @@ def patch(call: Call, kind: str, document: Patch) -> Update:
 
     version = _of_version(kind, body)
     foresees = not version.named and not version.read
-    return Update(transform, retry=not version.named, foresees=foresees)
+    return Update(transform, retry=not version.named, foresees=foresees, is_patch=True)
 
 
 def patched(call: Call, kind: str, old: Object, body: Any) -> tuple[Object, list[str]]:
@@ -172,6 +172,7 @@ def apply(call: Call, body: Object, stamps: Stamps) -> Update:
         create=not call.subresource,
         tracks=False,
         foresees=not names_version,
+        is_patch=True,
     )
 
 

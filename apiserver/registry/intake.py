@@ -40,8 +40,8 @@ def admit(call: Call, obj: Object, duplicates: list[str], text: bytes = b"") -> 
         found = decoding.in_document_order(text, duplicates, unknown)
     if found and call.options.validation == "Strict":
         raise decoding.cannot_handle(api_version, sent, kind, decoding.strict_text(found))
-    for error in found:
-        call.warn(error)
+    for told in found:
+        call.warn(told)
     return obj
 
 

@@ -58,6 +58,8 @@ class Update(NamedTuple):
     shares: bool = False
     """Whether `transform` changes nothing of the old object: it is given the stored one, and may
     make parts of it parts of the new one, which are then known to be the same."""
+    is_patch: bool = False
+    """Whether repeated owner references are dropped after mutating admission only."""
 
 
 class Registry:
@@ -241,7 +243,7 @@ class Registry:
         )
         attributes = Attributes("UPDATE", call, obj, old, call.options.dry_run)
         meta = preparation.metadata(obj)
-        if meta.get("ownerReferences"):
+        if meta.get("ownerReferences") and not change.is_patch:
             await self._deduplicate(call, meta)
         if change.tracks:
             await self._track(call, old, obj, self.stamps.timestamp())

@@ -153,7 +153,27 @@ async def test_an_owner_named_twice_is_kept_once_with_a_warning(client):
     code, child, warnings = await client.ask("POST", MAPS, body)
     assert code == 201
     assert child["metadata"]["ownerReferences"] == [reference]
-    assert "duplicate UID(s) observed" in warnings[0]
+    [warning] = warnings
+    assert "duplicate UID(s) observed" in warning
+    assert "entries; API server" in warning
+
+
+@pytest.mark.parametrize("kind", ["merge", "json"])
+async def test_an_owner_that_a_patch_names_twice_is_dropped_after_admission(client, kind):
+    """handlers/patch.go drops them in a transformer behind admission."""
+    await client.make("child")
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": "some-uid"}
+    twice = {"metadata": {"ownerReferences": [reference, reference]}}
+    operations = [{"op": "add", "path": "/metadata/ownerReferences", "value": [reference] * 2}]
+    code, child, warnings = await client.ask(
+        "PATCH",
+        f"{MAPS}/child",
+        operations if kind == "json" else twice,
+        headers={"Content-Type": f"application/{kind}-patch+json"},
+    )
+    assert (code, child["metadata"]["ownerReferences"]) == (200, [reference])
+    [warning] = warnings
+    assert "entries after mutating admission happens; API server" in warning
 
 
 async def test_the_events_of_both_groups_are_the_same_objects(client):
