@@ -139,6 +139,8 @@ class Definition:
     namespaced: bool = True
     origin: Origin = Origin.CUSTOM
     verbs: tuple[str, ...] = CUSTOM_VERBS
+    instead: str = ""
+    """What to do instead, for the refusal of a write whose verb is not there."""
     webhook: Mapping[str, Any] | None = field(default=None, hash=False)
     """The webhook that converts versions, if one does: `spec.conversion.webhook` of the CRD."""
     subresources: tuple[str, ...] = ()

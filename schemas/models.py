@@ -125,7 +125,8 @@ class Resource(Model):
 
     `unknown_field`: what a field selector by another field than `selectable_fields` is told, with
     `{label}` for the field. `status_subresource`: whether status is written apart (default) or with
-    the object. `verbs`: what clients may do; controllers may do everything.
+    the object. `verbs`: what clients may do; controllers may do everything. `instead`:
+    what the refusal of another write proposes.
     """
 
     api_version: str = ""
@@ -260,6 +261,7 @@ def _definition(
     zero_status: Mapping[str, Any] | None = None,
     status_subresource: bool = True,
     verbs: Iterable[str] = CUSTOM_VERBS,
+    instead: str = "",
 ) -> Definition:
     kind = kind or model.__name__
     schema = modelschema.structural(model)
@@ -280,6 +282,7 @@ def _definition(
         origin=Origin.PYTHON,
         late_ownership=True,
         verbs=tuple(verbs),
+        instead=instead,
         versions=tuple(
             Version(
                 name=name,

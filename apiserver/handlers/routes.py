@@ -155,7 +155,7 @@ class Routes:
             return self._watch
         handler = self._verbs.get(call.verb)
         if handler is None or not voice.allows(info.method, call.verb, call.name, verbs):
-            raise _no_route(call, voice.method_not_allowed(call.served.gvr, call.verb))
+            raise _no_route(call, _not_allowed(call))
         if call.verb == "create" or "watch" not in verbs:  # what stores nothing has no watch
             kind = call.resource.group, call.resource.plural, ""
             return self._subresources().get(kind) or handler
@@ -176,6 +176,15 @@ class Routes:
         if handler is None:
             raise call.resource.voice.no_subresource(call.served.gvr, call.name)
         return handler
+
+
+def _not_allowed(call: Call) -> status.StatusError:
+    """405, with what the kind proposes instead of a write that it does not have."""
+    error = call.resource.voice.method_not_allowed(call.served.gvr, call.verb)
+    instead = call.resource.definition.instead
+    if instead and call.verb not in ("get", "list", *WATCHES):
+        error.message += f"; {instead}"
+    return error
 
 
 def _no_route(call: Call, error: status.StatusError) -> status.StatusError:

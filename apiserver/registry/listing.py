@@ -104,6 +104,8 @@ async def find(registry: Registry, call: Call, options: ListOptions) -> Page:
         found = registry.selections.candidates(call, options.labels, options.fields)
         entries = store.list(call.resource.key(call.namespace, "")) if found is None else found
     revision = store.revision
+    if call.resource.is_view:
+        entries, matches = _selected_stored(entries, matches), None
     entries = await registry.shown(call, entries)
     return Page(await _selected(call, entries, matches), revision)
 
@@ -137,12 +139,17 @@ async def _page(
             read = StoredPage([each for each in found if each.key > prefix + after], 0, revision)
         else:
             read = await _read(store, prefix, options, Place(after, revision, size))
-        entries = await registry.shown(call, read.entries)
-        left = read.remaining
+        left, stored = read.remaining, read.entries
+        if call.resource.is_view:
+            stored = _selected_stored(stored, matches)
+            if limit > 0:  # what is beyond the page need not be shown
+                left += max(0, len(stored) - (limit - len(shown)))
+                stored = stored[: limit - len(shown)]
+        entries = await registry.shown(call, stored)
         if matches is None and not shown and len(entries) == limit:  # no entry needs to be made
             return _ended(entries, prefix, revision, left)
         for seen, entry in enumerate(entries, 1):
-            if matches is None or matches(call.view(entry)):
+            if matches is None or call.resource.is_view or matches(call.view(entry)):
                 shown.append(entry)
                 if limit > 0 and len(shown) == limit:
                     left += len(entries) - seen
@@ -206,6 +213,11 @@ def _expired(options: ListOptions, after: str) -> status.StatusError:
     error = status.expired(TOO_OLD_TOKEN)
     error.metadata = {"continue": continuation.encode(after, -1)}
     return error
+
+
+def _selected_stored(entries: Sequence[Entry], matches: Matcher | None) -> Sequence[Entry]:
+    """Those of a view's entries that match, by the objects that it shows: these have the labels."""
+    return entries if matches is None else [each for each in entries if matches(each.value)]
 
 
 async def _selected(

@@ -92,7 +92,7 @@ def _validators(options: Options) -> Sequence[Rule[Repository]]:
 
     return (
         name_is_a_label, content_is_package, type_and_block, repo_well_formed, branch_well_formed,
-        directory_well_formed, schedule_parses, what_stays,
+        directory_well_formed, schedule_parses, time_parses, what_stays,
     )  # fmt: skip
 
 
@@ -154,6 +154,14 @@ def schedule_parses(repository: Repository, old: Repository | None) -> Iterator[
         cron.parse(options.schedule)
     except ValueError as error:
         yield Invalid(f"invalid cron expression: {error}")
+
+
+@validator(Repository, field="spec.sync.runOnceAt")
+def time_parses(repository: Repository, old: Repository | None) -> Iterator[Problem]:
+    """A time of RFC 3339."""
+    options = repository.spec.sync
+    if options is not None and options.run_once_at and _time(options.run_once_at) is None:
+        yield Invalid("must be a time of RFC 3339, as 2026-01-31T12:00:00Z")
 
 
 @validator(Repository, field="spec")
@@ -410,6 +418,7 @@ def _time(text: str | None) -> datetime | None:
     if not text:
         return None
     try:
-        return datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         return None
+    return moment if moment.tzinfo is not None else None

@@ -13,6 +13,15 @@ CONFIG, CONFIG_VERSION = "config.porch.kpt.dev", "v1alpha1"
 LATEST = "kpt.dev/latest-revision"
 PUSH_ON_FAILURE = "porch.kpt.dev/push-on-render-failure"
 _LATEST_PATH = r".metadata.labels.kpt\.dev/latest-revision"
+_OF_REVISIONS = (
+    SelectableField("spec.revision", "spec.revision", zero="0", prefix="v"),
+    "spec.packageName",
+    "spec.repository",
+    "spec.workspaceName",
+    SelectableField("spec.lifecycle", "spec.lifecycle", choices=LIFECYCLES),
+    SelectableField("spec.packageMetadata.labels", "spec.packageMetadata.labels", is_map=True),
+)
+"""What revisions are selected by; their files, too, which are shown of the revisions found."""
 _UNKNOWN = '"{label}" is not a known field selector'
 
 
@@ -168,14 +177,7 @@ class PackageRevision(
         Column("Lifecycle", "string", ".spec.lifecycle"),
         Column("Repository", "string", ".spec.repository"),
     ),
-    selectable_fields=(
-        SelectableField("spec.revision", "spec.revision", zero="0", prefix="v"),
-        "spec.packageName",
-        "spec.repository",
-        "spec.workspaceName",
-        SelectableField("spec.lifecycle", "spec.lifecycle", choices=LIFECYCLES),
-        SelectableField("spec.packageMetadata.labels", "spec.packageMetadata.labels", is_map=True),
-    ),
+    selectable_fields=_OF_REVISIONS,
     unknown_field=_UNKNOWN,
     only_equality=True,
 ):
@@ -216,6 +218,7 @@ class PackageRevisionResources(
     singular="packagerevisionresources",
     status_subresource=False,
     verbs=("get", "list", "patch", "update"),
+    instead="create or delete the PackageRevision of this name instead",
     columns=(
         Column("Package", "string", ".spec.packageName"),
         Column("WorkspaceName", "string", ".spec.workspaceName"),
@@ -223,12 +226,7 @@ class PackageRevisionResources(
         Column("Repository", "string", ".spec.repository"),
         Column("Files", "integer", ".spec.resources", counts=True, zero=0),
     ),
-    selectable_fields=(
-        SelectableField("spec.revision", "spec.revision", zero="0", prefix="v"),
-        "spec.packageName",
-        "spec.repository",
-        "spec.workspaceName",
-    ),
+    selectable_fields=_OF_REVISIONS,
     unknown_field=_UNKNOWN,
     only_equality=True,
 ):
@@ -258,6 +256,7 @@ class PorchPackage(
     plural="packages",
     status_subresource=False,
     verbs=("get", "list"),
+    instead="create, clone, update or delete a PackageRevision instead",
     columns=(
         Column("Package", "string", ".spec.packageName"),
         Column("Repository", "string", ".spec.repository"),

@@ -313,3 +313,11 @@ async def test_packages_are_looked_after_without_kube_controller_manager(bare):
         await api.server.settled()
         assert (await api.send("GET", path))[0] == 404
         assert await api.names() == []
+
+
+@pytest.mark.parametrize("moment", ["soon", "2026-01-01", "2026-01-01T00:00:00"])
+async def test_a_time_of_a_sync_that_is_none_is_refused(blueprints, moment):
+    patch = {"spec": {"sync": {"runOnceAt": moment}}}
+    path = f"{CONFIG}/repositories/blueprints"
+    code, answer = await blueprints.send("PATCH", path, patch, media=MEDIA)
+    assert (code, answer["details"]["causes"][0]["field"]) == (422, "spec.sync.runOnceAt")

@@ -399,10 +399,47 @@ async def test_f1_field_selectors(api, selector, sentence):
     refused(api, 400, 400, answer, sentence)
 
 
+@pytest.mark.parametrize(
+    ("selector", "labels", "names"),
+    [
+        ("spec.lifecycle=Draft", "", ["blueprints.b.v1"]),
+        ("spec.packageMetadata.labels[app]=x", "", ["blueprints.b.v1"]),
+        ("spec.revision=v1,spec.packageName=a", "", ["blueprints.a.v1"]),
+        ("", "kpt.dev/latest-revision=true", ["blueprints.a.v1"]),
+    ],
+)
+async def test_files_are_found_by_what_is_known_of_their_revisions(api, selector, labels, names):
+    await api.made("a")
+    await api.publish("blueprints.a.v1")
+    await api.made("b", packageMetadata={"labels": {"app": "x"}})
+    asked = {"fieldSelector": selector, "labelSelector": labels}
+    for kind in ("packagerevisions", "packagerevisionresources"):
+        assert await api.names(kind, **asked) == names
+
+
+async def test_pages_of_selected_files_have_as_many_as_are_asked_for(api):
+    for package in "abcde":
+        await api.made(package)
+    await api.publish("blueprints.b.v1")
+    asked = {"fieldSelector": "spec.lifecycle=Draft", "limit": "2"}
+    found, token = [], ""
+    while True:
+        _, page = await api.send(
+            "GET", f"{PORCH}/packagerevisionresources", **asked, **{"continue": token}
+        )
+        found.append([item["spec"]["packageName"] for item in page["items"]])
+        token = page["metadata"]["continue"]
+        if not token:
+            break
+    assert found == [["a", "c"], ["d", "e"]]
+
+
 async def test_k1_what_cannot_be_written(api):
     await api.made("a")
     summary = await api.get("blueprints.a", "packages")
-    assert (await api.send("POST", f"{PORCH}/packages", summary))[0] == 405
+    code, answer = await api.send("POST", f"{PORCH}/packages", summary)
+    assert code == 405
+    assert answer["message"].endswith("create, clone, update or delete a PackageRevision instead")
     for method in ("PUT", "DELETE"):
         code, _ = await api.send(method, f"{PORCH}/packages/blueprints.a", summary)
         assert code == 405
