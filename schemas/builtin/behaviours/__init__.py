@@ -52,12 +52,6 @@ _NETWORKING: _Family = {
     "networkpolicies": "networking.NetworkPolicies",
     "servicecidrs": "networking.ServiceRanges",
 }
-_RBAC: _Family = {
-    "clusterrolebindings": "rbac.Bindings",
-    "clusterroles": "rbac.Roles",
-    "rolebindings": "rbac.Bindings",
-    "roles": "rbac.Roles",
-}
 _GROUPS: dict[str, _Family] = {
     "": _CORE,
     "admissionregistration.k8s.io": _ADMISSION,
@@ -74,9 +68,7 @@ _GROUPS: dict[str, _Family] = {
         "prioritylevelconfigurations": "flowcontrol.PriorityLevels",
     },
     "networking.k8s.io": _NETWORKING,
-    "node.k8s.io": {"runtimeclasses": "extensions.RuntimeClasses"},
     "policy": {"poddisruptionbudgets": "autoscaling.DisruptionBudgets"},
-    "rbac.authorization.k8s.io": _RBAC,
     "resource.k8s.io": {
         "deviceclasses": "devices.slices.Classes",
         "resourceclaims": "devices.claims.Claims",

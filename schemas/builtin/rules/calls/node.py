@@ -1,0 +1,32 @@
+"""What is irregular in node.k8s.io."""
+
+from inkube.schemas import fielderrors
+from inkube.schemas.builtin.behaviours import requirements, scheduling
+from inkube.schemas.builtin.rules.frames import Frame
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.builtin.rules import internal
+from inkube.schemas.objects import Object
+
+_KEYS = ("key", "operator", "value", "effect")
+
+
+def pod_fixed(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """Judged and placed as if it were the limits of a container (validateOverhead)."""
+    return requirements.of_container({"limits": value}, path)
+
+
+def tolerations(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
+    """validateTolerations: each once, whatever its seconds."""
+    errors = [
+        error
+        for index, each in enumerate(value)
+        for error in scheduling.toleration(each, f"{path}[{index}]")
+    ]
+    seen = set()
+    for index, each in enumerate(value):
+        key = tuple(each.get(member, "") for member in _KEYS)
+        if key in seen:
+            shown = internal.shown("core.v1.Toleration", each)
+            errors.append(fielderrors.duplicate(f"{path}[{index}]", shown))
+        seen.add(key)
+    return errors
