@@ -96,7 +96,8 @@ class BuiltinStrategy(Strategy):
         compares, checks = metadata.again(*self._place)
         if subresource:
             compares, checks = 1, 0
-        errors = [*common, *changes, *changes * compares]
+        own = [*changes, *metadata.unqualified(*self._place, meta)]
+        errors = [*common, *changes, *own * compares]
         if checks:
             errors += self._check_metadata(meta) * checks
         return errors
@@ -139,9 +140,10 @@ class BuiltinStrategy(Strategy):
 
     def _check_metadata(self, meta: Object) -> list[FieldError]:
         definition = self.definition
-        return metadata.validate(
+        errors = metadata.validate(
             meta, namespaced=definition.namespaced, check=definition.name_check
         )
+        return errors + metadata.unqualified(*self._place, meta)
 
     def _reset_status(self, obj: Object) -> None:
         zero = decoding.zero(self.gvk, "status")

@@ -25,7 +25,10 @@ _AGAIN: dict[tuple[str, str], tuple[int, int]] = {
     ("apiregistration.k8s.io", "apiservices"): (1, 1),
     ("batch", "jobs"): (1, 1),
     ("discovery.k8s.io", "endpointslices"): (0, 1),
+    ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): (0, 1),
     ("networking.k8s.io", "ingressclasses"): (1, 1),
+    ("networking.k8s.io", "ipaddresses"): (1, 1),
+    ("node.k8s.io", "runtimeclasses"): (1, 1),
     ("networking.k8s.io", "ingresses"): (1, 1),
     ("policy", "poddisruptionbudgets"): (0, 0),
     ("resource.k8s.io", "deviceclasses"): (1, 1),
@@ -36,18 +39,24 @@ _AGAIN: dict[tuple[str, str], tuple[int, int]] = {
     (_ADMISSION, "validatingadmissionpolicies"): (0, 1),
     (_ADMISSION, "validatingadmissionpolicybindings"): (0, 1),
     (_ADMISSION, "validatingwebhookconfigurations"): (0, 1),
-    (_RBAC, "clusterrolebindings"): (1, 2),
-    (_RBAC, "clusterroles"): (1, 2),
-    (_RBAC, "rolebindings"): (1, 2),
-    (_RBAC, "roles"): (1, 2),
+    (_RBAC, "clusterrolebindings"): (1, 1),
+    (_RBAC, "clusterroles"): (1, 1),
+    (_RBAC, "rolebindings"): (1, 1),
+    (_RBAC, "roles"): (1, 1),
     ("storage.k8s.io", "csinodes"): (0, 1),
     ("storage.k8s.io", "csistoragecapacities"): (1, 1),
-    ("storage.k8s.io", "storageclasses"): (0, 2),
+    ("storage.k8s.io", "storageclasses"): (1, 1),
     ("storage.k8s.io", "volumeattachments"): (0, 1),
     ("storage.k8s.io", "volumeattributesclasses"): (1, 1),
 }
 """How often a kind's own ValidateUpdate compares its metadata with the old (once, unless told
 otherwise) and checks all of it anew (never): clients see each repetition in `details.causes`."""
+_PLAIN = frozenset({
+    "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
+    "coordination.k8s.io", "node.k8s.io",
+})  # fmt: skip
+_PLAIN_KINDS = frozenset({("policy", "poddisruptionbudgets")})
+"""Whose metadata apimachinery's validation judges, and not core's."""
 _UNQUALIFIED = "name is neither a standard finalizer name nor is it fully qualified"
 _STANDARD = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 
@@ -56,7 +65,7 @@ def validate(meta: Object, *, namespaced: bool, check: str) -> list[FieldError]:
     """Everything wrong with it; `check` is a key of `naming.NAME_CHECKS`."""
     rule = naming.NAME_CHECKS[check]
     errors = objectmeta.validate(meta, namespaced=namespaced, name_check=rule)
-    return errors + _unqualified(meta.get("finalizers") or [], "metadata.finalizers")
+    return list(errors)
 
 
 def again(group: str, plural: str) -> tuple[int, int]:
@@ -89,9 +98,12 @@ def finalizers(given: list[str], path: str, *, counted: bool) -> list[FieldError
     return errors
 
 
-def _unqualified(given: list[str], path: str) -> list[FieldError]:
+def unqualified(group: str, plural: str, meta: Object) -> list[FieldError]:
+    """Finalizers that core validation wants to have a domain; some groups do without it."""
+    if group in _PLAIN or (group, plural) in _PLAIN_KINDS:
+        return []
     return [
-        fielderrors.invalid(f"{path}[{index}]", name, _UNQUALIFIED)
-        for index, name in enumerate(given)
+        fielderrors.invalid(f"metadata.finalizers[{index}]", name, _UNQUALIFIED)
+        for index, name in enumerate(meta.get("finalizers") or ())
         if "/" not in name and name not in _STANDARD
     ]

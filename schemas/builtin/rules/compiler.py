@@ -142,8 +142,8 @@ class _LineCompiler:
         for word in self._line.words:
             if word.name in _ELSEWHERE:
                 continue
-            if word.name == "valid":
-                descends = True
+            if word.name in ("valid", "call"):
+                descends = True  # where it says, or in the function's own way
             yield self._part(word)
         if descends or self._field == "self" or self._element == "{keys}":
             return

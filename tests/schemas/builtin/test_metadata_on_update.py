@@ -14,7 +14,7 @@ OLD = {"name": "a", "namespace": "d", "uid": "u", "resourceVersion": "1"}
         ("", "limitranges", 3),
         ("apps", "deployments", 3),
         ("policy", "poddisruptionbudgets", 2),
-        ("rbac.authorization.k8s.io", "roles", 5),
+        ("rbac.authorization.k8s.io", "roles", 4),
     ],
 )
 def test_a_label_is_refused_as_often_as_it_is_looked_at(group, plural, times):

@@ -2,9 +2,9 @@
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import requirements, scheduling
+from inkube.schemas.builtin.rules import internal
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.builtin.rules import internal
 from inkube.schemas.objects import Object
 
 _KEYS = ("key", "operator", "value", "effect")
