@@ -1,0 +1,323 @@
+"""Every row about packages of docs/documents.md: what the server does is what the page says."""
+
+import re
+from pathlib import Path
+
+import pytest
+from parcels import CONFIG, KPTFILE, PORCH, gathered
+
+PAGE = Path(__file__).parents[2] / "docs" / "documents.md"
+NAME = "blueprints.a.v1"
+CREATE, PATH = f"{PORCH}/packagerevisions", f"{PORCH}/packagerevisions/{NAME}"
+INIT = {"type": "init", "init": {"description": "d"}}
+SUBPACKAGE = {"type": "init", "init": {"subpackage": "s"}}
+_ROW = re.compile(r"^\| ([A-Z]\d) \| .* \| (.*) \|$", re.MULTILINE)
+_SECTION = "## Packages: validation and business rules"
+
+
+def rows():
+    """What the page says happens, by the id of the statement: codes, and what messages hold."""
+    section = PAGE.read_text().partition(_SECTION)[2].partition("\n## ")[0]
+    found = {}
+    for name, said in _ROW.findall(section):
+        assert name not in found, f"{name} stands there twice"
+        texts = re.findall(r"``(.+?) ``|`([^`]+)`", said)
+        found[name] = (
+            [int(code) for code in re.findall(r"\b([2-4]\d\d)\b", said)],
+            [one or other for one, other in texts],
+        )
+    return found
+
+
+def edit(name):
+    return {"type": "edit", "edit": {"sourceRef": {"name": name}}}
+
+
+def clone(name):
+    return {"type": "clone", "clone": {"upstreamRef": {"upstreamRef": {"name": name}}}}
+
+
+async def put(api, path=PATH, version=True, **spec):
+    """PUT of an object with another spec."""
+    _, obj = await api.send("GET", path)
+    obj["spec"] |= spec
+    if not version:
+        del obj["metadata"]["resourceVersion"]
+    return await api.send("PUT", path, obj)
+
+
+async def with_a(api, *steps):
+    """A package a that has come so far."""
+    await api.made("a", task=INIT)
+    for value in steps:
+        await api.lifecycle(NAME, value, approval=value in ("Published", "DeletionProposed"))
+    return api
+
+
+async def l1(api):
+    yield await api.create("a", lifecycle="Proposed")
+    code, answer = await api.create("b")
+    assert (code, answer["spec"]["lifecycle"]) == (201, "Draft")
+
+
+async def l2(api):
+    yield await api.create("a", lifecycle="Published")
+    yield await api.create("a", lifecycle="DeletionProposed")
+
+
+async def l3(api):
+    yield await api.create("a", lifecycle="Odd")
+
+
+async def l4(api):
+    await with_a(api)
+    yield await api.lifecycle(NAME, "Odd")
+    yield await api.lifecycle(NAME, "Odd", approval=True)
+
+
+async def l5(api):
+    await with_a(api)
+    yield await api.lifecycle(NAME, "Proposed")
+    yield await api.lifecycle(NAME, "Draft")
+
+
+async def l6(api):
+    await with_a(api)
+    yield await api.lifecycle(NAME, "Published")
+    await api.lifecycle(NAME, "Proposed")
+    yield await api.lifecycle(NAME, "Published")
+
+
+async def l7(api):
+    await with_a(api, "Proposed", "Published")
+    yield await put(api, packageMetadata={"labels": {"x": "y"}})
+    yield await put(api, tasks=[INIT, SUBPACKAGE])
+    yield await api.lifecycle(NAME, "Draft")
+
+
+async def l8(api):
+    await with_a(api, "Proposed", "Published")
+    yield await api.lifecycle(NAME, "DeletionProposed")
+    yield await api.lifecycle(NAME, "Published")
+
+
+async def a1(api):
+    await with_a(api)
+    yield await api.lifecycle(NAME, "Published", approval=True)
+
+
+async def a2(api):
+    await with_a(api, "Proposed")
+    yield await api.lifecycle(NAME, "DeletionProposed", approval=True)
+
+
+async def a3(api):
+    await with_a(api, "Proposed", "Published")
+    yield await api.lifecycle(NAME, "Draft", approval=True)
+
+
+async def a4(api):
+    await with_a(api, "Proposed", "Published", "DeletionProposed")
+    yield await api.lifecycle(NAME, "Draft", approval=True)
+
+
+async def a5(api):
+    await with_a(api, "Proposed")
+    code, answer = await api.lifecycle(NAME, "Published", approval=True)
+    yield code, answer
+    assert answer["spec"]["revision"] == 1
+    assert answer["metadata"]["labels"] == {"kpt.dev/latest-revision": "true"}
+    assert answer["status"]["selfLock"]["git"]["ref"] == "a/v1"
+
+
+async def t1(api):
+    yield await api.create("a", tasks=[INIT, INIT])
+
+
+async def t2(api):
+    yield await api.create("a")
+    assert "Kptfile" in await api.files(NAME)
+
+
+async def t3(api):
+    yield await api.create("a", task={"type": "patch"})
+
+
+async def t4(api):
+    await with_a(api)
+    yield await put(api, tasks=[INIT, SUBPACKAGE])
+    assert "s/Kptfile" in await api.files(NAME)
+    yield await put(api, tasks=[INIT])
+
+
+async def u1(api):
+    await with_a(api)
+    yield await api.create("a")
+
+
+async def u2(api):
+    await with_a(api)
+    yield await api.create("b")
+
+
+async def c1(api):
+    await with_a(api)
+    await api.made("b")
+    yield await api.create("a", "v2", task=clone("blueprints.b.v1"))
+
+
+async def e1(api):
+    await with_a(api)
+    yield await api.create("a", "v2", task=edit(NAME))
+
+
+async def g1(api):
+    await with_a(api)
+    members = ("oldUpstreamRef", "newUpstreamRef", "localPackageRevisionRef")
+    block = {member: {"name": NAME} for member in members}
+    yield await api.create("a", "v2", task={"type": "upgrade", "upgrade": block})
+
+
+async def p1(api):
+    await with_a(api)
+    yield await api.create("a", "v2", task=INIT)
+
+
+async def p2(api):
+    await api.made("b/c")
+    yield await api.create("b")
+    yield await api.create("b/c/d")
+
+
+async def p3(api):
+    await api.made("a/b")
+    yield await api.create("a/bc")
+
+
+async def r1(api):
+    yield await api.create("a", repository="none")
+
+
+async def r2(api):
+    spec = {"packageName": "a", "repository": "blueprints"}
+    yield await api.send("POST", CREATE, {"spec": spec})
+
+
+async def r3(api):
+    spec = {"packageName": 5, "repository": "blueprints", "workspaceName": "v1"}
+    yield await api.send("POST", CREATE, {"spec": spec})
+
+
+async def v1(api):
+    await with_a(api)
+    for part in ("packagerevisions/{}", "packagerevisions/{}/approval"):
+        yield await put(api, f"{PORCH}/{part.format(NAME)}", version=False)
+    yield await put(api, f"{PORCH}/packagerevisionresources/{NAME}", version=False)
+
+
+async def v2(api):
+    await with_a(api)
+    old = await api.get(NAME)
+    await api.push(NAME, {"x": "y"})
+    yield await api.send("PUT", PATH, old)
+
+
+async def v3(api):
+    await with_a(api, "Proposed")
+    obj = await api.get(NAME)
+    obj["spec"]["lifecycle"] = "Published"
+    for code in sorted(
+        await gathered(*(api.send("PUT", f"{PATH}/approval", obj) for _ in range(5)))
+    ):
+        yield code, {"message": ""}
+
+
+async def v4(api):
+    for code in sorted(await gathered(*(api.create(path) for path in ("a", "a/b", "a/b/c")))):
+        yield code, {"message": ""}
+
+
+async def s1(api):
+    await with_a(api, "Proposed")
+    yield await api.push(NAME, {"x": "y"})
+
+
+async def s2(api):
+    await with_a(api)
+    yield await api.push(NAME, {"Kptfile": None})
+
+
+async def s3(api):
+    await with_a(api)
+    pipeline = "pipeline:\n  mutators:\n  - image: odd:v1\n"
+    yield await api.push(NAME, {"Kptfile": KPTFILE.format(name="a") + pipeline})
+    assert "odd:v1" not in (await api.files(NAME))["Kptfile"]
+
+
+async def d1(api):
+    await with_a(api, "Proposed", "Published")
+    yield await api.send("DELETE", PATH)
+
+
+async def d2(api):
+    await with_a(api, "Proposed", "Published")
+    await api.made("b", task=clone(NAME))
+    await api.lifecycle(NAME, "DeletionProposed")
+    yield await api.send("DELETE", PATH)
+
+
+async def d3(api):
+    await with_a(api, "Proposed", "Published")
+    spec = {
+        "upstream": {"repo": "blueprints", "package": "a", "revision": 1},
+        "downstream": {"repo": "blueprints", "package": "b"},
+    }
+    variant = f"{CONFIG}/packagevariants"
+    await api.send("POST", variant, {"metadata": {"name": "v"}, "spec": spec})
+    await api.server.settled()
+    await api.publish("blueprints.b.packagevariant-1")
+    yield await api.send("DELETE", f"{variant}/v")
+    await api.server.settled()
+    left = await api.get("blueprints.b.packagevariant-1")
+    assert left["spec"]["lifecycle"] == "DeletionProposed"
+    assert "Kptfile" in await api.files("blueprints.b.packagevariant-1")
+
+
+async def y1(api):
+    yield await api.create("a", dry=True)
+    assert await api.names() == []
+    await with_a(api)
+    yield await api.create("a", dry=True)
+
+
+async def n1(api):
+    yield await api.create("a-b", "c-d")
+    assert await api.names() == ["blueprints.a-b.c-d"]
+
+
+async def o1(api):
+    for path in (f"{PATH}/test", f"{PATH}/validate"):
+        yield await api.send("GET", path)
+
+
+STATEMENTS = {
+    name.upper(): value
+    for name, value in globals().items()
+    if re.fullmatch(r"[a-z]\d", name) and callable(value)
+}
+
+
+def test_every_statement_has_a_row_and_every_row_is_tested():
+    assert sorted(rows()) == sorted(STATEMENTS)
+
+
+@pytest.mark.parametrize("name", sorted(STATEMENTS))
+async def test_the_server_does_what_the_row_says(blueprints, name):
+    codes, texts = rows()[name]
+    found = set()
+    async for code, answer in STATEMENTS[name](blueprints):
+        found.add(code)
+        if code >= 400 and name not in ("O1", "T4") and codes[0] >= 400:
+            assert any(text in answer["message"] for text in texts), answer["message"]
+        assert code in codes, answer
+    assert found == set(codes)
