@@ -45,6 +45,7 @@ from inkube.apiserver.handlers.rendering import Renderer
 from inkube.apiserver.handlers.routes import Routes
 from inkube.apiserver.handlers.verbs import Handler, Handlers
 from inkube.apiserver.http import webserver
+from inkube.apiserver.http.budget import Budget
 from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.guards import Guard
 from inkube.apiserver.http.metrics import Metrics
@@ -90,6 +91,7 @@ class APIServer:
         self.stamps = Stamps(now=self.clock.now, seed=self.options.seed)
         self.resources = Resources()
         self._listeners: list[http.audit.Listener] = []
+        self.budget = Budget()
         self._stage: Stage | None = Stage(LOADING, "starting")
         self._loading: Store | None = None
         self.leadership: root.leading.Leadership | None = None
@@ -407,7 +409,7 @@ class APIServer:
     async def _listen(self, context: ssl.SSLContext | None) -> None:
         """Take the port; requests are told that the server starts, until `_serve`."""
         self._starting = Starting(lambda: self.stage)
-        self._http = webserver.make(self._starting, self.origins)
+        self._http = webserver.make(self._starting, self.origins, self.budget)
         self._runner = web.ServerRunner(self._http, shutdown_timeout=STOP_SECONDS)
         await self._runner.setup()
         self._stack.push_async_callback(self._runner.cleanup)
@@ -462,7 +464,9 @@ class APIServer:
             )
         )
         self._stack.callback(own.close)
-        runner = await workers.listening(self.options.worker, webserver.make(own, NO_ORIGINS))
+        runner = await workers.listening(
+            self.options.worker, webserver.make(own, NO_ORIGINS, self.budget)
+        )
         self._stack.push_async_callback(runner.cleanup)
         leader = workers.Leader(
             self.options.worker,

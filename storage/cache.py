@@ -20,6 +20,7 @@ from inkube.storage.index import Index
 from inkube.storage.log import FIRST_REVISION, Horizon, Range, bounds, matches
 from inkube.storage.subscription import Subscription
 
+LOOKS = 8  # so often subscribers are looked at while history is forgotten once
 FOLDERS = 1_024  # of keys, whose subscribers are remembered
 
 
@@ -43,6 +44,8 @@ class Cache:
         self._damaged: frozenset[str] = frozenset()
         self._history: deque[Change] = deque()
         self._history_bytes = 0
+        self._forgotten = 0
+        """Bytes that history has forgotten since subscribers were looked at."""
         self._remembers = FIRST_REVISION
         self._subscriptions: dict[str, dict[Subscription, None]] = {}
         self._followed: dict[str, tuple[str, ...]] = {}
@@ -250,14 +253,20 @@ class Cache:
     def _remember(self, changes: Sequence[Change]) -> None:
         self._history.extend(changes)
         for change in changes:
-            self._history_bytes += len(change.entry.data)
+            self._history_bytes += change.weight
         while (
             len(self._history) > self._options.history
             or self._history_bytes > self._options.history_bytes
         ):
             oldest = self._history.popleft()
-            self._history_bytes -= len(oldest.entry.data)
+            self._history_bytes -= oldest.weight
+            self._forgotten += oldest.weight
             self._remembers = oldest.revision
+        if self._forgotten > self._options.history_bytes // LOOKS:
+            self._forgotten = 0
+            for scope in tuple(self._subscriptions.values()):
+                for subscription in tuple(scope):
+                    subscription.forget(self._remembers)
 
     def _distribute(self, changes: Sequence[Change]) -> None:
         if len(changes) == 1:

@@ -5,13 +5,12 @@ other means that one key. Keys sort by code point, which is also the order of th
 """
 
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final, Literal, NamedTuple, Protocol, Self, TypeVar, cast
+from typing import Any, Final, Literal, NamedTuple, Protocol, Self, cast
 
 Value = dict[str, Any]
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
-T = TypeVar("T")
 
 
 class Codec(Protocol):
@@ -141,6 +140,10 @@ class ShownEntry(Entry):
         return self._value
 
 
+PLACE = 400
+"""Bytes of memory of a change and its two entries, beside their data."""
+
+
 class Change:
     """One step of the log, at `revision`, which no two share.
 
@@ -148,24 +151,19 @@ class Change:
     `previous` is the state before; None for ADDED.
     """
 
-    __slots__ = ("_made", "entry", "previous", "revision", "type")
+    __slots__ = ("entry", "previous", "revision", "type")
 
     def __init__(self, type: ChangeType, entry: Entry, previous: Entry | None) -> None:
         self.type: Final = type
         self.entry: Final = entry
         self.previous: Final = previous
         self.revision: Final = entry.revision
-        self._made: dict[Hashable, Any] | None = None
 
-    def once(self, form: Hashable, make: Callable[["Change"], T]) -> T:
-        """What `make` makes of this change, made once for all who ask for the same `form`."""
-        if self._made is None:
-            self._made = {}
-        try:
-            made: T = self._made[form]
-        except KeyError:
-            made = self._made[form] = make(self)
-        return made
+    @property
+    def weight(self) -> int:
+        """Bytes that it keeps in memory: both states."""
+        previous = self.previous
+        return len(self.entry.data) + (0 if previous is None else len(previous.data)) + PLACE
 
     def __repr__(self) -> str:
         return f"Change({self.type!r}, {self.entry!r})"

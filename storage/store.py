@@ -17,12 +17,12 @@ import warnings
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from functools import partial
 from operator import attrgetter
 from types import TracebackType
 from typing import NamedTuple, Self
 
 from inkube.storage import writes
+from inkube.storage.backlog import Backlog
 from inkube.storage.cache import Cache, CacheOptions
 from inkube.storage.columns import Columns
 from inkube.storage.compaction import CompactionOptions, Compactor
@@ -69,8 +69,7 @@ LATELY = 10.0
 # Writes that are committed together; each subscriber's queue holds many times more.
 LARGEST_BATCH = 200
 
-# Rows of the log read at once: for a subscriber who comes from before history, for a snapshot.
-BACKLOG_PAGE = 500
+# Rows of the log read at once, for a snapshot.
 SNAPSHOT_PAGE = 10_000
 
 
@@ -330,7 +329,7 @@ class Store(BaseStore):
         early = self._cache.since(prefix, after)
         subscription = self._cache.subscribe(prefix, after)
         if early is None:
-            subscription.start([], partial(self._backlog, prefix, self.revision))
+            subscription.start([], Backlog(self._log, self._coder, prefix, self.revision).read)
         else:
             subscription.start(early, None)
         if deliver is not None:
@@ -402,16 +401,6 @@ class Store(BaseStore):
             else:
                 self._lost = ""
                 failures.worked()
-
-    async def _backlog(self, prefix: str, until: int, after: int) -> tuple[Changes, bool]:
-        """Some changes in (after, until], and whether these are all; the queue has what follows."""
-        rows = await self._log.changes(prefix, after, BACKLOG_PAGE)
-        changes = [
-            writes.change(row, writes.entry(before, self._coder) if before else None, self._coder)
-            for row, before in rows
-            if row.revision <= until
-        ]
-        return changes, len(changes) < BACKLOG_PAGE
 
 
 async def read(log: Log) -> Snapshot:

@@ -3,7 +3,9 @@
     log or history (the backlog, once) → queue (bounded) → next_batch()
                                        → deliver(changes), while attached
 
-A subscriber that lets its queue fill is cut off with SlowConsumer; nobody else notices.
+A subscriber that lets its queue fill, or in whose queue a change waits longer than history keeps
+it, is cut off with SlowConsumer; nobody else notices. So the changes that wait for all subscribers
+together are those of history, and take no memory beside it.
 """
 
 import asyncio
@@ -52,6 +54,7 @@ class Subscription:
         self._not_before = after
         self._backlog: Backlog | None = None
         self._early: Changes = []
+        self._is_of_history = True
         self._queue: Changes = []
         self._batch: Changes = []
         self._deliver: Deliver | None = None
@@ -83,10 +86,15 @@ class Subscription:
                 return batch
             await self._wait()
 
-    async def waiting(self) -> Changes:
-        """As `next_batch`, but empty when nothing waits; never waits for a change to happen."""
+    async def waiting(self, size: int = 0) -> Changes:
+        """As `next_batch`, but empty when nothing waits; never waits for a change to happen.
+
+        With a `size`: the first of them, of about so many bytes and at least one.
+        """
         while True:
             batch = self._take()
+            if size:
+                batch = self._part(batch, size)
             if batch:
                 self._delivered = batch[-1].revision
                 return batch
@@ -163,6 +171,7 @@ class Subscription:
         """Give it what happened before it was subscribed: from history, or from the log."""
         self._early = early
         self._backlog = backlog
+        self._is_of_history = backlog is None
 
     def offer(self, changes: Sequence[Change]) -> None:
         """Hand over changes just published, or keep them for the subscriber."""
@@ -180,6 +189,12 @@ class Subscription:
             return
         self._queue.extend(changes)
         self._wake()
+
+    def forget(self, revision: int) -> None:
+        """History holds nothing up to `revision` any more: cut off who has not taken that yet."""
+        waiting = (self._early if self._is_of_history else ()) or self._queue
+        if waiting and waiting[0].revision <= revision:
+            self._cut_off(SlowConsumer(self._told_up_to(waiting[0].revision - 1)))
 
     def end(self, error: StorageError | None) -> None:
         """Tell the subscriber that nothing more will come, and why."""
@@ -208,8 +223,18 @@ class Subscription:
             batch, self._early = self._early, []
         elif self._backlog is None:
             batch, self._queue = self._queue, []
+            self._is_of_history = True
         else:
             batch = []
+        return batch
+
+    def _part(self, batch: Changes, size: int) -> Changes:
+        """The beginning of what was taken; the rest goes back to where it waits first."""
+        for number, change in enumerate(batch, 1):
+            size -= len(change.entry.data)
+            if size <= 0 and number < len(batch):
+                self._early = batch[number:] + self._early
+                return batch[:number]
         return batch
 
     def _push(self, deliver: Deliver, changes: Sequence[Change]) -> None:

@@ -6,8 +6,8 @@ from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
 from inkube.apiserver.faults.trouble import Trouble
-from inkube.apiserver.http import delivery
-from inkube.apiserver.http.delivery import Answer
+from inkube.apiserver.http import budget
+from inkube.apiserver.http.delivery import Answer, Piece
 from inkube.apiserver.http.incoming import Request
 
 PIECES = 10  # per second: an answer that trickles comes in so many pieces
@@ -23,7 +23,7 @@ class Cut(web.StreamResponse):
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         """Reset the connection. Raises ConnectionResetError, which nobody has to hear of."""
-        delivery.cut_off(request.transport)
+        budget.cut_off(request.transport)
         raise ConnectionResetError("cut by a Fault")
 
 
@@ -50,7 +50,7 @@ class Slow(Answer):
         await writer.write_eof()
 
 
-def _small(parts: Iterator[delivery.Piece], size: int) -> Iterator[bytes]:
+def _small(parts: Iterator[Piece], size: int) -> Iterator[bytes]:
     for part in parts:
         for start in range(0, len(part), size):
             yield bytes(part[start : start + size])

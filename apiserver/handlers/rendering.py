@@ -17,6 +17,8 @@ from inkube.apiserver.registry.stamps import Stamps
 from inkube.storage.entry import Entry
 
 Object = dict[str, Any]
+PLACE = 32
+"""Bytes of memory that one object of a list takes until the list is sent, beside what is stored."""
 
 
 class Renderer:
@@ -40,7 +42,9 @@ class Renderer:
     async def page(self, call: Call, page: Page, form: Form) -> Answer:
         """A list; a long one is made while it is sent. Raises StatusError 400 or 406."""
         body = await self._list(call, page, form)
-        return responses.data(body, warnings=call.warnings, media=form.media)
+        answer = responses.data(body, warnings=call.warnings, media=form.media)
+        answer.pinned += len(page.entries) * PLACE
+        return answer
 
     async def _list(self, call: Call, page: Page, form: Form) -> Body:
         if form.plain_json:

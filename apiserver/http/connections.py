@@ -28,6 +28,7 @@ from aiohttp.http_writer import StreamWriter
 from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import ERROR, PayloadAccessError, RequestHandler, _ErrInfo
 
+from inkube.apiserver.http.budget import Budget, Counted
 from inkube.apiserver.http.delivery import Answer
 from inkube.apiserver.http.incoming import Request
 from inkube.apiserver.http.sending import Outbox
@@ -40,14 +41,17 @@ _COUNTS_MESSAGES = hasattr(HttpRequestParser, "message_consumed")  # since 3.14
 class Server(web.Server):
     """aiohttp's low-level server with such connections; `settings` are those of a connection."""
 
-    def __init__(self, handler: Handler, *, request_factory: Any, **settings: Any) -> None:
+    def __init__(
+        self, handler: Handler, budget: Budget, *, request_factory: Any, **settings: Any
+    ) -> None:
         super().__init__(handler, request_factory=request_factory)
+        self._budget = budget
         self._settings = settings
         self._outbox = Outbox(self._loop.call_soon)
 
     def __call__(self) -> RequestHandler:
         """The protocol of one more connection."""
-        return Connection(self, self._outbox, loop=self._loop, **self._settings)
+        return Connection(self, self._budget, self._outbox, loop=self._loop, **self._settings)
 
 
 class _Taken(NamedTuple):
@@ -101,13 +105,15 @@ class _Running:
         return await self
 
 
-class Connection(RequestHandler):
+class Connection(Counted):
     """One connection: its requests, one after the other."""
 
     __slots__ = ("_is_last", "_outbox", "_resting", "_running", "_taken")
 
-    def __init__(self, manager: web.Server, outbox: Outbox, **settings: Any) -> None:
-        super().__init__(manager, **settings)
+    def __init__(
+        self, manager: web.Server, budget: Budget, outbox: Outbox, **settings: Any
+    ) -> None:
+        super().__init__(manager, budget, **settings)
         self._outbox = outbox
         self._is_last = False
         """Of the requests that came in one turn; who comes alone is the last, too."""

@@ -10,8 +10,6 @@ Preparing for them costs 5 of the 16 µs that its shortest GET takes, and `respo
 
 import asyncio
 import logging
-import socket
-import struct
 import time
 from collections.abc import Iterator, Mapping
 from email.utils import formatdate
@@ -24,6 +22,7 @@ from aiohttp.web_response import REASON_PHRASES
 from multidict import CIMultiDict
 
 from inkube.apiserver import http
+from inkube.apiserver.http.budget import Counted, cut_off
 from inkube.apiserver.http.incoming import Request
 from inkube.schemas import caches
 
@@ -35,7 +34,6 @@ PIECE = 64 * 1024
 TURN = 8  # pieces written in one turn of the loop to a reader who takes them at once
 STALLED = 60.0  # --request-timeout: seconds in which a reader takes nothing at all
 
-_NO_LINGER = struct.pack("ii", 1, 0)
 Piece = bytes | memoryview
 Body = bytes | Iterator[Piece]
 
@@ -63,11 +61,14 @@ class Answer(web.StreamResponse):
         self.body = body
         self.packed = False
         """Whether the body is to be sent compressed."""
+        self.pinned = len(body) if isinstance(body, bytes) else 0
+        """Bytes that are kept in memory until all of it is sent."""
         self._head = head if isinstance(head, Head) else None
         self._own = None if isinstance(head, Head) else head
         self._audit_id = ""
         self._writer: AbstractStreamWriter | None = None
         self._transport: asyncio.Transport | None = None
+        self._connection: Counted | None = None
         self._shown = True
         self._stays = False
         self._sent = False
@@ -119,6 +120,8 @@ class Answer(web.StreamResponse):
         if not self.prepared:
             line = self._begin(request)
             self._writer, self._transport = request.writer, request.transport
+            if isinstance(request.protocol, Counted):
+                self._connection = request.protocol
             await request.writer.write_headers(line, self.headers)
         return request.writer
 
@@ -152,14 +155,23 @@ class Answer(web.StreamResponse):
             return
         if not self._shown:
             await writer.write_eof()
-        elif isinstance(body, bytes) and len(body) <= PIECE and not self.packed:
+        elif isinstance(body, bytes) and len(body) <= PIECE and not self._waits:
             await writer.write_eof(body)
         else:
             await self._write_pieces(writer)
 
+    @property
+    def _waits(self) -> bool:
+        """Whether even a short body has to wait: to be packed, or for what was sent before."""
+        transport = self._transport
+        return self.packed or (transport is not None and transport.get_write_buffer_size() > 0)
+
     async def _write_pieces(self, writer: AbstractStreamWriter) -> None:
         pieces = self._pieces()
         self.body = b""  # whatever still holds this answer holds no body
+        if self._connection is not None:
+            self._connection.pinned = self.pinned
+        piece: Piece
         try:
             for number, piece in enumerate(pieces, 1):
                 async with asyncio.timeout(STALLED):
@@ -173,10 +185,16 @@ class Answer(web.StreamResponse):
         except _MakingError as error:
             cut_off(self._transport)
             raise ConnectionResetError("the answer cannot be made to its end") from error
+        except ConnectionError as error:
+            error.__traceback__ = None  # the writer's frames, which hold a piece
+            raise
         finally:
             # The error of a reader who is gone stays with its trace in a cycle, until somebody
-            # collects those; what a long list is made of must not stay with it.
+            # collects those; a body, or what a long list is made of, must not stay with it.
             del pieces
+            piece = b""
+            if self._connection is not None:
+                self._connection.pinned = 0
         await writer.write_eof()
 
     def _pieces(self) -> Iterator[Piece]:
@@ -196,16 +214,6 @@ def _logged(pieces: Iterator[Piece]) -> Iterator[Piece]:
     except Exception as error:
         logger.exception("an answer failed while it was sent")
         raise _MakingError from error
-
-
-def cut_off(transport: asyncio.Transport | None) -> None:
-    """End a connection at once; the system, too, keeps nothing of what was to be sent."""
-    if transport is None:
-        return
-    connection = transport.get_extra_info("socket")
-    if connection is not None:
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
-    transport.abort()
 
 
 def _cut(body: bytes) -> Iterator[Piece]:

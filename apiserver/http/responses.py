@@ -55,7 +55,10 @@ def render(value: Any, form: Form, *, code: int = 200, warnings: Collection[str]
 def body(value: Any, form: Form) -> bytes:
     """The bytes of that."""
     if form.media == JSON:
-        return encode(value, pretty=form.pretty)
+        made = encode(value, pretty=form.pretty)
+        # An encoder's buffer is up to eight times as large as what it holds, and a long body
+        # waits for its reader.
+        return made if len(made) < GZIP_FROM else bytes(memoryview(made))
     return protobuf.envelopes.sealed(value) if form.protobuf else http.yamls.write(value)
 
 

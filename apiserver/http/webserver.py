@@ -16,16 +16,19 @@ from aiohttp.web_protocol import RequestHandler
 from yarl import URL
 
 from inkube.apiserver.http import bodies, connections, logs
+from inkube.apiserver.http.budget import Budget
 from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.incoming import Request
 
 MAX_HEADER = 64 * 1024  # a URL with a long selector, a token with many groups
 
 
-def make(handler: Callable[..., Any], origins: Origins) -> web.Server:
-    """A server whose requests `handler` answers; `origins` are the pages that may send them."""
+def make(handler: Callable[..., Any], origins: Origins, budget: Budget) -> web.Server:
+    """A server whose requests `handler` answers; `origins` are the pages that may send them,
+    `budget` counts what waits for clients who do not read."""
     return connections.Server(
         handler,
+        budget,
         request_factory=_request_factory(origins),
         access_log=None,
         auto_decompress=False,  # as the reference: no body is unpacked, so none is a bomb

@@ -4,7 +4,8 @@ What a server keeps is bytes, which are no work for the collector, and what requ
 by counting references; full collections stop everything and find next to nothing. But what little
 is in cycles may hold large buffers, so their schedule follows memory and not the number of objects
 alone: a full collection for every STEP by which the process has grown, of what is new since the
-last one, and of everything whenever memory has doubled. Used by `inkube serve`, whose process is
+last one, and of everything whenever memory has doubled. What was freed since, and is kept by the C
+library for later, is given back in the same steps. Used by `inkube serve`, whose process is
 its own; a server inside of somebody's process leaves their collector alone.
 """
 
@@ -20,7 +21,7 @@ from inkube.apiserver import root
 YOUNG = (25_000, 25, 100)  # young objects are looked at after so many allocations
 STEP = 16 * 2**20
 LOOK = 0.5  # seconds
-LARGE = 256 * 2**20  # from here on what the C library keeps is worth to be given back
+LARGE = 64 * 2**20  # from here on what the C library keeps is worth to be given back
 _STATM = "/proc/self/statm"
 
 
@@ -32,6 +33,9 @@ class Collector:
         self._timer: asyncio.TimerHandle | None = None
         self._old = gc.get_threshold()
         self._next = self._whole = 0
+        self._is_large = False
+        self._free = 0
+        """Bytes that were freed and are kept for later: the fewest since some were given back."""
 
     def __enter__(self) -> Self:
         gc.set_threshold(*YOUNG)
@@ -53,14 +57,27 @@ class Collector:
         elif resident >= self._next:
             gc.collect()
             self._settle()
+        if resident >= LARGE:
+            self._give_back(STEP)
 
     def _collect_whole(self) -> None:
         gc.unfreeze()
         gc.collect()
         if self._resident() >= LARGE:
-            root.trimming.give_back()
+            self._give_back(0)
         self._settle()
         self._whole = self._next - STEP
+
+    def _give_back(self, least: int) -> None:
+        """Give back what was freed since the last time, if it is so much."""
+        if not self._is_large:
+            self._is_large = True
+            root.trimming.return_large_blocks()
+        free = root.trimming.free()
+        self._free = min(self._free, free)
+        if free - self._free >= least:
+            root.trimming.give_back()
+            self._free = root.trimming.free()
 
     def _settle(self) -> None:
         gc.freeze()

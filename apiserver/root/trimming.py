@@ -1,12 +1,49 @@
 """Memory that was freed and that the C library keeps for later, given back to the system.
 
 glibc does so by itself only at the end of its heap: a start that sorts a million objects leaves up
-to 50 MiB of holes. Loaded by `collector` where a server has become large.
+to 50 MiB of holes, and so do crowds of clients when they go. Loaded by `collector` where a server
+has become large, and keeps it from growing holes of large blocks.
 """
 
 import ctypes
 
-_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc alone
+_LIBRARY = ctypes.CDLL(None)
+_trim = getattr(_LIBRARY, "malloc_trim", None)  # of glibc alone
+_MMAP_THRESHOLD = -3  # glibc's M_MMAP_THRESHOLD (malloc.h)
+LARGE_BLOCK = 512 * 1024
+
+
+class _Figures(ctypes.Structure):
+    """glibc's struct mallinfo2 (malloc.h)."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
+            *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
+        )
+    ]
+
+
+_figures = getattr(_LIBRARY, "mallinfo2", None)  # of glibc since 2.33
+if _figures is not None:
+    _figures.restype = _Figures
+
+
+def return_large_blocks() -> None:
+    """Have large blocks taken from the system and given back one by one, from now on.
+
+    glibc begins so, and keeps them once it has seen a few: 400 bodies of 1 MB, of which 60 were
+    alive, took 390 MiB.
+    """
+    set_option = getattr(_LIBRARY, "mallopt", None)
+    if set_option is not None:
+        set_option(_MMAP_THRESHOLD, LARGE_BLOCK)
+
+
+def free() -> int:
+    """Bytes that the C library keeps for later, those that it gave back among them."""
+    return 0 if _figures is None else int(_figures().fordblks)
 
 
 def give_back() -> None:

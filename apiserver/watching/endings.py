@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from inkube.apiserver.faults.trouble import Watching
 from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.watching.framecache import FrameCache
 from inkube.apiserver.watching.frames import Framer, SharedFrames, Wire
 from inkube.apiserver.watching.watch import Watcher
 from inkube.storage.entry import Change, Entry
@@ -14,9 +15,16 @@ class Ending(Framer):
     """A framer that tells so many events; `ending` says how to go on once it has told the last."""
 
     def __init__(
-        self, watcher: Watcher, form: Form, stamps: Stamps, trouble: Watching, *, wire: Wire
+        self,
+        watcher: Watcher,
+        form: Form,
+        stamps: Stamps,
+        cache: FrameCache,
+        trouble: Watching,
+        *,
+        wire: Wire,
     ) -> None:
-        super().__init__(watcher, form, stamps, wire=wire)
+        super().__init__(watcher, form, stamps, cache, wire=wire)
         self._left = trouble.events
         self._end = trouble.end
         self.bookmarks = not trouble.without_bookmarks

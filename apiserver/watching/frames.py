@@ -4,6 +4,7 @@ each made once for all its watchers."""
 import itertools
 from collections.abc import Callable, Hashable, Iterable
 from datetime import datetime
+from functools import partial
 from typing import NamedTuple
 
 import orjson
@@ -13,6 +14,7 @@ from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.stored import data_of
 from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.watching.framecache import FrameCache
 from inkube.apiserver.watching.watch import Watcher, bookmark, last_state
 from inkube.schemas.builtin import protobuf
 from inkube.schemas.objects import Object
@@ -53,19 +55,19 @@ class Framer:
     bookmarks = True
     """Whether the watch says how far it is."""
 
-    def __init__(self, watcher: Watcher, form: Form, stamps: Stamps, *, wire: Wire = PLAIN) -> None:
+    def __init__(
+        self, watcher: Watcher, form: Form, stamps: Stamps, cache: FrameCache, *, wire: Wire = PLAIN
+    ) -> None:
         self._watcher = watcher
+        self._cache = cache
         self._call = watcher.call
         self._form = form
         self._stamps = stamps
         self._keys = {kind: (kind, self._call.served, form) for kind in TYPES}
         self._pack = wire.pack
         self._packed_keys = {kind: (*key, wire.name) for kind, key in self._keys.items()}
-        self._makers = {
-            "ADDED": self._make_added,
-            "MODIFIED": self._make_modified,
-            "DELETED": self._make_deleted,
-        }
+        self._makers = {kind: partial(self._make, kind) for kind in TYPES}
+        self._packers = {kind: partial(self._make_packed, kind) for kind in TYPES}
         self._first = form.kind == "Table"
         self._on_wire = self.packed if wire.name else self.change
         self._told = self._on_wire if wire.always else self.change
@@ -78,12 +80,12 @@ class Framer:
 
     def change(self, change: Change) -> bytes:
         """The event of one change, empty when it does not concern the watcher."""
-        kind = self._watcher.type_of(change)
+        kind = self._type_of(change)
         if not kind:
             return b""
         if self._first:
             return self._headed(kind, self._state(change, kind))
-        return change.once(self._keys[kind], self._makers[kind])
+        return self._cache.get(change, self._keys[kind], self._makers[kind])
 
     def burst(self, changes: list[Change], told: SharedFrames) -> bytes:
         """The events of some changes as they go over the wire.
@@ -102,15 +104,19 @@ class Framer:
 
     def packed(self, change: Change) -> bytes:
         """The same as `change`, packed by itself."""
-        kind = self._watcher.type_of(change)
+        kind = self._type_of(change)
         if not kind:
             return b""
         if self._first:
-            return self._pack(self.change(change))
-        return change.once(self._packed_keys[kind], self._make_packed)
+            return self._pack(self._headed(kind, self._state(change, kind)))
+        return self._cache.get(change, self._packed_keys[kind], self._packers[kind])
 
-    def _make_packed(self, change: Change) -> bytes:
-        return self._pack(self.change(change))
+    def _type_of(self, change: Change) -> str:
+        """See `Watcher.type_of`; worked out once for all watchers with the same selector."""
+        watcher = self._watcher
+        if watcher.selects_all:
+            return change.type
+        return self._cache.get(change, watcher.selector, watcher.type_of)
 
     def added(self, entries: Iterable[Entry]) -> Iterable[bytes]:
         """What is there already, as ADDED events."""
@@ -140,19 +146,13 @@ class Framer:
             return last_state(self._call, change)
         return self._call.view(change.entry)
 
-    def _make(self, change: Change, kind: str) -> bytes:
+    def _make(self, kind: str, change: Change) -> bytes:
         if kind == "DELETED" or self._form.kind:
             return self._event(kind, self._state(change, kind))
         return self._stored(kind, change.entry)
 
-    def _make_added(self, change: Change) -> bytes:
-        return self._make(change, "ADDED")
-
-    def _make_modified(self, change: Change) -> bytes:
-        return self._make(change, "MODIFIED")
-
-    def _make_deleted(self, change: Change) -> bytes:
-        return self._make(change, "DELETED")
+    def _make_packed(self, kind: str, change: Change) -> bytes:
+        return self._pack(self._make(kind, change))
 
     def _headed(self, kind: str, value: Object) -> bytes:
         """The first event of a table, which alone tells the columns."""

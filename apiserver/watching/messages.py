@@ -59,6 +59,9 @@ class Socket:
         if transport is None or transport.is_closing():
             raise ConnectionResetError("the client has gone")
         transport.write(data)
+
+    async def drain(self) -> None:
+        """See Connection."""
         await self._request.writer.drain()
 
     async def close(self) -> None:

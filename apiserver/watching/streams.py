@@ -14,17 +14,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from aiohttp import hdrs, web
+from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http import HttpVersion11
 
 from inkube.apiserver import streaming, watching
 from inkube.apiserver.handlers.verbs import Exchange
 from inkube.apiserver.http import negotiation, responses
+from inkube.apiserver.http.budget import FULL
+from inkube.apiserver.http.delivery import PIECE
 from inkube.apiserver.http.options import read_list_options
 from inkube.apiserver.registry import conversions
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.watching.bursts import Bursts
 from inkube.apiserver.watching.endings import Ending
+from inkube.apiserver.watching.framecache import FrameCache
 from inkube.apiserver.watching.frames import CHUNKS, PLAIN, Framer, SharedFrames, Wire
 from inkube.apiserver.watching.watch import Watcher, too_old
 from inkube.schemas import status
@@ -34,8 +38,7 @@ from inkube.storage.subscription import Subscription
 
 logger = logging.getLogger(__name__)
 
-FULL = 256 * 1024  # bytes a transport may hold back before its stream waits for the reader
-PIECE = 256 * 1024  # initial events are written in pieces of about this size
+GATHERED = 256 * 1024  # bytes of changes that wait for their burst
 SHORTEST = 1800.0  # --min-request-timeout: a watch without a timeout ends after 1 to 2 times this
 LOOK = 2.0  # how often an idle stream looks whether its client is still there
 BOOKMARK = 60.0
@@ -66,7 +69,11 @@ class Connection(Protocol):
         ...
 
     async def write(self, data: bytes) -> None:
-        """Write frames, and wait for a reader who does not keep up. Raises ConnectionError."""
+        """Write frames. Raises ConnectionError."""
+        ...
+
+    async def drain(self) -> None:
+        """Wait for a reader who does not keep up. Raises ConnectionError."""
         ...
 
     async def close(self) -> None:
@@ -83,15 +90,20 @@ class _Http:
 
     def __init__(self, response: web.StreamResponse, *, chunks: bool) -> None:
         self.response = response
+        self._writer: AbstractStreamWriter
         self.wire = CHUNKS if chunks else PLAIN
         if chunks:
             response.enable_chunked_encoding()
 
     async def open(self, request: web.BaseRequest, gone: Callable[[], None]) -> None:
         await self.response.prepare(request)
+        self._writer = request.writer
 
     async def write(self, data: bytes) -> None:
         await self.response.write(data)
+
+    async def drain(self) -> None:
+        await self._writer.drain()
 
     async def close(self) -> None:
         await self.response.write_eof()
@@ -107,6 +119,7 @@ class Streams:
         self._registry = registry
         self._stamps = stamps
         self._bursts = Bursts()
+        self._frames = FrameCache()
         self._open: set[_Stream] = set()
         self._closed = False
 
@@ -138,9 +151,11 @@ class Streams:
             connection = _Http(response, chunks=request.version >= HttpVersion11)
         trouble = None if exchange.trouble is None else exchange.trouble.watching
         if trouble is None:
-            framer = Framer(watcher, form, self._stamps, wire=connection.wire)
+            framer = Framer(watcher, form, self._stamps, self._frames, wire=connection.wire)
         else:
-            framer = Ending(watcher, form, self._stamps, trouble, wire=connection.wire)
+            framer = Ending(
+                watcher, form, self._stamps, self._frames, trouble, wire=connection.wire
+            )
         stream = _Stream(watcher, framer, connection, self._bursts)
         stream.agent = request.headers.get(hdrs.USER_AGENT, "")
         try:
@@ -271,8 +286,9 @@ class _Stream:
 
     async def _catch_up(self, subscription: Subscription) -> None:
         """Write what waits, as fast as the reader reads."""
+        await self._drained()  # until then changes wait where all watchers share them
         while not self._over:
-            waiting = await subscription.waiting()
+            waiting = await subscription.waiting(PIECE)
             if not waiting:
                 return
             await self._tell(waiting)
@@ -317,7 +333,7 @@ class _Stream:
         self._gathered += changes
         for change in changes:
             self._gathered_bytes += len(change.entry.data)
-        if self._gathered_bytes > FULL:
+        if self._gathered_bytes > GATHERED:
             self._flush({})
 
     def _flush(self, told: SharedFrames) -> None:
@@ -353,9 +369,14 @@ class _Stream:
     async def _write(self, data: bytes) -> None:
         """Write frames, and wait for a reader who does not keep up."""
         if data:
-            self._writing = True
             await self.connection.write(data)
-            self._writing = False
+            await self._drained()
+
+    async def _drained(self) -> None:
+        """Wait until the transport is not full any more."""
+        self._writing = True
+        await self.connection.drain()
+        self._writing = False
 
     def _wake(self) -> None:
         if self._woken is not None and not self._woken.done():

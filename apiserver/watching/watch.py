@@ -62,6 +62,11 @@ class Watcher:
             raise
 
     @property
+    def selects_all(self) -> bool:
+        """Whether every change under the prefix concerns this watcher, as what it is."""
+        return self._matches is None
+
+    @property
     def tells_end(self) -> bool:
         """Whether a bookmark marks the end of what is there already."""
         options = self.options
@@ -75,9 +80,6 @@ class Watcher:
         """How a change looks to this watcher; "" when neither state matches."""
         if self._matches is None:
             return change.type
-        return change.once(self.selector, self._transition)
-
-    def _transition(self, change: Change) -> str:
         now = change.type != "DELETED" and self._selects(change.entry)
         before = change.previous is not None and self._selects(change.previous)
         if now:

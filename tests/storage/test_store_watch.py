@@ -186,20 +186,46 @@ async def test_closing_the_store_ends_every_subscription(store: Store):
         await future
 
 
-async def test_what_is_made_of_a_change_is_made_once_for_all(store: Store):
-    first, second = store.subscribe("/r/"), store.subscribe("/")
-    await store.create("/r/a", {})
-    made: list[int] = []
+async def test_what_waits_is_read_in_parts_of_about_a_size(store: Store):
+    with store.subscribe("/r/") as subscription:
+        for n in range(6):
+            await store.create(f"/r/{n}", {"text": "x" * 1_000})
+        parts = [await subscription.waiting(size) for size in (1, 2_500, 100)]
+        await store.create("/r/6", {})
+        rest = await subscription.waiting(10_000)
+    assert [len(part) for part in (*parts, rest)] == [1, 3, 1, 1]
+    assert [change.revision for part in (*parts, rest) for change in part][-1] < store.revision
 
-    def frame(change: Change) -> bytes:
-        made.append(change.revision)
-        return change.entry.data + b"\n"
 
-    (one,), (other,) = await first.next_batch(), await second.next_batch()
-    assert one.once("json", frame) is other.once("json", frame)
-    assert made == [store.revision]
-    first.close()
-    second.close()
+async def test_who_lags_behind_history_is_cut_off_and_resumes(backend: Any):
+    store = await backend.open(cache=CacheOptions(history_bytes=100_000))
+    slow, brisk, late = (store.subscribe("/r/") for _ in range(3))
+    await store.create("/r/a", {"text": "x" * 1_000})
+    (first,) = await late.waiting()
+    for n in range(400):
+        await store.create(f"/r/{n}", {"text": "x" * 1_000})
+        await brisk.next_batch()
+    for subscription, told in ((slow, first.revision - 1), (late, first.revision)):
+        with pytest.raises(errors.SlowConsumer) as cut:
+            await subscription.next_batch()
+        assert cut.value.revision == told
+    assert not brisk.over
+    with store.subscribe("/r/", first.revision) as resumed:
+        assert len(await take(resumed, 400)) == 400
+    brisk.close()
+
+
+async def test_large_changes_are_read_from_the_log_in_small_parts(backend: Any):
+    store = await backend.open(cache=FORGETFUL)
+    start = store.revision
+    for n in range(40):
+        await store.create(f"/r/{n}", {"text": "x" * 100_000})
+    parts = []
+    with store.subscribe("/r/", start) as subscription:
+        while part := await subscription.waiting():
+            parts.append(len(part))
+    assert sum(parts) == 40
+    assert max(parts[1:]) <= 3
 
 
 class TestDelivery:

@@ -8,6 +8,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from inkube.apiserver.http import webserver
+from inkube.apiserver.http.budget import Budget
 from inkube.apiserver.http.connections import Handler
 from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.delivery import Answer
@@ -23,10 +24,10 @@ def answer(text: str = "", **headers: str) -> Answer:
 
 @asynccontextmanager
 async def serving(
-    handler: Handler, stop_seconds: float = SECONDS
+    handler: Handler, stop_seconds: float = SECONDS, budget: Budget | None = None
 ) -> AsyncIterator[tuple[int, web.Server]]:
     """A port; leaving it stops the server."""
-    server = webserver.make(handler, Origins((), protects=False))
+    server = webserver.make(handler, Origins((), protects=False), budget or Budget())
     runner = web.ServerRunner(server, shutdown_timeout=stop_seconds)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

@@ -1,0 +1,137 @@
+"""Bytes that wait for clients who do not read, of all connections of a server together.
+
+A connection holds back little by itself: it waits for its reader (`delivery`, `watching.streams`).
+Many of them would hold back much. So each whose transport is full is counted here, with what its
+answer keeps in memory beside; beyond the bound those who took nothing for longest are cut off. Who
+reads is never counted for long. A watcher who is cut off resumes from its last version.
+"""
+
+import asyncio
+import logging
+import socket
+import struct
+from typing import Any, Final, Protocol, cast
+
+from aiohttp.web_protocol import RequestHandler
+
+logger = logging.getLogger(__name__)
+
+MOST = 64 * 2**20  # bytes of all connections together
+FULL = 64 * 1024  # bytes that a transport holds back before it is full
+UNSENT = 128 * 1024  # bytes that the system takes and cannot send yet; Linux would take megabytes
+
+_NO_LINGER = struct.pack("ii", 1, 0)
+_INTERNET = (socket.AF_INET, socket.AF_INET6)
+_UNSENT_OPTION: Final[int | None] = getattr(socket, "TCP_NOTSENT_LOWAT", None)
+
+
+class Reader(Protocol):
+    """A client for whom bytes wait."""
+
+    @property
+    def unread(self) -> int:
+        """How many there are now."""
+        ...
+
+    def cut_off(self) -> None:
+        """Close its connection and forget them."""
+        ...
+
+
+class Budget:
+    """Who does not read, those first who took nothing for longest; `most` bytes may wait."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._waiting: dict[Reader, int] = {}
+        self.held = 0
+        """Bytes that wait, as far as is known."""
+
+    def add(self, reader: Reader) -> None:
+        """Somebody does not keep up from now on; others are cut off if that is too much."""
+        self.remove(reader)
+        self._append(reader, reader.unread)
+        if self.held > self._most:
+            self._make_room()
+
+    def remove(self, reader: Reader) -> None:
+        """It has read what waited, or is gone; may be called twice."""
+        self.held -= self._waiting.pop(reader, 0)
+
+    def _append(self, reader: Reader, size: int) -> None:
+        self._waiting[reader] = size
+        self.held += size
+
+    def _make_room(self) -> None:
+        """Cut off readers until the rest fits; the newest never, who had no time to read yet."""
+        *older, _ = self._waiting
+        reading = []
+        for reader in tuple(older):
+            unread = reader.unread
+            if unread < self._waiting[reader]:
+                reading.append(reader)
+                older.remove(reader)
+                self.remove(reader)
+                self._append(reader, unread)
+        for reader in (*older, *reading):  # who reads only where nothing else helps
+            if self.held <= self._most:
+                return
+            self.remove(reader)
+            reader.cut_off()
+
+
+class Counted(RequestHandler):
+    """A connection that counts in the budget of its server while its transport is full."""
+
+    __slots__ = ("_budget", "pinned")
+
+    def __init__(self, manager: Any, budget: Budget, **settings: Any) -> None:
+        super().__init__(manager, **settings)
+        self._budget = budget
+        self.pinned = 0
+        """Bytes that the answer under way keeps beside those of the transport."""
+
+    @property
+    def unread(self) -> int:
+        """See Reader."""
+        transport = self.transport
+        return 0 if transport is None else transport.get_write_buffer_size() + self.pinned
+
+    def cut_off(self) -> None:
+        """See Reader."""
+        logger.info("a client that does not read is cut off: %d bytes wait for it", self.unread)
+        cut_off(self.transport)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See asyncio.Protocol."""
+        super().connection_made(transport)
+        # cast: uvloop's transports have the methods of asyncio's and are none of its classes
+        cast("asyncio.Transport", transport).set_write_buffer_limits(FULL)
+        connection = transport.get_extra_info("socket")
+        if _UNSENT_OPTION is not None and connection.family in _INTERNET:
+            connection.setsockopt(socket.IPPROTO_TCP, _UNSENT_OPTION, UNSENT)
+
+    def pause_writing(self) -> None:
+        """See asyncio.Protocol."""
+        super().pause_writing()
+        self._budget.add(self)
+
+    def resume_writing(self) -> None:
+        """See asyncio.Protocol."""
+        self._budget.remove(self)
+        super().resume_writing()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """See asyncio.Protocol."""
+        self._budget.remove(self)
+        super().connection_lost(exc)
+
+
+def cut_off(transport: asyncio.Transport | None) -> None:
+    """End a connection at once; the system, too, keeps nothing of what was to be sent."""
+    if transport is None:
+        return
+    connection = transport.get_extra_info("socket")
+    if connection is not None:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+    transport.abort()

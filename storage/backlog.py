@@ -1,0 +1,37 @@
+"""What a subscriber who comes from before history still has to be told, read from the log.
+
+Read in parts of about as many bytes, since each subscriber has a part of its own in memory.
+"""
+
+from inkube.storage import writes
+from inkube.storage.entry import Changes, Coder
+from inkube.storage.log import Log
+
+SIZE = 256 * 1024  # bytes of a part, as the parts before it let expect
+FIRST, MOST = 8, 100  # rows of the first part, rows of any
+GROWS = 4  # times the rows of the part before, at most
+
+
+class Backlog:
+    """The changes under a prefix up to a revision; one for each subscriber."""
+
+    def __init__(self, log: Log, coder: Coder, prefix: str, until: int) -> None:
+        self._log = log
+        self._coder = coder
+        self._prefix = prefix
+        self._until = until
+        self._rows = FIRST
+
+    async def read(self, after: int) -> tuple[Changes, bool]:
+        """The first part after a revision, and whether it is the last; the subscriber's queue has
+        what follows. Raises Compacted, LogError."""
+        asked, coder = self._rows, self._coder
+        rows = await self._log.changes(self._prefix, after, asked)
+        changes = [
+            writes.change(row, writes.entry(before, coder) if before else None, coder)
+            for row, before in rows
+            if row.revision <= self._until
+        ]
+        fits = asked * SIZE // max(sum(change.weight for change in changes), 1)
+        self._rows = max(1, min(fits, asked * GROWS, MOST))
+        return changes, len(changes) < asked
