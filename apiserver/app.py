@@ -51,6 +51,7 @@ logger = logging.getLogger(__name__)
 request_logger = logging.getLogger(logs.ACCESS)
 Object = dict[str, Any]
 _READS = frozenset({"GET", "HEAD"})
+_ASSUMED = 'the path names no namespace: "{0}" is meant; write namespaces/{0}/ before the resource'
 WRITE_SECONDS = 60.0  # --request-timeout
 
 
@@ -258,6 +259,8 @@ class App:
         parts = self._parts
         if not info.is_resource and f"{info.path}/".startswith(console.ROOT):
             return await parts.pages(request, info, ANONYMOUS)
+        if info.is_resource:
+            info = parts.routes.placed(info)
         user = self._admit(request, info)
         request.flow = parts.flows.of(info, user)
         if heard is not None:
@@ -327,6 +330,8 @@ class App:
         call.is_current = request.is_current
         if heard is not None:
             heard.call = call
+        if info.assumes_namespace:
+            call.warn(_ASSUMED.format(info.namespace))
         if route.served.version.deprecated:
             call.warn(route.served.version.deprecation_warning)
         voice = route.resource.voice

@@ -41,7 +41,7 @@ class Environment:
     services: Mapping[str, Any] = field(default_factory=dict)
     recheck: Recheck = field(default_factory=Recheck)
     retry_seconds: float = 12.0
-    """At most so long one reconcile asks a failing service again before it reports the failure."""
+    """So long a failing service is asked again with back-off, before rechecks go on as usual."""
     pacer: Pacer = field(default_factory=Pacer)
     """Taken before every larger step, so that many objects at once leave room for requests."""
     records: Records = field(default_factory=NoRecords)

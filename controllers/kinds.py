@@ -9,7 +9,7 @@ are run by the manager. What a kind may have beyond that is told, part by part, 
 docs/stateful-kinds.md.
 """
 
-from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -103,8 +103,11 @@ class KindModule(Generic[R]):
     @cached_property
     def definition(self) -> Definition:
         """What the registry serves."""
+        found = self.model.definition
+        if self.checks and self.reports_checks:
+            found = models.telling_errors(found)
         return replace(
-            self.model.definition,
+            found,
             create_on_update=self.create_on_update,
             unconditional_update=self.unconditional_update,
             returns_deleted=self.returns_deleted,
@@ -151,18 +154,19 @@ class KindModule(Generic[R]):
         return obj
 
     def validate(self, obj: Object, old: Object | None) -> list[FieldError]:
-        """The static rules, on every write; an object that is being deleted passes."""
+        """The static rules, on every write; an object that is being deleted passes.
+
+        Where members cannot be read, the rules about others are asked all the same.
+        """
         if obj["metadata"].get("deletionTimestamp"):
             return []
-        try:
-            typed, before = models.parse(self.model, obj), self._typed(old)
-        except models.Unreadable as error:
-            return error.errors
-        return [
-            problem.at(rule.field_of(typed), value_of(problem, obj, rule.field_of(typed)))
-            for rule in self.validators
-            for problem in rule.function(typed, before)
-        ]
+        typed, errors = models.parse_partly(self.model, obj)
+        before = None if old is None else models.parse_partly(self.model, old)[0]
+        if self.secure is not None:
+            errors += self.secure.unknown(obj)
+        for rule in self.validators:
+            errors += _broken(rule, typed, before, obj)
+        return errors
 
     async def check(self, obj: Object, old: Object | None, env: Environment) -> list[FieldError]:
         """The live checks, for a dry run of create or update."""
@@ -180,7 +184,7 @@ class KindModule(Generic[R]):
         except models.Unreadable as error:
             return error.errors
         return [
-            problem.at("spec", value_of(problem, obj, "spec"))
+            problem.at("spec", value_of(problem, obj, "spec"), _name_of(guard))
             for guard in self.creation_guards
             async for problem in guard(typed, env)
         ]
@@ -192,7 +196,7 @@ class KindModule(Generic[R]):
         except models.Unreadable:
             return []
         return [
-            problem.at("metadata.name", obj["metadata"]["name"])
+            problem.at("metadata.name", obj["metadata"]["name"], _name_of(guard))
             for guard in self.deletion_guards
             async for problem in guard(typed, env)
         ]
@@ -237,13 +241,29 @@ class KindModule(Generic[R]):
         return models.parse(self.model, old) if old is not None else None
 
 
+def _broken(rule: Rule[R], typed: R, before: R | None, obj: Object) -> Iterator[FieldError]:
+    """What a rule finds in an object, which may have members that could not be read."""
+    try:
+        field = rule.field_of(typed)
+        for problem in rule.function(typed, before):
+            yield problem.at(field, value_of(problem, obj, field), rule.name)
+    except models.Unread:
+        return  # the rule depends on a member that is wrong, which is told itself
+
+
+def _name_of(guard: Guard) -> str:
+    """What a field error of a guard says as its origin."""
+    return str(getattr(guard, "__name__", ""))
+
+
 def _merge_changes(target: Object, before: Object, after: Object) -> None:
-    """Carry over what mutators changed and nothing else: members no model knows stay."""
+    """Carry over what mutators changed and nothing else: members no model knows stay, and so do
+    values of another type, which the model read as its own and the schema refuses."""
     for name in before.keys() - after.keys():
         target.pop(name, None)
     for name, value in after.items():
         old = before.get(name)
-        if name in before and old == value:
+        if name in before and (old == value or type(target.get(name)) is not type(old)):
             continue
         if isinstance(value, dict) and isinstance(old, dict) and isinstance(target.get(name), dict):
             _merge_changes(target[name], old, value)

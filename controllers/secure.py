@@ -18,26 +18,35 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from inkube.controllers.client import Client, Object
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Result, Watch
-from inkube.schemas import models
+from inkube.schemas import fielderrors, models
 from inkube.schemas.clock import Clock
+from inkube.schemas.fielderrors import SECURE, FieldError
 from inkube.schemas.models import Model
 from inkube.schemas.status import StatusError
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 STAGED = 4096
 """Values between mutation and store; a dry run leaves its values here until they are pushed out."""
+_MEMBERS = frozenset({"create", "name", "remove"})
+_UNKNOWN = "write the value as create, the name of a stored value as name, or remove: true"
 UNCLAIMED = 60.0
 """An entry younger than so many seconds may belong to an object that is just being written."""
 
 
 class SecureValue(Model):
-    """One secure value as clients write it (`create`, `remove`) and as it is kept (`name`)."""
+    """One secure value as clients write it (`create`, `remove`) and as it is kept (`name`).
+
+    Members that are unknown are not pruned by the schema: `SecureValues` drops them and refuses
+    the write, since a value that is quietly left out is missed much later.
+    """
+
+    model_config = ConfigDict(json_schema_extra={"x-kubernetes-preserve-unknown-fields": True})
 
     create: str | None = Field(None, min_length=1, description="The value; write-only.", repr=False)
     name: str | None = Field(None, min_length=1, description="Where the value is kept.")
@@ -104,6 +113,16 @@ class SecureValues:
         if merged:
             obj["secure"] = merged
 
+    def unknown(self, obj: Object) -> list[FieldError]:
+        """Refusals of values that had unknown members when they were taken."""
+        given = obj.get("secure")
+        members = given.items() if isinstance(given, dict) else ()
+        return [
+            fielderrors.required(f"{SECURE}.{member}", _UNKNOWN)
+            for member, value in members
+            if value == {}
+        ]
+
     def staged(self, namespace: str, name: str) -> str | None:
         """The value of an object that is not stored yet, for static rules about it."""
         entry = self._staged.get((namespace, name))
@@ -158,6 +177,8 @@ class SecureValues:
         """What the object keeps of a given member; None when it says nothing."""
         if not isinstance(value, dict):
             return value
+        if not value.keys() <= _MEMBERS:
+            return {}
         created = value.get("create")
         if isinstance(created, str) and created:
             return {"name": self._stage(obj, member, created)}

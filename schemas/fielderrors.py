@@ -40,6 +40,9 @@ _TITLES = {
 }
 MOST = 10_000  # errors of one answer, and characters of their texts
 LONGEST = 2**20
+SUPPORTED = 100  # right values that one error names
+SECURE = "secure"
+"""Where kinds declared in Python keep secret values."""
 _WITHOUT_VALUE = frozenset({Type.REQUIRED, Type.FORBIDDEN, Type.TOO_LONG, Type.INTERNAL})
 
 
@@ -67,6 +70,8 @@ class FieldError(NamedTuple):
     value: Any = OMITTED
     detail: str = ""
     origin: str = ""
+    supported: tuple[str, ...] = ()
+    """Values that would be right, for forms to offer; the first SUPPORTED of many."""
 
     def message(self) -> str:
         """The text without the field: `Invalid value: 10: must be less`. Go's `ErrorBody`."""
@@ -87,14 +92,27 @@ class FieldError(NamedTuple):
         return cause
 
     def item(self) -> dict[str, Any]:
-        """A `status.fieldErrors` item; what is empty is left out, but for the refused value."""
+        """A `status.fieldErrors` item; what is empty is left out, but for the refused value.
+
+        What stands below `secure` is never shown.
+        """
         item: dict[str, Any] = {"type": str(self.type)}
         for name in ("field", "detail", "origin"):
             if text := getattr(self, name):
                 item[name] = text
-        if self.value is not OMITTED and self.value is not None:
+        if self._shows_value:
             item["badValue"] = self.value
+        if self.supported:
+            item["supportedValues"] = list(self.supported[:SUPPORTED])
         return item
+
+    @property
+    def _shows_value(self) -> bool:
+        """Whether there is a refused value; errors of type show what Go calls it instead."""
+        if self.value is OMITTED or self.value is None or isinstance(self.value, Verbatim):
+            return False
+        is_secret = self.field == SECURE or self.field.startswith(f"{SECURE}.")
+        return not is_secret and self.type is not Type.TYPE_INVALID
 
 
 def show(value: Any) -> str:
@@ -149,7 +167,9 @@ def type_invalid(field: str, value: Any, detail: str) -> FieldError:
 
 def not_supported(field: str, value: Any, choices: Sequence[str]) -> FieldError:
     """The value is none of the choices, which are listed in the given order."""
-    return FieldError(Type.NOT_SUPPORTED, field, value, supported(choices))
+    return FieldError(
+        Type.NOT_SUPPORTED, field, value, supported(choices), supported=tuple(choices)
+    )
 
 
 def supported(choices: Sequence[str]) -> str:

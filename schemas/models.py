@@ -10,7 +10,8 @@ admission functions and reconcilers get typed objects from `parse`.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
@@ -33,6 +34,7 @@ from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.objects import Object
 
 R = TypeVar("R", bound="Resource")
+M = TypeVar("M", bound=BaseModel)
 
 
 class Model(BaseModel):
@@ -41,6 +43,17 @@ class Model(BaseModel):
     model_config = ConfigDict(
         alias_generator=to_camel, populate_by_name=True, extra="ignore", validate_default=False
     )
+
+    if not TYPE_CHECKING:  # else every attribute would exist
+
+        def __getattr__(self, name: str) -> Any:
+            if name in type(self).model_fields:
+                raise Unread(f"{name} could not be read")
+            return super().__getattr__(name)
+
+
+class Unread(AttributeError):
+    """A member that `parse_partly` could not read, and somebody asks for."""
 
 
 class OwnerReference(Model):
@@ -72,42 +85,69 @@ class ObjectMeta(Model):
 
 
 class FieldErrorItem(Model):
-    """One entry of `status.fieldErrors`; `bad_value` is what was refused, any JSON value."""
+    """One thing wrong with one field, as the world outside is now."""
 
-    type: str
-    field: str = ""
-    detail: str = ""
-    origin: str = ""
-    bad_value: Any = None
+    type: str = Field(
+        description="What sort of error it is, such as FieldValueInvalid, FieldValueRequired, "
+        "FieldValueNotFound, FieldValueForbidden, FieldValueDuplicate or InternalError."
+    )
+    field: str = Field(
+        default="",
+        description="The path of the field that has to change, such as spec.github.branch.",
+    )
+    detail: str = Field(default="", description="What is wrong, for people.")
+    origin: str = Field(default="", description="The check or rule that found it.")
+    bad_value: Any = Field(
+        default=None, description="The value that was refused, any JSON value; never a secret."
+    )
+    supported_values: list[str] | None = Field(
+        default=None, description="Values that would be right, for forms to offer."
+    )
 
 
 class Condition(Model):
-    """metav1.Condition."""
+    """One aspect of the state of the object."""
 
-    type: str
-    status: str
-    reason: str
-    message: str = ""
-    last_transition_time: str = ""
-    observed_generation: int = 0
+    type: str = Field(description="The aspect, such as Ready.")
+    status: str = Field(description="True, False or Unknown.")
+    reason: str = Field(description="Why it is so, in one word for programs.")
+    message: str = Field(default="", description="Why it is so, for people.")
+    last_transition_time: str = Field(default="", description="When the status last changed.")
+    observed_generation: int = Field(
+        default=0, description="The metadata.generation that the condition was found for."
+    )
 
 
 class Health(Model):
-    """What the last checks found; `checked` is milliseconds since the epoch."""
+    """What the last checks found."""
 
-    healthy: bool
-    checked: int = 0
-    message: list[str] = Field(default_factory=list)
-    error: str = Field("", description="What went wrong, while unhealthy.")
+    healthy: bool = Field(description="Whether no check found anything.")
+    checked: int = Field(
+        default=0, description="When the health last changed, in ms since the epoch."
+    )
+    message: list[str] = Field(
+        default_factory=list, description="What is wrong, one line each, while unhealthy."
+    )
+    error: str = Field(default="", description="What went wrong, while unhealthy.")
 
 
 class Status(Model):
     """What the framework of live checks writes; a kind may add members in a subclass."""
 
-    observed_generation: int | None = None
-    field_errors: list[FieldErrorItem] | None = None
-    conditions: list[Condition] | None = None
-    health: Health | None = None
+    observed_generation: int | None = Field(
+        default=None,
+        description="The metadata.generation that was checked; what follows is true of it. The "
+        "controller is behind while it is smaller, and has not looked yet while it is missing.",
+    )
+    field_errors: list[FieldErrorItem] | None = Field(
+        default=None,
+        description="What is wrong with the object as the world outside is now; empty where all "
+        "is well.",
+    )
+    conditions: list[Condition] | None = Field(
+        default=None, description="The state of the object, one aspect each."
+    )
+    health: Health | None = Field(default=None, description="The checks' result as a whole.")
 
 
 class Resource(Model):
@@ -171,6 +211,42 @@ def parse(model: type[R], obj: Object) -> R:
         return model.model_validate(obj)
     except ValidationError as error:
         raise Unreadable(_field_errors(error)) from error
+
+
+def parse_partly(model: type[R], obj: Object) -> tuple[R, list[FieldError]]:
+    """The typed form as far as it can be read, and what is wrong with the rest.
+
+    Asking the typed form for a member that is wrong, or missing and needed, raises Unread.
+    """
+    try:
+        return model.model_validate(obj), []
+    except ValidationError as error:
+        return _read(model, obj), _field_errors(error)
+
+
+def _read(model: type[M], members: Object) -> M:
+    made = model.model_construct()
+    for attribute, info in model.model_fields.items():
+        name = info.alias or attribute
+        if name not in members:
+            continue
+        value, inner = members[name], _model_in(info.annotation)
+        try:
+            made.__pydantic_validator__.validate_assignment(made, attribute, value)
+        except ValidationError:
+            made.__dict__.pop(attribute, None)
+            if inner is not None and isinstance(value, dict):
+                made.__dict__[attribute] = _read(inner, value)
+                made.__pydantic_fields_set__.add(attribute)
+    return made
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The model of a member that is one, or may be."""
+    for found in (annotation, *get_args(annotation)):
+        if isinstance(found, type) and issubclass(found, BaseModel):
+            return found
+    return None
 
 
 def dump(part: BaseModel) -> Object:
@@ -298,6 +374,22 @@ def _definition(
             for name in (version, *also_served)
         ),
     )
+
+
+def telling_errors(definition: Definition) -> Definition:
+    """The same kind, whose status says `fieldErrors: []` from the create on where the kind has no
+    zero status of its own: clients may read the list before a controller has looked."""
+    versions = tuple(map(_telling_errors, definition.versions))
+    return replace(definition, versions=versions)
+
+
+def _telling_errors(version: Version) -> Version:
+    properties = version.schema["properties"]
+    if not version.status or "default" in properties["status"]:
+        return version
+    told = {**properties["status"], "default": {"fieldErrors": []}}
+    schema = {**version.schema, "properties": {**properties, "status": told}}
+    return replace(version, schema=schema)
 
 
 def _default_status(schema: Object, zero: Mapping[str, Any]) -> None:

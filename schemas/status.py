@@ -57,6 +57,8 @@ class StatusError(Exception):
         """The cause alone, where the message wraps it in what every such refusal says."""
         self.metadata: Object = {}
         """ListMeta of the Status: the continue token of an expired list."""
+        self.field_errors: Sequence[FieldError] = ()
+        """What the first causes were made of, in their order."""
 
     def body(self) -> Object:
         """The Status object, members in the reference's order."""
@@ -158,9 +160,11 @@ def invalid(group: str, kind: str, name: str, errors: Iterable[FieldError]) -> S
 
     Of more errors than anybody reads the first are told, and how many there are.
     """
-    joined, details = _of_errors(group, kind, name, errors)
+    joined, details, shown = _of_errors(group, kind, name, errors)
     text = f"{qualified(group, kind)} {quote(name)} is invalid: {joined}"
-    return StatusError(422, Reason.INVALID, text, details=details)
+    error = StatusError(422, Reason.INVALID, text, details=details)
+    error.field_errors = shown
+    return error
 
 
 def malformed(
@@ -168,21 +172,25 @@ def malformed(
 ) -> StatusError:
     """400: a body that does not fit its kind, as servers say whose kinds are Go types; every error
     is a cause."""
-    joined, details = _of_errors(group, kind, name, errors)
+    joined, details, shown = _of_errors(group, kind, name, errors)
     text = f"{kind} in version {quote(version)} cannot be handled as a {kind}: {joined}"
-    return StatusError(400, Reason.BAD_REQUEST, text, details=details)
+    error = StatusError(400, Reason.BAD_REQUEST, text, details=details)
+    error.field_errors = shown
+    return error
 
 
 def _of_errors(
     group: str, kind: str, name: str, errors: Iterable[FieldError]
-) -> tuple[str, Object]:
-    """What a message says of errors, and the details with them."""
+) -> tuple[str, Object, Sequence[FieldError]]:
+    """What a message says of errors, the details with them, and those that became causes."""
+    errors = list(errors)
     causes, texts, left = told(errors)
     details = _details(group, kind, name)
     details["causes"] = causes
     if left:
         texts = [*texts, f"and {left} more errors"]
-    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]", details
+    joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    return joined, details, errors[: len(causes)]
 
 
 def forbidden(group: str, resource: str, name: str, why: str) -> StatusError:

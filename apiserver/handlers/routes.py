@@ -14,7 +14,7 @@ from aiohttp import hdrs, web
 from inkube.apiserver.faults.trouble import Trouble
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
-from inkube.apiserver.http import incoming, negotiation
+from inkube.apiserver.http import incoming, negotiation, requests
 from inkube.apiserver.http.incoming import Request
 from inkube.apiserver.http.negotiation import Form
 from inkube.apiserver.http.requests import RequestInfo
@@ -75,6 +75,17 @@ class Routes:
         self._worker = worker
         self._known: dict[tuple[object, ...], Route] = {}
         self._revision = 0
+
+    def placed(self, info: RequestInfo) -> RequestInfo:
+        """A request for one object whose address leaves out the namespace, where its kind says
+        which one is meant; any other as it is."""
+        is_of_one = info.name or info.verb == "create"
+        if info.namespace or not info.group or not is_of_one:
+            return info
+        resource = self._resources.get(info.group, info.resource)
+        if resource is None or not resource.namespaced or not resource.voice.default_namespace:
+            return info
+        return requests.within(info, resource.voice.default_namespace)
 
     def find(self, info: RequestInfo) -> Route | None:
         """Where a request goes; None for a kind or version that is not served."""

@@ -124,6 +124,8 @@ class Handlers:
         obj = await self._decoded(exchange, body, media)
         intake.check_namespace(call, obj)
         if call.name:
+            if call.resource.voice.names_match and obj["metadata"].get("name"):
+                intake.check_name(call, obj)
             obj["metadata"]["name"] = call.name
         return await self._answer(exchange, await self._registry.create(call, obj))
 

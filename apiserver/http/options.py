@@ -112,7 +112,6 @@ def _why_no_duration(text: str) -> str:
 
 
 def _dry_run(values: Sequence[str], lenient: bool) -> tuple[bool, list[FieldError], list[str]]:
-    values = [value for value in values if value]
     if not values:
         return False, [], []
     if lenient and all(value in ("All", "true") for value in values):

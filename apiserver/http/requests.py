@@ -23,6 +23,7 @@ REMEMBERED = 2048
 REMEMBERED_LENGTH = 512
 _NO_QUERY: MultiDictProxy[str] = MultiDictProxy(MultiDict())
 _NARROWED = frozenset({"list", "watch"})
+_NAMESPACE_IN_SHAPE = 7  # where a shape says whether there is a namespace
 _RESOURCE_AT = {"api": 2, "apis": 3}  # /api/VERSION/RESOURCE, /apis/GROUP/VERSION/RESOURCE
 
 
@@ -45,6 +46,8 @@ class RequestInfo(NamedTuple):
     deprecated: str = ""
     """`watch` or `proxy` where that stood before the resource: /api/v1/watch/pods."""
     query: MultiDictProxy[str] = _NO_QUERY
+    assumes_namespace: bool = False
+    """Whether the path names no namespace, and that of the kind's objects was filled in."""
     selected: str = ""
     """The one name that the field selector of a list or watch leaves, "" when it leaves more."""
     shape: tuple[object, ...] = ()
@@ -81,6 +84,12 @@ def parse(method: str, raw_path: str, raw_query: str = "") -> RequestInfo:
     if info.verb in _NARROWED and not info.deprecated and "fieldSelector" in query:
         selected = _selected_name(query["fieldSelector"])
     return info._replace(query=query, selected=selected)
+
+
+def within(info: RequestInfo, namespace: str) -> RequestInfo:
+    """The same request, of an object in that namespace: its path names none."""
+    shape = (*info.shape[:_NAMESPACE_IN_SHAPE], True, *info.shape[_NAMESPACE_IN_SHAPE + 1 :])
+    return info._replace(namespace=namespace, assumes_namespace=True, shape=shape)
 
 
 def _query(raw: str) -> MultiDictProxy[str]:

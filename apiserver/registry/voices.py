@@ -9,6 +9,7 @@ What may be done to objects is `behaviours`.
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any, ClassVar
 
 from inkube.apiserver.registry import keys
@@ -16,6 +17,7 @@ from inkube.schemas import fielderrors, status
 from inkube.schemas.builtin import columns, decoding, resources
 from inkube.schemas.definitions import Definition, Origin, Scale
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.golang import gotext
 from inkube.schemas.meta import GVR
 from inkube.schemas.objects import Object
 from inkube.schemas.selectors import format_selector
@@ -34,6 +36,10 @@ class Voice:
     """Whether a body has to say its apiVersion and kind."""
     reads_dry_run_true: ClassVar[bool] = False
     """Whether `dryRun=true` is read as All."""
+    default_namespace: ClassVar[str] = ""
+    """The namespace that an address without one means, where it does not mean all of them."""
+    names_match: ClassVar[bool] = False
+    """Whether a POST to a name refuses a body of another name."""
     patches: ClassVar[Sequence[str]] = ("json", "merge", "apply")
     warns_without_route: ClassVar[bool] = True
     """Whether a method that is not allowed is warned of a deprecated version too."""
@@ -153,6 +159,8 @@ class Python(Voice):
 
     body_names_kind = False
     reads_dry_run_true = True
+    default_namespace = "default"
+    names_match = True
     group_order = 1
     sorts_versions = False
 
@@ -168,10 +176,23 @@ class Python(Voice):
         return verb in verbs
 
     def refusal(self, error: StatusError) -> StatusError:
-        """A cause says its `type` beside the `reason`: front ends show it like a field error."""
-        for cause in (error.details or {}).get("causes", ()):
+        """A cause has the members of a field error beside Kubernetes' own, so that a front end
+        shows what a request and what `status.fieldErrors` say in one way."""
+        if error.reason == status.Reason.ALREADY_EXISTS and error.details:
+            _name_the_taken(error.details)
+        causes: Sequence[Object] = (error.details or {}).get("causes", ())
+        room = fielderrors.LONGEST
+        for cause, found in zip_longest(causes, error.field_errors[: len(causes)]):
+            if found is not None:
+                item = found.item()
+                item.pop("field", None)
+                room -= len(gotext.compact_json(item.get("badValue")))
+                if room < 0:
+                    item.pop("badValue", None)
+                cause.update(item)
             if "reason" in cause:
                 cause.setdefault("type", cause["reason"])
+                cause.setdefault("detail", cause.get("message", ""))
         return error
 
 
@@ -265,6 +286,16 @@ class Builtin(Voice):
         detail = "must be greater than or equal to 0"
         error: FieldError = fielderrors.invalid("spec.replicas", replicas, detail)
         return status.invalid("autoscaling", "Scale", name, [error])
+
+
+def _name_the_taken(details: Object) -> None:
+    """Point at the name of an object that exists already, where a form asks for it."""
+    if "causes" in details:
+        return
+    name = details.get("name", "")
+    why = f"resource with name '{name}' already exists"
+    error = fielderrors.duplicate("metadata.name", name, why)
+    details["causes"] = [{**error.cause(), **error.item()}]
 
 
 CUSTOM = Voice()

@@ -1,6 +1,7 @@
 """The in-process client: controllers' `Client` over the same registry as HTTP."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import orjson
@@ -105,7 +106,8 @@ class InProcessClient:
         call, obj = self._own("create", obj, dry_run=dry_run)
         obj = intake.admit(call, obj, [])
         intake.check_namespace(call, obj)
-        return await self._result(call, await self._registry.create(call, obj))
+        with _worded(call):
+            return await self._result(call, await self._registry.create(call, obj))
 
     async def update(self, obj: Object, *, subresource: str = "", dry_run: bool = False) -> Object:
         is_status = subresource == "status"
@@ -115,7 +117,8 @@ class InProcessClient:
         obj = intake.admit(call, obj, [])
         intake.check_namespace(call, obj)
         change = changes.put_status(obj) if is_status else changes.put(call, obj)
-        return await self._result(call, await self._registry.update(call, change))
+        with _worded(call):
+            return await self._result(call, await self._registry.update(call, change))
 
     async def patch(
         self,
@@ -138,7 +141,8 @@ class InProcessClient:
             change = changes.apply(call, patch, self._registry.stamps)
         else:
             change = changes.patch(call, type, changes.Patch(patch, []))
-        return await self._result(call, await self._registry.update(call, change))
+        with _worded(call):
+            return await self._result(call, await self._registry.update(call, change))
 
     async def delete(
         self, resource: GVR | str, name: str, namespace: str = "", *, options: Object | None = None
@@ -147,7 +151,8 @@ class InProcessClient:
         chosen = DeleteOptions()
         if options:
             chosen, _ = read_delete_options({}, options)  # type: ignore[arg-type] # body wins
-        return await self._result(call, await self._registry.delete(call, chosen))
+        with _worded(call):
+            return await self._result(call, await self._registry.delete(call, chosen))
 
     def _own(
         self, verb: str, obj: Object, *, subresource: str = "", dry_run: bool = False
@@ -197,6 +202,16 @@ class InProcessClient:
     async def _result(self, call: Call, outcome: Outcome) -> Object:
         [shown] = await self._registry.shown(call, [outcome.entry])
         return self._as_asked(call, self._copy(call, shown))
+
+
+@contextmanager
+def _worded(call: Call) -> Iterator[None]:
+    """Refuse as the kind's clients over HTTP read it. Raises StatusError."""
+    try:
+        yield
+    except status.StatusError as error:
+        call.resource.voice.refusal(error)
+        raise
 
 
 def _no_kind(obj: Object) -> str:

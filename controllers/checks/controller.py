@@ -1,7 +1,9 @@
 """The controller half of live checks: errors of existing objects, kept current in their status.
 
 An object is checked when it appears, when its generation moves, when something it depends on
-changes (the kind's own watches) and again after an interval, shorter while it is unhealthy.
+changes (the kind's own watches) and again after an interval, shorter while it is unhealthy. What a
+check found is told after its first attempt, an outage as well; an outside system that failed is
+asked again with back-off before that interval is over.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -70,6 +72,14 @@ class Report:
     is_watched: Callable[[Run[Any]], Awaitable[bool]] = _asks_outside
 
 
+@dataclass(slots=True)
+class _Failing:
+    """An object that outside systems fail: since when, and how often it was looked at."""
+
+    since: float
+    attempts: int = 0
+
+
 class CheckReconciler(Generic[R]):
     """Reconciles one kind: run its rules and checks, patch status when something changed."""
 
@@ -81,29 +91,45 @@ class CheckReconciler(Generic[R]):
         self._env = env
         self._report = report
         self._gvr = checks.model.gvr
-        self._certain: dict[Key, float] = {}
-        """Objects whose checks would say the same, with their intervals."""
+        self._certain: dict[Key, tuple[float, Verdict]] = {}
+        """Objects whose checks would say the same, with their intervals and what was found."""
         self._heard: set[Key] = set()
         """Objects of which something was heard since they were last looked at."""
+        self._failing: dict[Key, _Failing] = {}
+        """Objects that an outside system failed when they were last looked at."""
 
     def controller(self, watches: Sequence[Watch] = ()) -> Controller:
         """The controller to run; `watches` are the kind's own reasons to look again."""
         return Controller(
             name=f"{self._gvr.resource}.{self._gvr.group} checks",
             reconcile=self.reconcile,
-            watches=tuple(map(self._listening, (Watch(self._gvr, changed_by_user), *watches))),
+            watches=(
+                Watch(self._gvr, self._compare),
+                *map(self._listening, (Watch(self._gvr, changed_by_user), *watches)),
+            ),
             concurrency=CONCURRENCY,
         )
 
+    def _compare(self, change: Change) -> list[Key]:
+        """Look again at the next recheck where somebody else wrote a status that is not true."""
+        key = Key.of(change.object)
+        if change.new is None:
+            self._certain.pop(key, None)
+            self._failing.pop(key, None)
+        elif key in self._certain:
+            verdict = self._certain[key][1]
+            if status.patch(change.new, verdict, self._env.clock.now()):
+                del self._certain[key]
+        return []
+
     def _listening(self, watch: Watch) -> Watch:
-        """The same watch, whose news end what is certain."""
+        """The same watch, whose news end what is certain and begin back-off anew."""
 
         def keys(change: Change) -> list[Key]:
             found = list(watch.keys(change))
-            if change.new is None:
-                self._certain.pop(Key.of(change.object), None)
             for key in found:
                 self._certain.pop(key, None)
+                self._failing.pop(key, None)
                 self._heard.add(key)
             return found
 
@@ -112,7 +138,7 @@ class CheckReconciler(Generic[R]):
     async def reconcile(self, key: Key) -> Result | None:
         """Check one object now."""
         if key in self._certain:
-            return Result(self._certain[key])
+            return Result(self._certain[key][0])
         self._heard.discard(key)
         try:
             obj = await self._env.client.get(self._gvr, key.name, key.namespace)
@@ -121,6 +147,7 @@ class CheckReconciler(Generic[R]):
                 return None
             raise
         if obj["metadata"].get("deletionTimestamp"):
+            self._failing.pop(key, None)
             return None
         return await self._check(obj)
 
@@ -129,7 +156,7 @@ class CheckReconciler(Generic[R]):
         try:
             run = Run(obj, self._env, model=self._checks.model)
         except models.Unreadable as error:
-            await self._write(obj, Verdict(error.errors, status.INVALID_SPEC))
+            await self._write(obj, Verdict(errors or error.errors, status.INVALID_SPEC))
             return Result(self._env.recheck.unhealthy)
         try:
             found = errors or await self._checks.evaluate(run)
@@ -139,7 +166,8 @@ class CheckReconciler(Generic[R]):
             members = await self._report.members(run, found)
             findings = self._report.conditions(run, found)
             reason, kind = self._report.reason(found), self._report.error(found)
-            await self._write(obj, Verdict(found, reason, members, findings, kind))
+            verdict = Verdict(found, reason, members, findings, kind)
+            await self._write(obj, verdict)
             interval = self._env.recheck.after(is_healthy=not found)
             interval = self._report.interval(run.object, interval)
             is_certain = not found and await self._report.is_watched(run)
@@ -147,8 +175,25 @@ class CheckReconciler(Generic[R]):
             await run.memo.close()
         key = Key.of(obj)
         if is_certain and key not in self._heard:
-            self._certain[key] = interval
-        return Result(interval)
+            self._certain[key] = interval, verdict
+        return Result(self._again(key, run, interval))
+
+    def _again(self, key: Key, run: Run[R], interval: float) -> float:
+        """Seconds until the object is looked at again: sooner where an outside system failed."""
+        if not run.retries:
+            self._failing.pop(key, None)
+            return interval
+        now = self._env.clock.monotonic()
+        failing = self._failing.setdefault(key, _Failing(now))
+        delays = [
+            retry.delay(failing.attempts)
+            for retry in run.retries
+            if failing.attempts + 1 < retry.attempts
+        ]
+        failing.attempts += 1
+        soonest = min(delays, default=interval)
+        total = min(self._env.retry_seconds, max(retry.total for retry in run.retries))
+        return interval if now - failing.since + soonest > total else min(soonest, interval)
 
     async def _write_findings(self, run: Run[R], errors: Sequence[FieldError]) -> bool:
         operations = await self._report.findings(run, errors)

@@ -28,7 +28,7 @@ Field = str | Callable[[Any], str]
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Delays between attempts while an outside system fails: in all at most `total` seconds."""
+    """Delays between runs while an outside system fails: in all at most `total` seconds."""
 
     first: float = 0.1
     factor: float = 2.0
@@ -46,7 +46,12 @@ NEVER = Retry(total=0.0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Check(Generic[R]):
-    """A live check as declared; `timeout` bounds one attempt, in seconds."""
+    """A live check as declared; `timeout` bounds one attempt, in seconds.
+
+    `failure` says what could not be done where the outside system does not answer, such as
+    "failed to check if repository exists"; the field is invalid then, for its user to decide.
+    Without it an outage is an InternalError.
+    """
 
     name: str
     model: type[R]
@@ -56,6 +61,7 @@ class Check(Generic[R]):
     after: tuple["Check[R]", ...] = ()
     timeout: float = 10.0
     retry: Retry = Retry()
+    failure: str = ""
 
     def field_of(self, obj: R) -> str:
         """The field this check speaks about in that object."""
@@ -93,6 +99,7 @@ def check(
     after: Sequence[Check[R]] = (),
     timeout: float = 10.0,
     retry: Retry | None = None,
+    failure: str = "",
 ) -> Callable[[Callable[..., Any]], Check[R]]:
     """Declare a live check. Raises TypeError for unknown fields, ValueError for vague details."""
 
@@ -109,6 +116,7 @@ def check(
             after=tuple(after),
             timeout=timeout,
             retry=retry or Retry(),
+            failure=failure,
         )
 
     return declare

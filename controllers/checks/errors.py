@@ -13,11 +13,13 @@ Beside them stand the two ways in which an outside system fails, which checks ra
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any, ClassVar
 
-from inkube.schemas.fielderrors import OMITTED, FieldError, Type
+from inkube.schemas.fielderrors import OMITTED, SUPPORTED, FieldError, Type
 
 _VAGUE = frozenset(
     {
@@ -41,12 +43,14 @@ def is_vague(detail: str) -> bool:
 class Problem:
     """One thing wrong. `field` "" is the check's own, None is no field at all.
 
-    Where no `value` is given, the object's value at the field is shown.
+    Where no `value` is given, the object's value at the field is shown. `supported` are values
+    that would be right, for forms to offer.
     """
 
     detail: str
     field: str | None = ""
     value: Any = OMITTED
+    supported: Sequence[str] = ()
 
     type: ClassVar[Type]
 
@@ -60,9 +64,9 @@ class Problem:
     def at(self, field: str, value: Any = OMITTED, origin: str = "") -> FieldError:
         """As a field error; its own field and value come first."""
         shown = value if self.value is OMITTED else self.value
-        if self.field is None:
-            return FieldError(self.type, "", shown, self.detail, origin)
-        return FieldError(self.type, self.field or field, shown, self.detail, origin)
+        place = "" if self.field is None else self.field or field
+        right = tuple(islice(self.supported, SUPPORTED))
+        return FieldError(self.type, place, shown, self.detail, origin, right)
 
 
 class Invalid(Problem):

@@ -1,8 +1,8 @@
 """Running a kind's checks over one object: concurrently where they do not depend on each other.
 
 A check whose prerequisite found something, or was skipped itself, is skipped. An outside system
-that fails is asked again with back-off (not in a dry run, whose client waits) and then reported on
-the check's field; a check that breaks is logged and reported the same way. Nothing raises.
+that fails is reported on the check's field at once, and the run notes how to ask it again; a check
+that breaks is logged and reported the same way. Nothing raises.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
-from inkube.controllers.checks.declare import Check
+from inkube.controllers.checks.declare import Check, Retry
 from inkube.controllers.checks.errors import (
     InternalError,
     Invalid,
@@ -23,12 +23,10 @@ from inkube.controllers.checks.errors import (
 from inkube.controllers.client import Object
 from inkube.controllers.environment import Environment, Memo
 from inkube.schemas import meta, models
-from inkube.schemas.fielderrors import OMITTED, FieldError
+from inkube.schemas.fielderrors import OMITTED, SECURE, FieldError
 
 logger = logging.getLogger(__name__)
 R = TypeVar("R", bound=models.Resource)
-
-SECRET = "secure"
 
 
 class Run(Generic[R]):
@@ -49,6 +47,8 @@ class Run(Generic[R]):
         self.env = env
         self.memo = Memo()
         self.is_dry = is_dry
+        self.retries: list[Retry] = []
+        """Of checks that an outside system failed, and that may be answered soon."""
 
     def arguments(self, names: Iterable[str]) -> dict[str, Any]:
         """What the parameters of a check are filled with. Raises LookupError on an unknown one."""
@@ -76,7 +76,7 @@ class Run(Generic[R]):
             return "send the request again later"
         if unavailable is not None and unavailable.until is not None:
             return f"tried again after {meta.format_time(unavailable.until)}"
-        return f"tried again in {self.env.recheck.unhealthy:g} seconds"
+        return f"tried again within {self.env.recheck.unhealthy:g} seconds"
 
 
 class CheckSet(Generic[R]):
@@ -123,44 +123,47 @@ class CheckSet(Generic[R]):
         field = check.field_of(run.object)
         return [
             problem.at(field, value_of(problem, run.raw, field), check.name)
-            for problem in await _attempts(check, run)
+            for problem in await _found_by(check, run)
         ]
 
 
-async def _attempts(check: Check[R], run: Run[R]) -> list[Problem]:
-    clock = run.env.clock
-    total = 0.0 if run.is_dry else min(check.retry.total, run.env.retry_seconds)
-    started, attempt = clock.monotonic(), 0
-    while True:
-        try:
-            return await _attempt(check, run)
-        except OutsideError as error:
-            delay = check.retry.delay(attempt)
-            attempt += 1
-            is_last = error.is_final or attempt >= check.retry.attempts
-            if is_last or clock.monotonic() - started + delay > total:
-                return [_reported(error, run)]
-        except Exception:  # a broken check must not keep the others from being reported
-            logger.exception("the check %s broke on %s", check.name, run.object.metadata.name)
-            detail = f"the check {check.name} broke, see the server's log; {run.again()}"
-            return [InternalError(detail)]
-        await clock.sleep(delay)
+async def _found_by(check: Check[R], run: Run[R]) -> list[Problem]:
+    """What a check finds, or that it could not look."""
+    try:
+        return await _attempt(check, run)
+    except OutsideError as error:
+        if not error.is_final:
+            run.retries.append(check.retry)
+        return [_reported(error, check, run)]
+    except Exception:  # a broken check must not keep the others from being reported
+        logger.exception("the check %s broke on %s", check.name, run.object.metadata.name)
+        detail = f"the check {check.name} broke, see the server's log; {run.again()}"
+        return [InternalError(detail)]
 
 
 async def _attempt(check: Check[R], run: Run[R]) -> list[Problem]:
+    """Ask once, for as long as the check's time limit by the environment's clock."""
+    asking = asyncio.ensure_future(check.ask(run.object, run.arguments(check.parameters)))
+    limit = asyncio.ensure_future(run.env.clock.sleep(check.timeout))
     try:
-        async with asyncio.timeout(check.timeout):
-            return await check.ask(run.object, run.arguments(check.parameters))
-    except TimeoutError as error:
-        reason = f"did not answer within {check.timeout:g} seconds"
-        raise Unavailable(f"the check {check.name}", reason) from error
+        await asyncio.wait((asking, limit), return_when=asyncio.FIRST_COMPLETED)
+        if asking.done():
+            return asking.result()
+    finally:
+        for task in (asking, limit):
+            task.cancel()
+        await asyncio.gather(asking, limit, return_exceptions=True)
+    reason = f"did not answer within {check.timeout:g} seconds"
+    raise Unavailable(f"the check {check.name}", reason)
 
 
-def _reported(error: OutsideError, run: Run[R]) -> Problem:
+def _reported(error: OutsideError, check: Check[R], run: Run[R]) -> Problem:
     if isinstance(error, Unreachable):
-        return Invalid(f"unreachable: {error.reason}")
+        reason = f"unreachable: {error.reason}"
+        return Invalid(f"{check.failure}: {reason}" if check.failure else reason)
     unavailable = error if isinstance(error, Unavailable) else None
-    return InternalError(f"{error.service} {error.reason}; {run.again(unavailable)}")
+    detail = f"{error.service} {error.reason}; {run.again(unavailable)}"
+    return Invalid(f"{check.failure}: {detail}") if check.failure else InternalError(detail)
 
 
 def value_of(problem: Problem, obj: Object, field: str) -> Any:
@@ -170,7 +173,7 @@ def value_of(problem: Problem, obj: Object, field: str) -> Any:
 
 def shown(obj: Object, path: str) -> Any:
     """The object's value at a path, as an error shows it: no secrets, nothing when absent."""
-    if path.partition(".")[0] == SECRET:
+    if path.partition(".")[0] == SECURE:
         return OMITTED
     current: Any = obj
     for name, position in re.findall(r"([^.\[\]]+)|\[(\d+)\]", path):

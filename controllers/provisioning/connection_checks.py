@@ -9,6 +9,7 @@ from inkube.controllers.checks import (
     InternalError,
     Invalid,
     NotFound,
+    OutsideError,
     Problem,
     Run,
     Unavailable,
@@ -26,6 +27,7 @@ from inkube.controllers.provisioning.outside.remotes import Remotes
 from inkube.controllers.provisioning.repository_checks import CredentialsMissing, Vaults, app_of
 from inkube.controllers.provisioning.types import Connection
 
+INSTALLATION = "spec.installationID"
 HOOKS = "webhooks"
 _ALIASES = {HOOKS: "repository_hooks"}
 """GitHub's API has another name for what its settings call webhooks."""
@@ -61,15 +63,26 @@ async def app_accepted(connection: Connection, run: Run[Connection]) -> AsyncIte
 
 @check(Connection, field=_field("installationID"), after=[app_accepted])
 async def installation_exists(connection: Connection, run: Run[Connection]) -> Problem | None:
-    """The app is installed there."""
+    """The app is installed there. The field is the one that the documents' front ends look for,
+    whatever the block of the type is called."""
     session = await session_of(run)
     if session is None or connection.spec.app is None:
         return None
     try:
         await session.installation_permissions()
     except InstallationNotFound:
-        return Invalid(f"invalid installation ID: {connection.spec.app.installation_id}")
+        found = connection.spec.app.installation_id
+        right = await _installations(session)
+        return Invalid(f"invalid installation ID: {found}", INSTALLATION, found, right)
     return None
+
+
+async def _installations(session: AppSession) -> list[str]:
+    """What a form may offer; nothing where the app does not tell."""
+    try:
+        return await session.installations()
+    except (KeyRefused, OutsideError):
+        return []
 
 
 @check(Connection, field=_field("installationID"), after=[installation_exists])

@@ -104,8 +104,9 @@ def name_not_reserved(connection: Connection, old: Connection | None) -> Iterato
 
 @validator(Connection, field="spec.title")
 def title_given(connection: Connection, old: Connection | None) -> Iterator[Problem]:
-    """People read titles."""
-    if not connection.spec.title.strip():
+    """People read titles: one that is given has to say something."""
+    spec = connection.spec
+    if "title" in spec.model_fields_set and not spec.title.strip():
         yield Required("a title is needed")
 
 

@@ -93,7 +93,7 @@ def reason_of(errors: Sequence[FieldError]) -> str:
     """The Ready condition's reason."""
     if any("quota exceeded" in error.detail for error in errors):
         return quotas.EXCEEDED
-    if any(error.field.startswith("secure.") for error in errors):
+    if any(error.field.startswith("secure.") and not _is_outage(error) for error in errors):
         return AUTHENTICATION_FAILED
     if any("rate limit" in error.detail for error in errors):
         return RATE_LIMITED
@@ -103,7 +103,8 @@ def reason_of(errors: Sequence[FieldError]) -> str:
 
 
 def _is_outage(error: FieldError) -> bool:
-    return error.type == Type.INTERNAL or error.detail.startswith("unreachable: ")
+    is_unasked = error.detail.startswith(("unreachable: ", "failed to check "))
+    return error.type == Type.INTERNAL or is_unasked
 
 
 def _error_of(errors: Sequence[FieldError]) -> str:

@@ -77,9 +77,28 @@ async def connection_healthy(
         yield Invalid("connection is not healthy")
 
 
+@check(
+    Repository,
+    field=_field("url"),
+    after=[connection_healthy],
+    failure="failed to check if repository exists",
+)
+async def repository_reachable(repository: Repository, run: Run[Repository]) -> Problem | None:
+    """The host answers and has the repository, as far as it tells who may not see it."""
+    try:
+        await (await session_of(run)).default_branch()
+    except NotAuthorized as error:
+        return Invalid("repository not found") if error.is_missing else None
+    except RepositoryNotFound:
+        return Invalid("repository not found")
+    except (NoRemote, CredentialsMissing):
+        return None
+    return None
+
+
 @check(Repository, field="secure.token", after=[connection_healthy])
 async def credentials_accepted(repository: Repository, run: Run[Repository]) -> Problem | None:
-    """The host knows the token; that it cannot be asked is the next check's to tell."""
+    """The host knows the token; that it cannot be asked is the check before's to tell."""
     try:
         await (await session_of(run)).default_branch()
     except CredentialsMissing:
@@ -91,19 +110,12 @@ async def credentials_accepted(repository: Repository, run: Run[Repository]) -> 
     return None
 
 
-@check(Repository, field=_field("url"), after=[credentials_accepted])
-async def repository_reachable(repository: Repository, run: Run[Repository]) -> Problem | None:
-    """The host answers and has the repository."""
-    try:
-        await (await session_of(run)).default_branch()
-    except (RepositoryNotFound, NotAuthorized):
-        return Invalid("repository not found")
-    except NoRemote:
-        return None
-    return None
-
-
-@check(Repository, field=_field("branch"), after=[repository_reachable])
+@check(
+    Repository,
+    field=_field("branch"),
+    after=[repository_reachable, credentials_accepted],
+    failure="failed to check if branch exists",
+)
 async def branch_exists(repository: Repository, run: Run[Repository]) -> Problem | None:
     """The branch, or the default branch when none is named."""
     try:
@@ -119,10 +131,15 @@ async def branch_exists(repository: Repository, run: Run[Repository]) -> Problem
         return Invalid(
             "repository has no branches; push at least one commit before configuring sync"
         )
-    return Invalid("branch not found")
+    return Invalid("branch not found", supported=names or ())
 
 
-@check(Repository, field="secure.token", after=[repository_reachable])
+@check(
+    Repository,
+    field="secure.token",
+    after=[repository_reachable, credentials_accepted],
+    failure="failed to check if authorized",
+)
 async def may_write(repository: Repository, run: Run[Repository]) -> Problem | None:
     """Workflows write, so the credentials must be allowed to."""
     if not repository.spec.workflows:
@@ -138,7 +155,12 @@ async def may_write(repository: Repository, run: Run[Repository]) -> Problem | N
     return Forbidden("write permission denied")
 
 
-@check(Repository, field="spec.workflows", after=[branch_exists, may_write])
+@check(
+    Repository,
+    field="spec.workflows",
+    after=[branch_exists, may_write],
+    failure="failed to check if branch is protected",
+)
 async def branch_open(repository: Repository, run: Run[Repository]) -> Problem | None:
     """The workflow `write` pushes to the branch itself."""
     if "write" not in repository.spec.workflows:
@@ -194,8 +216,8 @@ async def nobody_else_syncs(
 
 CHECKS = (
     connection_healthy,
-    credentials_accepted,
     repository_reachable,
+    credentials_accepted,
     branch_exists,
     may_write,
     branch_open,

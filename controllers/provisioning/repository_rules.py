@@ -20,8 +20,9 @@ from inkube.controllers.checks import (
 )
 from inkube.controllers.provisioning.options import TYPES, Options
 from inkube.controllers.provisioning.outside import urls
-from inkube.controllers.provisioning.types import Repository, SyncOptions
+from inkube.controllers.provisioning.types import RemoteBlock, Repository, SyncOptions
 from inkube.controllers.secure import SecureValues
+from inkube.schemas.models import Unread
 
 CLEANUP = "cleanup"
 PENDING_JOBS = "remove-pending-jobs"
@@ -80,6 +81,20 @@ def field_of(repository: Repository, member: str) -> str:
     return f"spec.{repository.spec.type}.{member}"
 
 
+def _remotes_of(repository: Repository) -> Iterator[tuple[str, RemoteBlock]]:
+    """The block with a URL, and its type; where the type is none that there is, each block: what
+    stands in them is right or wrong whatever the type should be."""
+    spec = repository.spec
+    try:
+        kinds: Sequence[str] = (spec.type,)
+    except Unread:
+        kinds = TYPES
+    for kind in kinds:
+        block = spec.block_of(kind)
+        if block is not None and kind != "local":
+            yield kind, block
+
+
 def mutators(options: Options) -> Sequence[Rule[Repository]]:
     """In their order."""
 
@@ -118,24 +133,14 @@ def validators(options: Options, secure: SecureValues) -> Sequence[Rule[Reposito
             choices = ", ".join(f'"{name}"' for name in options.enabled_types)
             yield NotSupported(f"supported values: {choices}")
 
-    @validator(Repository, field=lambda repository: field_of(repository, "url"))
+    @validator(Repository, field="spec")
     def url_well_formed(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-        remote, kind = repository.spec.remote, repository.spec.type
-        if remote is None:
-            return
-        shown = urls.without_credentials(remote.url)
-        if not remote.url:
-            yield Required(_NO_URL[kind])
-        elif kind == "git" and remote.url.startswith("file://"):
-            why = urls.wrong_with_file_url(
-                remote.url, options.local_path_prefixes, anywhere=options.allow_private_hosts
-            )
-            if why:
-                yield Invalid(why)
-        elif why := urls.wrong_with_url(remote.url):
-            yield Invalid(_worded(why, kind), value=shown)
-        elif why := _wrong_with_place(remote.url, kind):
-            yield Invalid(why, value=shown)
+        for kind, remote in _remotes_of(repository):
+            field = f"spec.{kind}.url"
+            if not remote.url:
+                yield Required(_NO_URL[kind], field)
+            elif why := _wrong_with_remote(remote.url, kind, options):
+                yield Invalid(why, field, urls.without_credentials(remote.url))
 
     @validator(Repository, field="spec.local.path")
     def local_path_permitted(repository: Repository, old: Repository | None) -> Iterator[Problem]:
@@ -173,6 +178,17 @@ def _same_place(one: Repository, other: Repository) -> bool:
     assert one.spec.remote is not None, "asked for types with a URL"
     assert other.spec.remote is not None, "asked for types with a URL"
     return urls.normalised(one.spec.remote.url) == urls.normalised(other.spec.remote.url)
+
+
+def _wrong_with_remote(url: str, kind: str, options: Options) -> str:
+    """What keeps a URL from being one of that type."""
+    if kind == "git" and url.startswith("file://"):
+        return urls.wrong_with_file_url(
+            url, options.local_path_prefixes, anywhere=options.allow_private_hosts
+        )
+    if why := urls.wrong_with_url(url):
+        return _worded(why, kind)
+    return _wrong_with_place(url, kind)
 
 
 def _worded(why: str, kind: str) -> str:
@@ -222,8 +238,12 @@ def finalizers_known(repository: Repository, old: Repository | None) -> Iterator
 
 @validator(Repository, field="spec.title")
 def title_given(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """People read titles."""
-    if not repository.spec.title.strip():
+    """Whoever syncs or writes is chosen by its title, and a synced folder is called so; of others
+    a title that is given has to say something."""
+    spec = repository.spec
+    is_wanted = "title" in spec.model_fields_set or bool(spec.workflows)
+    is_wanted = is_wanted or (spec.sync is not None and spec.sync.enabled)
+    if is_wanted and not spec.title.strip():
         yield Required("a repository title must be given")
 
 
@@ -245,24 +265,22 @@ def block_of_the_type(repository: Repository, old: Repository | None) -> Iterato
             yield Invalid(_WRONG_BLOCK[other], field=f"spec.{other}")
 
 
-@validator(Repository, field=lambda repository: field_of(repository, "branch"))
+@validator(Repository, field="spec")
 def branch_well_formed(repository: Repository, old: Repository | None) -> Iterator[Problem]:
     """A valid ref name, or empty for the default branch."""
-    remote = repository.spec.remote
-    if remote is None:
-        return
-    if repository.spec.type == "github" and not remote.branch:
-        yield Required("a github branch is required")
-    elif urls.wrong_with_branch(remote.branch):
-        yield Invalid("invalid branch name")
+    for kind, remote in _remotes_of(repository):
+        if kind == "github" and not remote.branch:
+            yield Required("a github branch is required", f"spec.{kind}.branch")
+        elif urls.wrong_with_branch(remote.branch):
+            yield Invalid("invalid branch name", f"spec.{kind}.branch")
 
 
-@validator(Repository, field=lambda repository: field_of(repository, "path"))
+@validator(Repository, field="spec")
 def path_well_formed(repository: Repository, old: Repository | None) -> Iterator[Problem]:
     """A directory inside the repository."""
-    remote = repository.spec.remote
-    if remote is not None and (why := urls.wrong_with_path(remote.path)):
-        yield Invalid(why)
+    for kind, remote in _remotes_of(repository):
+        if why := urls.wrong_with_path(remote.path):
+            yield Invalid(why, f"spec.{kind}.path")
 
 
 @validator(Repository, field="spec.sync")

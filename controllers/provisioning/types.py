@@ -21,13 +21,16 @@ APP_TYPES = ("github", "githubEnterprise")
 class LocalBlock(Model):
     """Files on the server's own disk."""
 
-    path: str = ""
+    path: str = Field(default="", description="The directory, below one that the server permits.")
 
 
 class GitBlock(Model):
     """Any git server over http(s), or a bare repository in a file."""
 
-    url: str = ""
+    url: str = Field(
+        default="",
+        description="Where the repository is, such as https://github.com/owner/repository.",
+    )
     branch: str = Field("", description="Empty: the default branch is looked up and filled in.")
     path: str = Field("", description="The directory to sync; empty: the whole repository.")
     token_user: str = Field("", description="The user name that goes with the token.")
@@ -36,17 +39,25 @@ class GitBlock(Model):
 class GitHubBlock(Model):
     """A repository on GitHub."""
 
-    url: str = ""
-    branch: str = Field("", description="Empty: the default branch is looked up and filled in.")
+    url: str = Field(
+        default="",
+        description="Where the repository is, such as https://github.com/owner/repository.",
+    )
+    branch: str = Field("", description="The branch to sync; it has to be named.")
     path: str = Field("", description="The directory to sync; empty: the whole repository.")
-    generate_dashboard_previews: bool = False
+    generate_dashboard_previews: bool = Field(
+        default=False, description="Whether pull requests show images; nothing here makes any."
+    )
 
 
 class GitHubEnterpriseBlock(Model):
     """A repository on a GitHub Enterprise server."""
 
     server_url: str = Field("", description="The server's own URL; empty: that of the repository.")
-    url: str = ""
+    url: str = Field(
+        default="",
+        description="Where the repository is, such as https://github.com/owner/repository.",
+    )
     branch: str = Field("", description="Empty: the default branch is looked up and filled in.")
     path: str = Field("", description="The directory to sync; empty: the whole repository.")
 
@@ -54,7 +65,10 @@ class GitHubEnterpriseBlock(Model):
 class BitbucketBlock(Model):
     """A repository on Bitbucket."""
 
-    url: str = ""
+    url: str = Field(
+        default="",
+        description="Where the repository is, such as https://github.com/owner/repository.",
+    )
     branch: str = Field("", description="Empty: the default branch is looked up and filled in.")
     path: str = Field("", description="The directory to sync; empty: the whole repository.")
     token_user: str = Field("", description="The user name that goes with the token.")
@@ -64,7 +78,10 @@ class BitbucketBlock(Model):
 class GitLabBlock(Model):
     """A repository on GitLab."""
 
-    url: str = ""
+    url: str = Field(
+        default="",
+        description="Where the repository is, such as https://github.com/owner/repository.",
+    )
     branch: str = Field("", description="Empty: the default branch is looked up and filled in.")
     path: str = Field("", description="The directory to sync; empty: the whole repository.")
 
@@ -75,8 +92,11 @@ RemoteBlock = GitBlock | GitHubBlock | GitHubEnterpriseBlock | BitbucketBlock | 
 class SyncOptions(Model):
     """When and where to sync."""
 
-    enabled: bool = False
-    target: Literal["instance", "folder", "folderless"] | None = None
+    enabled: bool = Field(default=False, description="Whether the files are synced by themselves.")
+    target: Literal["instance", "folder", "folderless"] | None = Field(
+        default=None,
+        description="Where resources are made: in a folder, in the instance or in no folder.",
+    )
     interval_seconds: int | None = Field(
         default=None, description="Below the server's minimum it is raised to it."
     )
@@ -85,43 +105,65 @@ class SyncOptions(Model):
 class ConnectionReference(Model):
     """A Connection in the same namespace."""
 
-    name: str = ""
+    name: str = Field(default="", description="The name of the Connection.")
 
 
 class WebhookOptions(Model):
     """Where the provider reports changes to."""
 
-    base_url: str = ""
-    disabled: bool = False
+    base_url: str = Field(
+        default="", description="The URL at which this server is reached by the provider."
+    )
+    disabled: bool = Field(default=False, description="Whether no webhook is made.")
 
 
 class CommitOptions(Model):
     """How commits are worded, written and signed."""
 
-    single_resource_message_template: str = ""
-    enforce_template: bool = False
-    author_name: str = ""
-    author_email: str = ""
-    signer_name: str = ""
-    signer_email: str = ""
-    signing_method: Literal["gpg", "ssh", "smime"] | None = None
-    signer_is_author: bool = False
-    smime_certificate: str = ""
+    single_resource_message_template: str = Field(
+        default="", description="The message of a commit that changes one resource."
+    )
+    enforce_template: bool = Field(
+        default=False, description="Whether users may not write messages of their own."
+    )
+    author_name: str = Field(
+        default="", description="Who commits are by, where they are not signed."
+    )
+    author_email: str = Field(default="", description="The address of the author.")
+    signer_name: str = Field(default="", description="Who signs commits.")
+    signer_email: str = Field(default="", description="The address of the signer.")
+    signing_method: Literal["gpg", "ssh", "smime"] | None = Field(
+        default=None, description="How commits are signed; not given: not at all."
+    )
+    signer_is_author: bool = Field(
+        default=False, description="Whether the signer is the author as well."
+    )
+    smime_certificate: str = Field(
+        default="", description="The certificate of a signer by smime, as PEM."
+    )
 
 
 class BranchOptions(Model):
     """How branches for changes are named."""
 
-    name_template: str = ""
-    enforce_template: bool = False
+    name_template: str = Field(
+        default="", description="The name of a branch that is made for a change."
+    )
+    enforce_template: bool = Field(
+        default=False, description="Whether users may not choose names of their own."
+    )
 
 
 class PullRequestOptions(Model):
     """How pull requests are worded."""
 
-    title_template: str = ""
-    enforce_template: bool = False
-    generate_dashboard_previews: bool = False
+    title_template: str = Field(default="", description="The title of a pull request.")
+    enforce_template: bool = Field(
+        default=False, description="Whether users may not write titles of their own."
+    )
+    generate_dashboard_previews: bool = Field(
+        default=False, description="Whether pull requests show images; nothing here makes any."
+    )
 
 
 class RepositorySpec(Model):
@@ -130,9 +172,13 @@ class RepositorySpec(Model):
     Members are strings that may be empty, as Go's are: admission says what is missing.
     """
 
-    title: str = ""
-    description: str = ""
-    type: Literal["local", "github", "githubEnterprise", "git", "bitbucket", "gitlab"]
+    title: str = Field(
+        default="", description="What people call it; needed where it is synced or written to."
+    )
+    description: str = Field(default="", description="What it is for.")
+    type: Literal["local", "github", "githubEnterprise", "git", "bitbucket", "gitlab"] = Field(
+        description="Where the files are; the block of that name says more. It never changes."
+    )
     local: LocalBlock | None = None
     github: GitHubBlock | None = None
     github_enterprise: GitHubEnterpriseBlock | None = None
@@ -168,61 +214,74 @@ class RepositorySpec(Model):
 class RepositorySecure(Model):
     """Values kept apart from the object."""
 
-    token: SecureValue | None = None
-    webhook_secret: SecureValue | None = None
-    commit_signing_key: SecureValue | None = None
+    token: SecureValue | None = Field(default=None, description="What the provider is asked with.")
+    webhook_secret: SecureValue | None = Field(
+        default=None,
+        description="What the provider's events are signed with; made by the server if need be.",
+    )
+    commit_signing_key: SecureValue | None = Field(
+        default=None, description="The key that commits are signed with."
+    )
 
 
 class SyncStatus(Model):
     """The last sync; times are milliseconds since the epoch."""
 
-    state: Literal["", "pending", "working", "success", "error", "warning"] = ""
-    started: int | None = None
-    finished: int | None = None
-    message: list[str] = Field(default_factory=list)
-    last_ref: str = ""
+    state: Literal["", "pending", "working", "success", "error", "warning"] = Field(
+        default="", description="How far the last sync has come; empty before the first one."
+    )
+    started: int | None = Field(default=None, description="When it began.")
+    finished: int | None = Field(default=None, description="When it ended.")
+    message: list[str] = Field(default_factory=list, description="What went wrong, one line each.")
+    last_ref: str = Field(default="", description="The commit that was synced last.")
     job: str = Field("", description="The job at work on it.")
-    scheduled: int | None = None
-    incremental: bool = False
+    scheduled: int | None = Field(default=None, description="When its job was made.")
+    incremental: bool = Field(default=False, description="Whether only what changed was read.")
 
 
 class WebhookStatus(Model):
     """The webhook at the provider; times are milliseconds since the epoch."""
 
-    id: int | None = None
-    uuid: str = ""
-    url: str = ""
-    subscribed_events: list[str] = Field(default_factory=list)
-    last_event: int | None = None
-    last_rotated: int | None = None
+    id: int | None = Field(default=None, description="Its number at the provider.")
+    uuid: str = Field(default="", description="Its identifier at providers that give no number.")
+    url: str = Field(default="", description="Where the provider sends events.")
+    subscribed_events: list[str] = Field(default_factory=list, description="Which events are sent.")
+    last_event: int | None = Field(default=None, description="When the last event came.")
+    last_rotated: int | None = Field(
+        default=None, description="When its secret was last made known to the provider."
+    )
 
 
 class TokenStatus(Model):
     """A token the server holds; times are milliseconds since the epoch."""
 
-    last_updated: int | None = None
-    expiration: int | None = None
+    last_updated: int | None = Field(default=None, description="When it was made.")
+    expiration: int | None = Field(default=None, description="When it ends; missing or 0: never.")
 
 
 class QuotaStatus(Model):
     """How much there may be; absent members mean no limit."""
 
-    max_repositories: int | None = None
-    max_resources_per_repository: int | None = None
+    max_repositories: int | None = Field(
+        default=None, description="So many repositories a namespace may have."
+    )
+    max_resources_per_repository: int | None = Field(
+        default=None, description="So many resources a repository may make."
+    )
 
 
 class ResourceCount(Model):
     """How many there are of one kind."""
 
-    group: str
-    resource: str
-    count: int
+    group: str = Field(description="The group of the kind.")
+    resource: str = Field(description="The plural of the kind.")
+    count: int = Field(description="How many there are.")
 
 
 class RepositoryStatus(Status):
     """What the controller found."""
 
-    stats: list[ResourceCount] | None = None
+    stats: list[ResourceCount] | None = Field(default=None, description="What the last pull made.")
     delete_error: str = Field(
         default="", description="Why it is still there, while it is being deleted."
     )
@@ -266,42 +325,46 @@ class Repository(
 class GitHubApp(Model):
     """An app of GitHub and one of its installations, both strings of digits."""
 
-    app_id: str = Field("", alias="appID")
-    installation_id: str = Field("", alias="installationID")
+    app_id: str = Field(default="", alias="appID", description="The ID of the app, a number.")
+    installation_id: str = Field(
+        default="", alias="installationID", description="The ID of the installation, a number."
+    )
 
 
 class GitHubEnterpriseApp(GitHubApp):
     """An app of a GitHub Enterprise server; OAuth needs the server alone."""
 
-    server_url: str = ""
+    server_url: str = Field(default="", description="The URL of the server.")
 
 
 class BitbucketAccount(Model):
     """Whose repositories a connection to Bitbucket reaches."""
 
-    workspace: str = ""
+    workspace: str = Field(default="", description="The workspace whose repositories are reached.")
 
 
 class OAuthClient(Model):
     """The application that users authorize."""
 
-    client_id: str = Field("", alias="clientID")
+    client_id: str = Field(default="", alias="clientID", description="The ID of the application.")
 
 
 class ConnectionWebhook(Model):
     """Whether repositories of the connection are to have webhooks."""
 
-    disabled: bool = False
+    disabled: bool = Field(
+        default=False, description="Whether repositories of the connection have no webhooks."
+    )
 
 
 class ConnectionSpec(Model):
     """How to log in at a provider; the block named like the type is present."""
 
-    title: str = ""
-    description: str = ""
+    title: str = Field(default="", description="What people call it.")
+    description: str = Field(default="", description="What it is for.")
     type: Literal[
         "github", "githubEnterprise", "githubOAuth", "githubEnterpriseOAuth", "gitlab", "bitbucket"
-    ]
+    ] = Field(description="The provider and how to log in there. It never changes.")
     github: GitHubApp | None = None
     github_enterprise: GitHubEnterpriseApp | None = None
     bitbucket: BitbucketAccount | None = None
@@ -331,15 +394,23 @@ class ConnectionSpec(Model):
 class ConnectionSecure(Model):
     """Values kept apart from the object."""
 
-    private_key: SecureValue | None = None
-    client_secret: SecureValue | None = None
-    token: SecureValue | None = None
+    private_key: SecureValue | None = Field(
+        default=None, description="The key of the app: base64 of an RSA key as PEM."
+    )
+    client_secret: SecureValue | None = Field(
+        default=None, description="The secret of the application that users authorize."
+    )
+    token: SecureValue | None = Field(
+        default=None, description="What the provider is asked with; made by the server."
+    )
 
 
 class ConnectionStatus(Status):
     """What the controller found."""
 
-    state: Literal["Connected", "Disconnected"] | None = None
+    state: Literal["Connected", "Disconnected"] | None = Field(
+        default=None, description="Whether the provider can be used by it."
+    )
     token: TokenStatus | None = None
 
 

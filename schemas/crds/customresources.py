@@ -23,6 +23,8 @@ from inkube.schemas.strategy import Context, Strategy
 from inkube.schemas.structural import scale
 
 _NO_TEXT = ".apiVersion accessor error: <nil> is of the type <nil>, expected string"
+_NOWHERE = "<nil>"
+"""What upstream names as the field where it means no one field."""
 _ENVELOPE = ("apiVersion", "kind", "metadata")
 
 
@@ -176,7 +178,7 @@ class CustomStrategy(Strategy):
         errors += _rule_errors(context, obj, None, errors)
         if not errors and "" in self.parts:
             errors = self.parts[""].validate(obj, None)
-        return errors or self._ruled(obj, None) or put_off
+        return self._ruled(errors, obj, None) or put_off
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         served, subresource = context.served, context.subresource
@@ -195,10 +197,17 @@ class CustomStrategy(Strategy):
         part = self.parts.get(subresource)
         if not errors and part is not None:
             errors = part.validate(obj, old)
-        return errors if errors or subresource else self._ruled(obj, old)
+        return errors if subresource else self._ruled(errors, obj, old)
 
-    def _ruled(self, obj: Object, old: Object | None) -> list[FieldError]:
-        return [] if self.rules is None else self.rules(obj, old)
+    def _ruled(self, found: list[FieldError], obj: Object, old: Object | None) -> list[FieldError]:
+        """What was found, and what the kind's own rules say of other fields. What upstream says
+        of no field, beside an error that names it, is left out then."""
+        if self.rules is None:
+            return found
+        named = [error for error in found if error.field != _NOWHERE]
+        found = named or [error._replace(field="") for error in found]
+        known = {error.field for error in found}
+        return found + [error for error in self.rules(obj, old) if error.field not in known]
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         return objectmeta.finalizer_warnings(obj["metadata"], None, self.finalizers)

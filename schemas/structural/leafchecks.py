@@ -200,14 +200,18 @@ def enum_steps(node: Node, kind: type) -> list[Step]:
         return []
     told = supported(enums.choice_texts(choices))
     texts = frozenset(choice for choice in choices if isinstance(choice, str))
+    right = tuple(choice for choice in choices if isinstance(choice, str))
+
+    def refuse(value: Any, path: Path, errors: Sink) -> None:
+        errors.append(FieldError(Type.NOT_SUPPORTED, field(path), value, told, supported=right))
 
     def check_text(value: Any, path: Path, errors: Sink) -> None:
         if value not in texts:
-            errors.append(FieldError(Type.NOT_SUPPORTED, field(path), value, told))
+            refuse(value, path, errors)
 
     def check_enum(value: Any, path: Path, errors: Sink) -> None:
         if not enums.is_choice(value, choices):
-            errors.append(FieldError(Type.NOT_SUPPORTED, field(path), value, told))
+            refuse(value, path, errors)
 
     return [check_text if kind is str else check_enum]
 

@@ -29,6 +29,7 @@ NOT_FOUND = {
     "detail": "branch not found",
     "origin": "branch_exists",
     "badValue": "gone",
+    "supportedValues": ["main"],
 }
 
 
@@ -211,6 +212,9 @@ async def test_github_needs_a_branch_in_admission(ask, branch):
                 "type": "FieldValueRequired",
                 "field": "spec.github.branch",
                 "message": "Required value: a github branch is required",
+                "detail": "a github branch is required",
+                "origin": "branch_well_formed",
+                **({} if not branch else {"badValue": ""}),
             }
         ]
 

@@ -1,5 +1,10 @@
 """Objects of the scripted world and of what is provisioned from it, and what is said of them."""
 
+import base64
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
 PROVISIONING = "provisioning.grafana.app/v0alpha1"
 MAIN = {"path": "grafana/grafana", "branches": ["main", "dev"], "defaultBranch": "main"}
 
@@ -45,3 +50,49 @@ def told(errors):
 def caused(causes):
     """Reason and field of a 422's causes."""
     return [(cause["reason"], cause["field"]) for cause in causes]
+
+
+def pem(key):
+    """A private key as text."""
+    return key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+
+
+KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+PUBLIC = (
+    KEY.public_key()
+    .public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    .decode()
+)
+OTHER_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+def app(name="123456", **spec):
+    """What GitHub knows of an app, with one installation."""
+    spec = {"installations": [{"id": "42", "repositories": ["grafana/grafana"]}], **spec}
+    metadata = {"name": name}
+    return {
+        "apiVersion": "world.inkube.dev/v1",
+        "kind": "GitHubApp",
+        "metadata": metadata,
+        "spec": spec,
+    }
+
+
+def connection(name="conn", *, key=KEY, app_id="123456", installation="42"):
+    """A Connection that logs in as an installation of an app."""
+    encoded = base64.b64encode(pem(key)).decode()
+    return {
+        "apiVersion": PROVISIONING,
+        "kind": "Connection",
+        "metadata": {"name": name, "namespace": "ns"},
+        "spec": {
+            "title": "Title",
+            "type": "github",
+            "github": {"appID": app_id, "installationID": installation},
+        },
+        "secure": {"privateKey": {"create": encoded}},
+    }

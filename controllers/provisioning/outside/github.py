@@ -246,6 +246,12 @@ class GitHubAppSession:
             raise InstallationNotFound
         return dict(answer.body.get("permissions") or {})
 
+    async def installations(self) -> list[str]:
+        """The first hundred."""
+        answer = await self._ask("/app/installations?per_page=100")
+        listed = answer.body if isinstance(answer.body, list) else []
+        return [str(each.get("id", "")) for each in listed if isinstance(each, dict)]
+
     async def repositories(self) -> list[str]:
         """Those of the installation, page by page."""
         await self.installation_permissions()

@@ -21,11 +21,15 @@ NEEDED = {"contents": "write", "metadata": "read", "pull_requests": "write", "we
 
 
 class NotAuthorized(Exception):
-    """The credentials were refused (401), or may not do this (403)."""
+    """The credentials were refused (401), or may not do this (403).
 
-    def __init__(self, code: int = HTTPStatus.UNAUTHORIZED) -> None:
+    `is_missing`: the host says all the same that there is no such repository.
+    """
+
+    def __init__(self, code: int = HTTPStatus.UNAUTHORIZED, *, is_missing: bool = False) -> None:
         super().__init__("not authorized")
         self.is_denied = code == HTTPStatus.FORBIDDEN
+        self.is_missing = is_missing
 
 
 class RepositoryNotFound(Exception):
@@ -175,6 +179,10 @@ class AppSession(Protocol):
 
     async def installation_permissions(self) -> dict[str, str]:
         """Those of the installation. Raises InstallationNotFound, OutsideError."""
+        ...
+
+    async def installations(self) -> list[str]:
+        """The IDs of the app's installations, the first of many. Raises as the others."""
         ...
 
     async def repositories(self) -> list[str]:

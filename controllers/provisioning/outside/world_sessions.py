@@ -183,13 +183,20 @@ class WorldSession:
     async def _ask(self) -> HostedRepository:
         await self._world.endure(self._host)
         path = urls.normalised(urls.path_of(self._target.url))
-        await self._authorize(path)
-        for repository in self._host.spec.repositories:
-            if urls.normalised(repository.path.strip("/")) == path:
-                return repository
-        raise RepositoryNotFound
+        found = next(
+            (
+                repository
+                for repository in self._host.spec.repositories
+                if urls.normalised(repository.path.strip("/")) == path
+            ),
+            None,
+        )
+        await self._authorize(path, is_missing=found is None)
+        if found is None:
+            raise RepositoryNotFound
+        return found
 
-    async def _authorize(self, path: str) -> None:
+    async def _authorize(self, path: str, *, is_missing: bool) -> None:
         credentials = self._target.credentials
         if credentials.app is not None:
             _, repositories = await self._installation(credentials.app)
@@ -200,7 +207,7 @@ class WorldSession:
         if not tokens or credentials.token in tokens:
             return
         if self._world.issued(credentials.token, self._host.metadata.name, path) is None:
-            raise NotAuthorized
+            raise NotAuthorized(is_missing=is_missing)
 
     async def _installation(self, app: App) -> tuple[dict[str, str], list[str] | None]:
         """The permissions and repositories that go with an app's token."""
@@ -224,6 +231,11 @@ class WorldAppSession:
         self._app = app
         self._host = host
         self._memo = Memo()
+
+    async def installations(self) -> list[str]:
+        """As scripted."""
+        known = await self._memo("app", self._ask)
+        return [installation.id for installation in known.spec.installations]
 
     async def permissions(self) -> dict[str, str]:
         """Those of the app, once its key was accepted."""

@@ -1,57 +1,9 @@
 """Connections against the scripted world, and what becomes of the repositories that use them."""
 
-import base64
-
 import pytest
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
-from worlds import PROVISIONING, caused, host, repository, told
+from worlds import OTHER_KEY, PUBLIC, app, caused, connection, host, repository, told
 
 from inkube.schemas.status import StatusError
-
-
-def pem(key):
-    return key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-
-
-KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-PUBLIC = (
-    KEY.public_key()
-    .public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-    .decode()
-)
-OTHER_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-
-
-def app(name="123456", **spec):
-    spec = {"installations": [{"id": "42", "repositories": ["grafana/grafana"]}], **spec}
-    metadata = {"name": name}
-    return {
-        "apiVersion": "world.inkube.dev/v1",
-        "kind": "GitHubApp",
-        "metadata": metadata,
-        "spec": spec,
-    }
-
-
-def connection(name="conn", *, key=KEY, app_id="123456", installation="42"):
-    encoded = base64.b64encode(pem(key)).decode()
-    return {
-        "apiVersion": PROVISIONING,
-        "kind": "Connection",
-        "metadata": {"name": name, "namespace": "ns"},
-        "spec": {
-            "title": "Title",
-            "type": "github",
-            "github": {"appID": app_id, "installationID": installation},
-        },
-        "secure": {"privateKey": {"create": encoded}},
-    }
-
 
 TOKENS = [{"value": "good", "write": True}, {"value": "reader", "write": False}]
 WRITE = {"workflows": ["write"]}
@@ -69,7 +21,7 @@ CONNECTION_ROWS = [
         [
             (
                 "FieldValueInvalid",
-                "spec.github.installationID",
+                "spec.installationID",
                 "invalid installation ID: 999999999",
             )
         ],

@@ -252,7 +252,8 @@ async def test_an_outage(server, git, code):
     git.code = code
     obj = repository(f"{git.url}/team/dashboards")
     [(kind, field, detail)] = await both_phases(server, obj)
-    assert (kind, field) == ("InternalError", "spec.git.url")
+    assert (kind, field) == ("FieldValueInvalid", "spec.git.url")
+    assert detail.startswith("failed to check if repository exists: 127.0.0.1 ")
     assert str(code) in detail
     git.code = None
     await server.recheck(60)
@@ -267,7 +268,10 @@ async def test_a_refused_connection(server):
             (
                 "FieldValueInvalid",
                 "spec.git.url",
-                "unreachable: host 127.0.0.1 refused the connection",
+                (
+                    "failed to check if repository exists: "
+                    "unreachable: host 127.0.0.1 refused the connection"
+                ),
             )
         ]
 
@@ -278,14 +282,14 @@ async def test_a_server_that_never_answers(provisioned):
         options = {"offline": False, "allow_private_hosts": True, "outside_timeout": 0.2}
         async with provisioned(**options) as server:
             [(kind, field, detail)] = await both_phases(server, repository(url))
-    assert (kind, field) == ("InternalError", "spec.git.url")
+    assert (kind, field) == ("FieldValueInvalid", "spec.git.url")
     assert "did not answer" in detail
 
 
 async def test_a_host_that_does_not_speak_git(server, git):
     git.app = _web_page
     [(kind, field, detail)] = await both_phases(server, repository(f"{git.url}/team/dashboards"))
-    assert (kind, field) == ("InternalError", "spec.git.url")
+    assert (kind, field) == ("FieldValueInvalid", "spec.git.url")
     assert "git protocol" in detail
 
 

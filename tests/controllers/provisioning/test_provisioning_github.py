@@ -190,7 +190,7 @@ async def both_phases(server, obj):
         ),
         (
             connection(installation="999999999"),
-            [("FieldValueInvalid", "spec.github.installationID")],
+            [("FieldValueInvalid", "spec.installationID")],
         ),
     ],
     ids=[
@@ -245,10 +245,13 @@ async def test_a_repository_logs_in_with_its_connection(server, hub):
 
 @pytest.mark.parametrize("obj", [repository(secure="good"), connection()], ids=["repo", "conn"])
 @pytest.mark.parametrize("code", [500, 502])
-async def test_an_outage_is_an_internal_error(server, hub, obj, code):
+async def test_an_outage_is_told_in_both_phases(server, hub, obj, code):
     hub.trouble = (code, {})
-    field = "spec.github.url" if obj["kind"] == "Repository" else "spec.github.appID"
-    assert await both_phases(server, obj) == [("InternalError", field)]
+    told = {
+        "Repository": ("FieldValueInvalid", "spec.github.url"),
+        "Connection": ("InternalError", "spec.github.appID"),
+    }
+    assert await both_phases(server, obj) == [told[obj["kind"]]]
 
 
 async def test_a_rate_limit_is_told_with_its_end_and_nobody_asks_before(server, hub):
@@ -257,7 +260,7 @@ async def test_a_rate_limit_is_told_with_its_end_and_nobody_asks_before(server, 
     hub.trouble = (403, headers)
     await server.create(repository(secure="good"))
     [error] = await server.errors("repositories")
-    assert error["type"] == "InternalError"
+    assert error["type"] == "FieldValueInvalid"
     assert "rate limit" in error["detail"]
     assert "tried again after" in error["detail"]
     status = (await server.get("repositories"))["status"]

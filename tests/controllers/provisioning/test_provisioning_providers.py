@@ -286,10 +286,10 @@ async def test_a_protected_branch_is_not_written_to(server, hub):
 
 
 @pytest.mark.parametrize("code", [429, 500, 503])
-async def test_an_outage_is_an_internal_error_of_the_url(server, hub, code):
+async def test_an_outage_is_told_at_the_url(server, hub, code):
     hub.trouble = code
     [cause] = await server.dry_run(repository(hub))
-    assert (cause["type"], cause["field"]) == ("InternalError", f"spec.{hub.kind}.url")
+    assert (cause["type"], cause["field"]) == ("FieldValueInvalid", f"spec.{hub.kind}.url")
     await server.create(repository(hub))
     await server.errors("repositories")
     hub.trouble = None

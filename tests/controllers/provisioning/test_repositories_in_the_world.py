@@ -58,7 +58,10 @@ ROWS = [
         (
             "FieldValueInvalid",
             "spec.githubEnterprise.url",
-            "unreachable: host elsewhere.example is not reachable",
+            (
+                "failed to check if repository exists: "
+                "unreachable: host elsewhere.example is not reachable"
+            ),
         ),
         world=[host(), host("near.example")],
         broken=enterprise("elsewhere.example"),
@@ -143,16 +146,16 @@ async def test_an_empty_branch_is_filled_with_the_default_one(server):
     ("code", "reason"),
     [(503, "ServiceUnavailable"), (500, "ServiceUnavailable"), (429, "RateLimited")],
 )
-async def test_an_outage_is_an_internal_error_that_says_who_and_when_again(server, code, reason):
+async def test_an_outage_is_told_with_who_failed_and_when_again(server, code, reason):
     await server.create(host(outage={"code": code}))
     causes = await server.dry_run(repository())
-    assert caused(causes) == [("InternalError", "spec.github.url")]
+    assert caused(causes) == [("FieldValueInvalid", "spec.github.url")]
     assert "github.com" in causes[0]["message"]
     await server.create(repository())
     [error] = await server.errors("repositories")
-    assert (error["type"], error["field"]) == ("InternalError", "spec.github.url")
-    assert "github.com" in error["detail"]
-    assert "tried again in 60 seconds" in error["detail"]
+    assert (error["type"], error["field"]) == ("FieldValueInvalid", "spec.github.url")
+    assert error["detail"].startswith("failed to check if repository exists: github.com ")
+    assert "tried again within 60 seconds" in error["detail"]
     stored = await server.get("repositories")
     assert stored["status"]["conditions"][0]["reason"] == reason
     await server.edit("githosts", "github.com", outage=None)

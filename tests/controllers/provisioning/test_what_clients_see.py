@@ -53,6 +53,10 @@ async def test_both_spellings_of_a_dry_run_answer_causes(server, value):
             "type": "FieldValueInvalid",
             "field": "spec.git.branch",
             "message": 'Invalid value: "gone": branch not found',
+            "detail": "branch not found",
+            "origin": "branch_exists",
+            "badValue": "gone",
+            "supportedValues": ["main"],
         }
     ]
     assert ("Warning" in headers) == (value == "true")
