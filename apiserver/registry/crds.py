@@ -4,10 +4,12 @@ What a CRD must look like is `schemas.crds`; when its kind is served is `control
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from inkube.apiserver.registry.resources import Converter, Resource, Resources
 from inkube.schemas import crds
 from inkube.schemas.definitions import Definition
+from inkube.schemas.meta import GVR
 from inkube.schemas.objects import Object
 
 GROUP, PLURAL = "apiextensions.k8s.io", "customresourcedefinitions"
@@ -21,18 +23,39 @@ class Installer:
         self._converter = converter
         self._installed: set[tuple[str, str]] = set()
 
-    def install(self, definition: Definition, *, since: int = 0) -> None:
-        """Serve a definition. `since`: objects stored up to this revision may be of another
-        schema and are brought to this one when read."""
+    def install(
+        self, definition: Definition, *, since: int = 0, is_removed: bool = False
+    ) -> None:
+        """See `controllers.core.crds.Table`."""
         place = definition.group, definition.names.plural
         if place not in self._installed and self._resources.get(*place) is not None:
             return  # of a kind that is compiled in, or declared in Python
         self._installed.add(place)
+        if not is_removed:
+            definition = self._without_built_in(definition)
         webhook = definition.webhook
         converter = None if webhook is None else self._converter(dict(webhook))
         self._resources.install(
             Resource(definition, crds.CustomStrategy, converter=converter, since=since)
         )
+
+    def serves(self, resource: GVR) -> bool:
+        """See `controllers.core.crds.Table`."""
+        found = self._resources.get(resource.group, resource.resource)
+        return found is not None and found.served(resource.version) is not None
+
+    def _without_built_in(self, definition: Definition) -> Definition:
+        """Versions that built-in kinds have are theirs: their router answers for the whole path
+        (apiserver/pkg/server/handler.go, director)."""
+        kinds = self._resources.group(definition.group)
+        taken = {v.name for kind in kinds if kind.voice.is_routed for v in kind.definition.versions}
+        if not taken:
+            return definition
+        versions = (
+            replace(version, served=version.served and version.name not in taken)
+            for version in definition.versions
+        )
+        return replace(definition, versions=tuple(versions))
 
     def uninstall(self, group: str, plural: str) -> None:
         """Serve it no longer."""

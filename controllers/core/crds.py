@@ -39,11 +39,19 @@ resourceVersion of that answer. Here the controller would always be faster than 
 class Table(Protocol):
     """What is served; calls take effect at once."""
 
-    def install(self, definition: Definition, *, since: int = 0) -> None:
+    def install(
+        self, definition: Definition, *, since: int = 0, is_removed: bool = False
+    ) -> None:
         """Serve it, in place of what was served under its group and plural.
 
-        Objects stored up to the revision `since` may be of another schema.
+        Objects stored up to the revision `since` may be of another schema, and are brought to this
+        one when they are read. Versions that built-in kinds of the group have are not served,
+        unless `is_removed`: the definition is only there to remove its objects.
         """
+        ...
+
+    def serves(self, resource: GVR) -> bool:
+        """Whether that version of a kind is served."""
         ...
 
     def uninstall(self, group: str, plural: str) -> None:
@@ -190,11 +198,13 @@ class CRDController:
         Where none is served, the storage version is for the purpose.
         """
         stored = definition.storage_version
-        served = stored if stored.served else next(definition.served(), None)
-        if served is None:
-            served = replace(definition.storage_version, served=True)
-            self._table.install(replace(definition, versions=(served,)))
-        return definition.gvr(served.name)
+        for version in (stored, *definition.served()):
+            resource = definition.gvr(version.name)
+            if self._table.serves(resource):
+                return resource
+        only = (replace(stored, served=True),)
+        self._table.install(replace(definition, versions=only), is_removed=True)
+        return definition.gvr(stored.name)
 
     def _retire(self, name: str) -> None:
         self._installed.pop(name, None)
