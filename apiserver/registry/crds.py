@@ -23,9 +23,7 @@ class Installer:
         self._converter = converter
         self._installed: set[tuple[str, str]] = set()
 
-    def install(
-        self, definition: Definition, *, since: int = 0, is_removed: bool = False
-    ) -> None:
+    def install(self, definition: Definition, *, since: int = 0, is_removed: bool = False) -> None:
         """See `controllers.core.crds.Table`."""
         place = definition.group, definition.names.plural
         if place not in self._installed and self._resources.get(*place) is not None:

@@ -39,9 +39,7 @@ resourceVersion of that answer. Here the controller would always be faster than 
 class Table(Protocol):
     """What is served; calls take effect at once."""
 
-    def install(
-        self, definition: Definition, *, since: int = 0, is_removed: bool = False
-    ) -> None:
+    def install(self, definition: Definition, *, since: int = 0, is_removed: bool = False) -> None:
         """Serve it, in place of what was served under its group and plural.
 
         Objects stored up to the revision `since` may be of another schema, and are brought to this

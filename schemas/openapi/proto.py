@@ -4,6 +4,7 @@ Field numbers are those of google/gnostic's OpenAPIv2.proto. What no client read
 answers of operations) is left out.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -23,6 +24,9 @@ _NUMBERS = {
 }  # fmt: skip
 _METHODS = {"get": 2, "put": 3, "post": 4, "delete": 5, "patch": 8}
 _EXTENSIONS = 31
+_PLAIN = re.compile(r"[A-Za-z_][\w./-]*\Z", re.ASCII)
+"""Texts that need no quotes, if they are none of the words that mean something else."""
+_WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 
 
 def encode(document: Object) -> bytes:
@@ -110,8 +114,28 @@ def _extensions(number: int, node: Object) -> bytes:
 
 
 def _any(value: Any) -> bytes:
-    """gnostic's Any holds YAML; JSON is."""
-    return _message(2, orjson.dumps(value))
+    """gnostic's Any holds YAML, which clients compare as text: `- fieldPath: spec.size`."""
+    return _text(2, _yaml(value))
+
+
+def _yaml(value: Any) -> str:
+    """A scalar, or a list or mapping of scalars, one to a line; what is deeper is YAML as JSON."""
+    if isinstance(value, list) and value:
+        items = [_yaml(item).rstrip("\n").replace("\n", "\n  ") for item in value]
+        return "".join(f"- {item}\n" for item in items)
+    if isinstance(value, dict) and value and not any(map(_is_deep, value.values())):
+        return "".join(f"{_scalar(key)}: {_scalar(value[key])}\n" for key in sorted(value))
+    return f"{_scalar(value)}\n"
+
+
+def _is_deep(value: Any) -> bool:
+    return isinstance(value, list | dict)
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, str) and _PLAIN.match(value) and value.lower() not in _WORDS:
+        return value
+    return orjson.dumps(value).decode()
 
 
 def _text(number: int, text: str) -> bytes:
