@@ -56,6 +56,7 @@ from inkube.apiserver.registry.crds import Installer
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Converter, Resources
 from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry.worker import HEAVY
 from inkube.apiserver.root import bootstrap, calm, listening, notices, plugins, security
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.client import InProcessClient
@@ -381,9 +382,13 @@ class APIServer:
         """Leave kinds declared in Python out until they are asked for, unless there is work."""
         groups = self.options.module_groups
         if groups or self.options.kinds:
-            self.resources.defer(groups, lambda: self.environment)
+            self.resources.defer(groups, lambda: self.environment, self._import_kinds)
         if self.options.kinds or any(self.store.count(keys.of_group(name)) for name in groups):
             self.resources.load()
+
+    async def _import_kinds(self) -> None:
+        """Import what kinds declared in Python are made of: most of what loading them takes."""
+        await self.registry.worker.run(HEAVY, getattr, root.declared, "install")
 
     async def snapshot(self) -> "root.snapshots.Snapshot":
         """The state as it is now, for other servers to begin with. Raises LogError."""
@@ -576,7 +581,7 @@ class APIServer:
         return discovery.Debugging(self.store)
 
     def _openapi(self) -> Endpoint:
-        return discovery.OpenAPI(self.resources)
+        return discovery.OpenAPI(self.resources, self.registry.worker)
 
     def _subresources(self, handlers: Handlers) -> dict[tuple[str, str, str], Handler]:
         guards = self.security

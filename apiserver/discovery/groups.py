@@ -41,6 +41,7 @@ class Discovery:
     ) -> web.StreamResponse:
         """Answer `/api…` and `/apis…`."""
         parts = [part for part in info.path.strip("/").split("/") if part]
+        await self._resources.loaded()
         self._refresh()
         groups = self._groups
         if parts in (["api"], ["apis"]):

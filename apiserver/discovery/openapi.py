@@ -1,10 +1,11 @@
 """OpenAPI over HTTP: the index of version 3, a document per group-version, version 2 merged.
 
-Nothing is built before it is asked for. The index names each document by a hash of what it is
-made from, so that it needs none of them; a document is kept until its kinds change. Follows
-kube-openapi/pkg/handler3 and handler.
+Nothing is built before it is asked for, and then beside the loop. The index names each document by
+a hash of what it is made from, so that it needs none of them; a document is kept until its kinds
+change. Follows kube-openapi/pkg/handler3 and handler.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
@@ -19,6 +20,7 @@ from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
 from inkube.apiserver.registry.delegates import Delegate
 from inkube.apiserver.registry.resources import Resources
+from inkube.apiserver.registry.worker import HEAVY, Worker
 from inkube.schemas import status
 from inkube.schemas.definitions import Definition, Origin
 from inkube.schemas.objects import Object
@@ -49,6 +51,11 @@ class _Document:
         self._body: bytes | None = None
 
     @property
+    def is_written(self) -> bool:
+        """Whether `body` is at hand."""
+        return self._body is not None
+
+    @property
     def body(self) -> bytes:
         """The document as JSON."""
         if self._body is None:
@@ -59,8 +66,10 @@ class _Document:
 class OpenAPI:
     """Serves `/openapi/v2` and `/openapi/v3…`."""
 
-    def __init__(self, resources: Resources) -> None:
+    def __init__(self, resources: Resources, worker: Worker) -> None:
         self._resources = resources
+        self._worker = worker
+        self._merging = asyncio.Lock()
         self._revision = -1
         self._documents: dict[str, _Document] = {}
         """By path below `/openapi/v3`."""
@@ -72,6 +81,7 @@ class OpenAPI:
     ) -> web.StreamResponse:
         """Answer what lies below `/openapi`."""
         parts = [part for part in info.path.split("/") if part]
+        await self._resources.loaded()
         self._refresh()
         if parts == _ROOT_V3:
             return _answer(request, self._index, _digest(self._index))
@@ -85,6 +95,8 @@ class OpenAPI:
         document = self._documents.get(path)
         if document is None:
             return web.Response(status=404)
+        if not document.is_written:
+            await self._worker.run(HEAVY, getattr, document, "body")
         return _version_3(request, info, document)
 
     def _refresh(self) -> None:
@@ -124,16 +136,30 @@ class OpenAPI:
 
     async def _version_2(self, request: web.BaseRequest) -> web.StreamResponse:
         media = _media_v2(request.headers.get(hdrs.ACCEPT) or "")
-        if media not in self._merged:
-            merged = v3.merged(each.value() for each in self._documents.values())
-            for delegate in tuple(self._resources.delegates.values()):
-                other = await delegate.openapi_v2()
+        async with self._merging:  # who asks for the same meanwhile gets what is made now
+            self._refresh()
+            if media in self._merged:
+                body, digest = self._merged[media]
+            else:
+                revision = self._revision
+                body, digest = await self._make_version_2(media)
+                if revision == self._revision:
+                    self._merged[media] = body, digest
+        return _answer(request, body, digest, media=media)
+
+    async def _make_version_2(self, media: str) -> tuple[bytes, str]:
+        others = [await each.openapi_v2() for each in tuple(self._resources.delegates.values())]
+        documents = tuple(self._documents.values())
+
+        def make() -> tuple[bytes, str]:
+            merged = v3.merged(each.value() for each in documents)
+            for other in others:
                 if other is not None:
                     merged = aggregated.join(merged, other)
             body = orjson.dumps(merged) if media == negotiation.JSON else proto.encode(merged)
-            self._merged[media] = body, _digest(body)
-        body, digest = self._merged[media]
-        return _answer(request, body, digest, media=media)
+            return body, _digest(body)
+
+        return await self._worker.run(HEAVY, make)
 
 
 def _version_3(

@@ -189,6 +189,7 @@ class Resources:
         self._endpoints: dict[tuple[str, str, str], Endpoint] = {}
         self._deferred: frozenset[str] = frozenset()
         self._load: Callable[[], object] | None = None
+        self._prepare: Callable[[], Awaitable[object]] = _nothing
         self._listeners: list[Callable[[], None]] = []
         self.delegates: Mapping[tuple[str, str], Delegate] = {}
         """Who else answers, by group and version."""
@@ -204,9 +205,26 @@ class Resources:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    def defer(self, groups: Iterable[str], load: Callable[[], object]) -> None:
-        """Let `load` install these groups when one of them, or all there are, is asked for."""
-        self._deferred, self._load = frozenset(groups), load
+    def defer(
+        self,
+        groups: Iterable[str],
+        load: Callable[[], object],
+        prepare: Callable[[], Awaitable[object]],
+    ) -> None:
+        """Let `load` install these groups when one of them, or all there are, is asked for.
+
+        `prepare` does what takes long of that, without holding the loop up.
+        """
+        self._deferred, self._load, self._prepare = frozenset(groups), load, prepare
+
+    async def loaded(self) -> None:
+        """Install what was deferred, with its modules imported beside the loop.
+
+        What asks without waiting for this has them imported while everybody waits.
+        """
+        if self._load is not None:
+            await self._prepare()
+        self.load()
 
     def load(self) -> None:
         """Install what was deferred."""
@@ -272,3 +290,7 @@ class Resources:
     def voice(self, group: str) -> Voice:
         """How a group speaks of what it does not serve."""
         return next((resource.voice for resource in self.group(group)), voices.CUSTOM)
+
+
+async def _nothing() -> None:
+    """There is nothing to prepare."""
