@@ -7,7 +7,7 @@ says to which. Follows apiserver/pkg/quota/v1 and pkg/quota/v1/evaluator/core.
 from collections.abc import Iterable, Mapping
 
 from inkube.schemas import quantity
-from inkube.schemas.builtin import affinity, behaviours
+from inkube.schemas.builtin import affinity, behaviours, resourcenames
 from inkube.schemas.objects import Object
 from inkube.schemas.quantity import Quantity
 
@@ -64,7 +64,7 @@ def _is_compute(name: str) -> bool:
         return True
     if plain.startswith(_HUGE):
         return True
-    return name.startswith(_REQUESTS) and behaviours.requirements.is_extended(plain)
+    return name.startswith(_REQUESTS) and resourcenames.is_extended(plain)
 
 
 def charges_updates(group: str, plural: str) -> bool:

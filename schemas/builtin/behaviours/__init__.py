@@ -14,10 +14,8 @@ __getattr__ = lazy.exports(__name__)
 _Family = dict[str, str]
 """Plural → `module.Class` of this package, imported when the kind is first used."""
 _CORE: _Family = {
-    "configmaps": "configuration.ConfigMaps",
     "endpoints": "services.Endpoints",
     "events": "events.CoreEvents",
-    "limitranges": "limits.LimitRanges",
     "namespaces": "namespaces.Namespaces",
     "nodes": "nodes.Nodes",
     "persistentvolumeclaims": "storagekinds.Claims",
@@ -25,8 +23,6 @@ _CORE: _Family = {
     "pods": "pods.pods.Pods",
     "podtemplates": "pods.pods.PodTemplates",
     "replicationcontrollers": "workloads.ReplicationControllers",
-    "resourcequotas": "limits.ResourceQuotas",
-    "secrets": "configuration.Secrets",
     "serviceaccounts": "configuration.Accounts",
     "services": "services.Services",
 }

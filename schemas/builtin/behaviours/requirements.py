@@ -7,30 +7,9 @@ pkg/apis/core/helper.
 from collections.abc import Collection
 
 from inkube.schemas import fielderrors, quantity
-from inkube.schemas.builtin.behaviours import checks, limits
+from inkube.schemas.builtin import resourcenames
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
-
-_STANDARD = ("cpu", "memory", "ephemeral-storage")
-_HUGE = "hugepages-"
-_INTEGER = "must be an integer"
-
-
-def is_native(name: str) -> bool:
-    """Whether Kubernetes itself defines the resource (IsNativeResource)."""
-    return "/" not in name or "kubernetes.io/" in name
-
-
-def is_extended(name: str) -> bool:
-    """Whether somebody else does (IsExtendedResourceName)."""
-    if is_native(name) or name.startswith("requests."):
-        return False
-    return not names.label_key(f"requests.{name}")
-
-
-def _may_overcommit(name: str) -> bool:
-    return is_native(name) and not name.startswith(_HUGE)
 
 
 def of_container(given: Object, path: str, claims: Collection[str] = ()) -> list[FieldError]:
@@ -40,12 +19,12 @@ def of_container(given: Object, path: str, claims: Collection[str] = ()) -> list
     for member, amounts in (("limits", bounds), ("requests", requests)):
         for name, amount in sorted(amounts.items()):
             place = f"{path}.{member}[{name}]"
-            errors += _name(name, place)
-            errors += amount_of(name, amount, place)
+            errors += resourcenames.check_of_container(name, place)
+            errors += resourcenames.check_amount(name, amount, place)
             errors += _pages(name, amount, place)
     errors += _within(requests, bounds, path)
     asked = {*bounds, *requests}
-    if any(name.startswith(_HUGE) for name in asked) and not asked & {"cpu", "memory"}:
+    if any(name.startswith(resourcenames.HUGE) for name in asked) and not asked & {"cpu", "memory"}:
         errors.append(fielderrors.forbidden(path, "HugePages require cpu or memory"))
     return errors + _claims(given.get("claims") or [], claims, f"{path}.claims")
 
@@ -55,12 +34,12 @@ def _within(requests: Object, bounds: Object, path: str) -> list[FieldError]:
     for name, amount in sorted(requests.items()):
         bound = bounds.get(name)
         if bound is None:
-            if not _may_overcommit(name):
+            if not resourcenames.may_overcommit(name):
                 why = "Limit must be set for non overcommitable resources"
                 errors.append(fielderrors.required(f"{path}.limits", why))
             continue
         asked, most = quantity.parse(amount), quantity.parse(bound)
-        if not _may_overcommit(name) and asked != most:
+        if not resourcenames.may_overcommit(name) and asked != most:
             why = f"must be equal to {name} limit of {bound}"
             errors.append(fielderrors.invalid(f"{path}.requests", amount, why))
         elif asked > most:
@@ -69,30 +48,8 @@ def _within(requests: Object, bounds: Object, path: str) -> list[FieldError]:
     return errors
 
 
-def _name(name: str, path: str) -> list[FieldError]:
-    """ValidateContainerResourceName."""
-    errors = limits.resource_name(name, path)
-    if "/" not in name:
-        if name not in _STANDARD and not name.startswith(_HUGE):
-            why = "must be a standard resource for containers"
-            errors.append(fielderrors.invalid(path, name, why))
-    elif not is_native(name) and not is_extended(name):
-        why = "doesn't follow extended resource name standard"
-        errors.append(fielderrors.invalid(path, name, why))
-    return errors
-
-
-def amount_of(name: str, amount: str, path: str) -> list[FieldError]:
-    """Not negative, and whole where parts make no sense (ValidateResourceQuantityValue)."""
-    errors = checks.quantity_not_negative(amount, path)
-    counts = name in limits.COUNTED or is_extended(name)
-    if counts and not limits.is_whole(quantity.parse(amount)):
-        errors.append(fielderrors.invalid(path, amount, _INTEGER))
-    return errors
-
-
 def _pages(name: str, amount: str, path: str) -> list[FieldError]:
-    size = name.removeprefix(_HUGE)
+    size = name.removeprefix(resourcenames.HUGE)
     if size == name or not quantity.is_valid(size):
         return []
     page, asked = (quantity.parse(text) for text in (size, amount))

@@ -7,7 +7,8 @@ import re
 from typing import Any, Final
 
 from inkube.schemas import fielderrors, quantity
-from inkube.schemas.builtin.behaviours import checks, requirements, scheduling
+from inkube.schemas.builtin import resourcenames
+from inkube.schemas.builtin.behaviours import checks, scheduling
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, same
 from inkube.schemas.builtin.behaviours.devices import parts as deviceparts
 from inkube.schemas.builtin.behaviours.devices import selectors as deviceselectors
@@ -101,7 +102,7 @@ def _class(spec: Object, before: Object) -> list[FieldError]:
     most = deviceparts.MAX_CONFIGURATIONS
     errors += deviceparts.listed(spec.get("config") or (), "spec.config", configuration, most)
     extended = spec.get("extendedResourceName")
-    if extended is not None and not requirements.is_extended(extended):
+    if extended is not None and not resourcenames.is_extended(extended):
         why = "must be a valid extended resource name"
         errors.append(fielderrors.invalid("spec.extendedResourceName", extended, why))
     return errors

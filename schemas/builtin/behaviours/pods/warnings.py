@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inkube.schemas import quantity
-from inkube.schemas.builtin.behaviours import limits
+from inkube.schemas.builtin import resourcenames
 from inkube.schemas.golang import gotext
 from inkube.schemas.objects import Object
 
@@ -149,7 +149,7 @@ def _of_containers(spec: Object, path: str) -> Iterator[str]:
 def fractions(amounts: Object, name: str, path: str) -> Iterator[str]:
     """Parts of a byte."""
     amount = amounts.get(name)
-    if amount is not None and not limits.is_whole(quantity.parse(amount)):
+    if amount is not None and not resourcenames.is_whole(quantity.parse(amount)):
         shown = gotext.quote(amount)
         yield f"{path}[{name}]: fractional byte value {shown} is invalid, must be an integer"
 

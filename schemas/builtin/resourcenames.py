@@ -1,0 +1,91 @@
+"""Names and amounts of resources: what containers, quotas and limit ranges may speak of.
+
+Follows pkg/apis/core/helper and core validation (validateResourceName and its siblings).
+"""
+
+from inkube.schemas import fielderrors, quantity
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.metadata import names
+
+COUNTED = frozenset({
+    "pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps",
+    "persistentvolumeclaims", "services.nodeports", "services.loadbalancers",
+})  # fmt: skip
+"""Of which there are whole ones only (integerResources)."""
+OF_QUOTAS = COUNTED | {
+    "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.storage",
+    "requests.ephemeral-storage", "limits.cpu", "limits.memory", "limits.ephemeral-storage",
+}  # fmt: skip
+_STANDARD = OF_QUOTAS | {"storage"}
+_OF_CONTAINERS = ("cpu", "memory", "ephemeral-storage")
+HUGE = "hugepages-"
+_NOT_NEGATIVE = "must be greater than or equal to 0"
+
+
+def is_huge(name: str) -> bool:
+    """Whether it is about huge pages, or a quota of them."""
+    return name.startswith((HUGE, f"requests.{HUGE}"))
+
+
+def is_native(name: str) -> bool:
+    """Whether Kubernetes itself defines the resource (IsNativeResource)."""
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def is_extended(name: str) -> bool:
+    """Whether somebody else does (IsExtendedResourceName)."""
+    if is_native(name) or name.startswith("requests."):
+        return False
+    return not names.label_key(f"requests.{name}")
+
+
+def may_overcommit(name: str) -> bool:
+    """Whether limits may be above requests (IsOvercommitAllowed)."""
+    return is_native(name) and not name.startswith(HUGE)
+
+
+def is_whole(amount: quantity.Quantity) -> bool:
+    """Whether the amount has no fraction."""
+    return amount.scale >= 0 or amount.value % 10**-amount.scale == 0
+
+
+def check(name: str, path: str) -> list[FieldError]:
+    """validateResourceName: standard, or with a domain."""
+    errors = [fielderrors.invalid(path, name, why) for why in names.label_key(name)]
+    if not errors and "/" not in name and name not in _STANDARD and not is_huge(name):
+        why = "must be a standard resource type or fully qualified"
+        errors.append(fielderrors.invalid(path, name, why))
+    return errors
+
+
+def check_of_container(name: str, path: str) -> list[FieldError]:
+    """validateContainerResourceName."""
+    errors = check(name, path)
+    if "/" not in name:
+        if name not in _OF_CONTAINERS and not name.startswith(HUGE):
+            why = "must be a standard resource for containers"
+            errors.append(fielderrors.invalid(path, name, why))
+    elif not is_native(name) and not is_extended(name):
+        why = "doesn't follow extended resource name standard"
+        errors.append(fielderrors.invalid(path, name, why))
+    return errors
+
+
+def check_of_quota(name: str, path: str) -> list[FieldError]:
+    """ValidateResourceQuotaResourceName."""
+    errors = check(name, path)
+    if "/" not in name and name not in OF_QUOTAS and not is_huge(name):
+        why = "must be a standard resource for quota"
+        errors.append(fielderrors.invalid(path, name, why))
+    return errors
+
+
+def check_amount(name: str, amount: str, path: str) -> list[FieldError]:
+    """Not negative, and whole where parts make no sense (ValidateResourceQuantityValue)."""
+    parsed = quantity.parse(amount)
+    errors = []
+    if parsed.sign < 0:
+        errors.append(fielderrors.invalid(path, amount, _NOT_NEGATIVE))
+    if (name in COUNTED or is_extended(name)) and not is_whole(parsed):
+        errors.append(fielderrors.invalid(path, amount, "must be an integer"))
+    return errors

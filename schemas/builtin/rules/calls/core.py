@@ -1,0 +1,420 @@
+"""What is irregular in the core group's small kinds: data of ConfigMaps and Secrets, quotas, limit
+ranges, nodes."""
+
+import base64
+import math
+
+from inkube.schemas import fielderrors, quantity
+from inkube.schemas.builtin import resourcenames
+from inkube.schemas.builtin.behaviours import addresses
+from inkube.schemas.builtin.rules import internal
+from inkube.schemas.builtin.rules.frames import Frame
+from inkube.schemas.builtin.rules.words import IMMUTABLE, same
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.golang import gojson, unmarshal
+from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
+
+MAX_SIZE = 1024 * 1024
+"""Bytes of all values of a Secret or ConfigMap together."""
+_WHEN_SET = "field is immutable when `immutable` is set"
+
+# ConfigMaps and Secrets
+
+
+def keys_apart(value: dict[str, str], path: str, frame: Frame) -> list[FieldError]:
+    """Keys of data that are keys of binaryData, too."""
+    why = "duplicate of key present in binaryData"
+    both = value.keys() & (frame.obj.get("binaryData") or {}).keys()
+    return [fielderrors.invalid(f"{path}[{key}]", key, why) for key in sorted(both)]
+
+
+def config_size(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
+    """All values together."""
+    size = sum(len(text.encode()) for text in (value.get("data") or {}).values())
+    size += _bytes(value.get("binaryData") or {})
+    return [fielderrors.too_long("", MAX_SIZE)] if size > MAX_SIZE else []
+
+
+def secret_size(value: dict[str, str], path: str, _frame: Frame) -> list[FieldError]:
+    """All values together."""
+    return [fielderrors.too_long(path, MAX_SIZE)] if _bytes(value) > MAX_SIZE else []
+
+
+def _bytes(data: dict[str, str]) -> int:
+    return sum(len(base64.b64decode(text or "")) for text in data.values())
+
+
+def frozen(value: Object, _path: str, frame: Frame) -> list[FieldError]:
+    """What changed of an object that is immutable; that it is, can not be taken back."""
+    old = frame.old or {}
+    if not old.get("immutable"):
+        return []
+    errors = [] if value.get("immutable") else [fielderrors.forbidden("immutable", _WHEN_SET)]
+    return errors + [
+        fielderrors.forbidden(member, _WHEN_SET)
+        for member in ("data", "binaryData")
+        if not same(value.get(member), old.get(member))
+    ]
+
+
+def fold_plain_texts(obj: Object) -> None:
+    """stringData is another way to write data."""
+    plain = obj.pop("stringData", None) or {}
+    if plain:
+        encoded = {key: base64.b64encode(text.encode()).decode() for key, text in plain.items()}
+        obj["data"] = {**(obj.get("data") or {}), **encoded}
+
+
+_ACCOUNT = "kubernetes.io/service-account.name"
+_DOCKER = {
+    "kubernetes.io/dockercfg": ".dockercfg",
+    "kubernetes.io/dockerconfigjson": ".dockerconfigjson",
+}
+
+
+def secret_type(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
+    """What a secret of a type has to have."""
+    kind, data = value.get("type", ""), value.get("data") or {}
+    missing: list[str] = []
+    if kind == "kubernetes.io/service-account-token":
+        given = (value["metadata"].get("annotations") or {}).get(_ACCOUNT)
+        return [] if given else [fielderrors.required(f"metadata.annotations[{_ACCOUNT}]")]
+    if kind in _DOCKER:
+        return _docker(data, _DOCKER[kind])
+    if kind == "kubernetes.io/basic-auth":
+        missing = [] if data.keys() & {"username", "password"} else ["username", "password"]
+    elif kind == "kubernetes.io/ssh-auth":
+        missing = [] if data.get("ssh-privatekey") else ["ssh-privatekey"]
+    elif kind == "kubernetes.io/tls":
+        missing = [key for key in ("tls.crt", "tls.key") if key not in data]
+    return [fielderrors.required(f"data[{key}]") for key in missing]
+
+
+def _docker(data: dict[str, str], key: str) -> list[FieldError]:
+    if key not in data:
+        return [fielderrors.required(f"data[{key}]")]
+    try:
+        found = gojson.loads(base64.b64decode(data[key] or ""))
+    except unmarshal.DecodeError as error:
+        why = error.text
+    else:
+        what = {list: "array", str: "string", bool: "bool", int: "number", float: "number"}
+        given = what.get(type(found))
+        if given is None:
+            return []
+        why = f"json: cannot unmarshal {given} into Go value of type map[string]interface {{}}"
+    return [fielderrors.invalid(f"data[{key}]", "<secret contents redacted>", why)]
+
+
+def mountable(value: Object, _path: str, frame: Frame) -> list[str]:
+    """warnIfHasEnforceMountableSecretsAnnotation."""
+    key = "kubernetes.io/enforce-mountable-secrets"
+    before = frame.old or {}
+    new, old = (one.get("metadata", {}).get("annotations") or {} for one in (value, before))
+    if key not in new or key in old:
+        return []
+    advice = "prefer separate namespaces to isolate access to mounted secrets"
+    return [f"metadata.annotations[{key}]: deprecated in v1.32+; {advice}"]
+
+
+# limit ranges
+
+
+def limits(item: Object) -> None:
+    """What is not said of containers follows from what is (SetDefaults_LimitRangeItem)."""
+    most = {**(item.get("max") or {}), **(item.get("default") or {})}
+    requests = {**(item.get("min") or {}), **most, **(item.get("defaultRequest") or {})}
+    for member, values in (("default", most), ("defaultRequest", requests)):
+        if values:
+            item[member] = values
+
+
+def limit_type(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """validateLimitRangeTypeName; each type once."""
+    errors = [fielderrors.invalid(path, value, why) for why in names.label_key(value)]
+    standard = ("Container", "Pod", "PersistentVolumeClaim")
+    if not errors and "/" not in value and value not in standard:
+        why = "must be a standard limit type or fully qualified"
+        errors.append(fielderrors.invalid(path, value, why))
+    items = frame.up.obj.get("limits") or [] if frame.up is not None else []
+    first = next((each for each in items if each.get("type", "") == value), frame.obj)
+    if first is not frame.obj:
+        errors.append(fielderrors.duplicate(path, value))
+    return errors
+
+
+def limited_resource(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """validateLimitRangeResourceName."""
+    if frame.obj.get("type") in ("Pod", "Container"):
+        return resourcenames.check_of_container(value, path)
+    return resourcenames.check(value, path)
+
+
+def storage_bound(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """Claims are limited in their storage."""
+    if any("storage" in (value.get(member) or {}) for member in ("min", "max")):
+        return []
+    why = "either minimum or maximum storage value is required, but neither was provided"
+    return [fielderrors.required(f"{path}.limits", why)]
+
+
+_AMOUNTS = ("min", "max", "default", "defaultRequest", "maxLimitRequestRatio")
+_BOUNDS = (
+    ("min", "max", "min", "min", "min value {} is greater than max value {}"),
+    ("min", "defaultRequest", "defaultRequest", "defaultRequest",
+     "min value {} is greater than default request value {}"),
+    ("defaultRequest", "max", "defaultRequest", "defaultRequest",
+     "default request value {} is greater than max value {}"),
+    ("defaultRequest", "default", "defaultRequest", "defaultRequest",
+     "default request value {} is greater than default limit value {}"),
+    ("min", "default", "default", "min", "min value {} is greater than default value {}"),
+    ("default", "max", "default", "max", "default value {} is greater than max value {}"),
+)  # fmt: skip
+"""Lower bound, upper bound, the field blamed, the value shown, the text."""
+
+
+def bounds(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """How the amounts of each resource stand to each other."""
+    kinds = [
+        member
+        for member in _AMOUNTS
+        if value.get("type") != "Pod" or member not in ("default", "defaultRequest")
+    ]
+    known = {name for member in kinds for name in value.get(member) or {}}
+    errors: list[FieldError] = []
+    for name in sorted(known):
+        amounts = {
+            member: (value.get(member) or {})[name]
+            for member in kinds
+            if name in (value.get(member) or {})
+        }
+        errors += _order(amounts, name, path)
+        errors += _ratio(amounts, f"{path}.maxLimitRequestRatio[{name}]")
+        errors += _overcommit(amounts, name, f"{path}.defaultRequest[{name}]")
+    return errors
+
+
+def _order(amounts: dict[str, str], name: str, path: str) -> list[FieldError]:
+    errors = []
+    for low, high, blamed, shown, text in _BOUNDS:
+        lower, upper = amounts.get(low), amounts.get(high)
+        if lower and upper and quantity.parse(lower) > quantity.parse(upper):
+            why = text.format(lower, upper)
+            errors.append(fielderrors.invalid(f"{path}.{blamed}[{name}]", amounts[shown], why))
+    return errors
+
+
+def _ratio(amounts: dict[str, str], path: str) -> list[FieldError]:
+    given = amounts.get("maxLimitRequestRatio")
+    if not given:
+        return []
+    ratio, errors = quantity.parse(given), []
+    if ratio < quantity.Quantity(1):
+        errors.append(fielderrors.invalid(path, given, f"ratio {given} is less than 1"))
+    if "min" in amounts and "max" in amounts:
+        least, most = (quantity.parse(amounts[member]).as_float() for member in ("min", "max"))
+        bound = most / least if least else math.copysign(math.inf, most) if most else math.nan
+        if ratio.as_float() > bound:
+            shown = f"{bound:f}" if math.isfinite(bound) else f"{bound:+f}".replace("inf", "Inf")
+            why = f"ratio {given} is greater than max/min = {shown}"
+            errors.append(fielderrors.invalid(path, given, why))
+    return errors
+
+
+def _overcommit(amounts: dict[str, str], name: str, path: str) -> list[FieldError]:
+    default, request = amounts.get("default"), amounts.get("defaultRequest")
+    if resourcenames.may_overcommit(name) or not default or not request:
+        return []
+    if quantity.parse(default) == quantity.parse(request):
+        return []
+    why = f"default value {default} must equal to defaultRequest value {request} in {name}"
+    return [fielderrors.invalid(path, request, why)]
+
+
+# quotas
+
+_SCOPES = frozenset({
+    "Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass",
+    "CrossNamespacePodAffinity", "VolumeAttributesClass",
+})  # fmt: skip
+_CONFLICTS = ({"BestEffort", "NotBestEffort"}, {"Terminating", "NotTerminating"})
+_PLAIN_SCOPES = (
+    "Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "CrossNamespacePodAffinity",
+)  # fmt: skip
+_COMPUTE = frozenset({
+    "pods", "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory",
+})  # fmt: skip
+_UNFIT = "unsupported scope applied to resource"
+
+
+def quota(value: dict[str, str], path: str, _frame: Frame) -> list[FieldError]:
+    """Names and amounts of what is bounded, or used."""
+    errors: list[FieldError] = []
+    for name, amount in sorted(value.items()):
+        errors += resourcenames.check_of_quota(name, f"{path}[{name}]")
+        errors += resourcenames.check_amount(name, amount, f"{path}[{name}]")
+    return errors
+
+
+def _fits(scope: str, name: str) -> bool:
+    """IsResourceQuotaScopeValidForResource; names that are not standard fit everywhere."""
+    if name not in resourcenames.OF_QUOTAS and not resourcenames.is_huge(name):
+        return True
+    if scope == "BestEffort":
+        return name == "pods"
+    if scope == "VolumeAttributesClass":
+        return name in ("persistentvolumeclaims", "requests.storage")
+    return scope not in _SCOPES or name in _COMPUTE
+
+
+def scopes(value: list[str], path: str, frame: Frame) -> list[FieldError]:
+    """validateResourceQuotaScopes."""
+    errors = []
+    for scope in value:
+        if scope not in _SCOPES:
+            errors.append(fielderrors.invalid(path, value, "unsupported scope"))
+        errors += [
+            fielderrors.invalid(path, value, _UNFIT)
+            for name in sorted(frame.obj.get("hard") or {})
+            if not _fits(scope, name)
+        ]
+    return errors + [
+        fielderrors.invalid(path, value, "conflicting scopes")
+        for pair in _CONFLICTS
+        if pair <= set(value)
+    ]
+
+
+def scopes_kept(value: list[str] | None, path: str, frame: Frame) -> list[FieldError]:
+    """A quota is about the same pods for good."""
+    before = ((frame.old or {}).get("spec") or {}).get("scopes") or []
+    return [] if set(value or ()) == set(before) else [fielderrors.invalid(path, value, IMMUTABLE)]
+
+
+def scope_selector(value: list[Object], path: str, frame: Frame) -> list[FieldError]:
+    """validateScopedResourceSelectorRequirement, whose paths have no index."""
+    errors: list[FieldError] = []
+    shown = internal.shown("core.v1.ScopeSelector", frame.obj["scopeSelector"])
+    for one in value:
+        scope = one.get("scopeName", "")
+        if scope not in _SCOPES:
+            errors.append(fielderrors.invalid(f"{path}.scopeName", scope, "unsupported scope"))
+        errors += [
+            fielderrors.invalid(path, shown, _UNFIT)
+            for name in sorted(frame.obj.get("hard") or {})
+            if not _fits(scope, name)
+        ]
+        errors += _operator(one, path)
+    named = {one.get("scopeName") for one in value}
+    return errors + [
+        fielderrors.invalid(path, frame.obj.get("scopes"), "conflicting scopes")
+        for pair in _CONFLICTS
+        if pair <= named
+    ]
+
+
+def _operator(one: Object, path: str) -> list[FieldError]:
+    operator, values, errors = one.get("operator", ""), one.get("values") or [], []
+    if one.get("scopeName") in _PLAIN_SCOPES and operator != "Exists":
+        told = ", ".join(f"ResourceQuotaScope{name}" for name in _PLAIN_SCOPES[:-1])
+        why = f"must be 'Exists' when scope is any of {told} or ResourceQuotaScope"
+        place = f"{path}.operator"
+        errors.append(fielderrors.invalid(place, operator, f"{why}{_PLAIN_SCOPES[-1]}"))
+    if operator in ("In", "NotIn"):
+        if not values:
+            why = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
+            errors.append(fielderrors.required(f"{path}.values", why))
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            why = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
+            errors.append(fielderrors.invalid(f"{path}.values", values, why))
+    else:
+        why = "not a valid selector operator"
+        errors.append(fielderrors.invalid(f"{path}.operator", operator, why))
+    return errors
+
+
+# nodes
+
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+def node_capacity(obj: Object) -> None:
+    """What there is may be used (SetDefaults_NodeStatus)."""
+    told = obj.get("status") or {}
+    if told.get("capacity") and not told.get("allocatable"):
+        told["allocatable"] = dict(told["capacity"])
+
+
+def pod_ranges(spec: Object) -> None:
+    """podCIDR is the first of podCIDRs; where they differ, podCIDR counts."""
+    one, many = spec.get("podCIDR") or "", spec.get("podCIDRs") or []
+    if one and (not many or many[0] != one):
+        spec["podCIDRs"] = [one]
+    elif many and not one:
+        spec["podCIDR"] = many[0]
+
+
+def taints(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
+    """validateNodeTaints."""
+    errors: list[FieldError] = []
+    seen: set[tuple[str, str]] = set()
+    for index, taint in enumerate(value):
+        place = f"{path}[{index}]"
+        key, text, effect = (taint.get(member, "") for member in ("key", "value", "effect"))
+        errors += [fielderrors.invalid(f"{place}.key", key, why) for why in names.label_key(key)]
+        problems = names.label_value(text)
+        if problems:
+            errors.append(fielderrors.invalid(f"{place}.value", text, ";".join(problems)))
+        if not effect:
+            errors.append(fielderrors.required(f"{place}.effect"))
+        elif effect not in _EFFECTS:
+            errors.append(fielderrors.not_supported(f"{place}.effect", effect, _EFFECTS))
+        if (key, effect) in seen:
+            shown = internal.shown("core.v1.Taint", taint)
+            why = "taints must be unique by key and effect pair"
+            errors.append(fielderrors.duplicate(place, shown, why))
+        seen.add((key, effect))
+    return errors
+
+
+def pod_ranges_of_families(value: list[str], path: str, _frame: Frame) -> list[FieldError]:
+    """Blocks of addresses, one for each family at most."""
+    errors: list[FieldError] = []
+    for index, block in enumerate(value):
+        errors += addresses.check_block(block, f"{path}[{index}]")
+    if len(value) > 1:
+        parsed = [addresses.parse(block.partition("/")[0]) for block in value]
+        families = {found.version for found in parsed if found is not None}
+        if len(value) > 2 or len(families) < 2:
+            why = "may specify no more than one CIDR for each IP family"
+            errors.append(fielderrors.invalid(path, value, why))
+    return errors
+
+
+def node_changes(value: Object, _path: str, frame: Frame) -> list[FieldError]:
+    """ValidateNodeUpdate."""
+    told, spec = value.get("status") or {}, value.get("spec") or {}
+    before = (frame.old or {}).get("spec") or {}
+    errors = _node_addresses(told.get("addresses") or [])
+    for member in ("capacity", "allocatable"):
+        for name, amount in sorted((told.get(member) or {}).items()):
+            errors += resourcenames.check_amount(name, amount, f"status.{member}.{name}")
+    for member, shown in (("podCIDRs", "podCIDR"), ("providerID", "providerID")):
+        if before.get(member) and not same(spec.get(member), before[member]):
+            why = f'node updates may not change {shown} except from "" to valid'
+            errors.append(fielderrors.forbidden(f"spec.{member}", why))
+    return errors + taints(spec.get("taints") or [], "metadata.taints", frame)
+
+
+def _node_addresses(given: list[Object]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    seen: set[tuple[str, str]] = set()
+    for index, one in enumerate(given):
+        place = (one.get("type", ""), one.get("address", ""))
+        if place in seen:
+            shown = internal.shown("core.v1.NodeAddress", one)
+            errors.append(fielderrors.duplicate(f"status.addresses[{index}]", shown))
+        seen.add(place)
+    return errors
