@@ -28,6 +28,12 @@ def _size(value: dict[str, str]) -> int:
     return sum(len(key.encode()) + len(each.encode()) for key, each in value.items())
 
 
+def driver_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
+    """A qualified name, told in lower case where it is none."""
+    name = value.lower()
+    return [fielderrors.invalid(path, name, why) for why in names.label_key(name)]
+
+
 def topologies(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
     """validateAllowedTopologies: no two terms say the same."""
     errors: list[FieldError] = []
