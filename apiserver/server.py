@@ -241,6 +241,10 @@ class APIServer:
         garbage.add(self.manager, catalog)
         quotas.add(self.manager, catalog)
         policies.add(self.manager, LiveSchemas(self.resources))
+        if not self.options.workloads:  # which say themselves which controllers run
+            self._notice("persistentvolumeclaims", notices.is_to_go, self._protect_claims)
+            self._notice("persistentvolumes", notices.is_to_go, self._protect_volumes)
+            self._notice("volumeattributesclasses", notices.is_to_go, self._protect_classes)
 
     async def _run_controllers(self) -> None:
         await self._stack.enter_async_context(self.manager)
@@ -292,6 +296,15 @@ class APIServer:
     ) -> None:
         noticed = notices.Notice(self.store, plural, wanted, load)
         self._stack.callback(noticed.close)
+
+    def _protect_claims(self) -> None:
+        root.protection.add_claims(self.manager, self.manager.client)
+
+    def _protect_volumes(self) -> None:
+        root.protection.add_volumes(self.manager, self.manager.client)
+
+    def _protect_classes(self) -> None:
+        root.protection.add_classes(self.manager, self.manager.client)
 
     def _add_flow_control(self) -> None:
         root.flowcontrol.add(self.manager)

@@ -53,3 +53,8 @@ def leads_elsewhere(entry: Entry) -> bool:
 def says_nothing(entry: Entry) -> bool:
     """By its bytes: has nobody looked whether the level of a flow schema is there?"""
     return b'"Dangling"' not in entry.data
+
+
+def is_to_go(entry: Entry) -> bool:
+    """By its bytes: is an object being deleted, and does a finalizer keep it?"""
+    return b'"deletionTimestamp"' in entry.data

@@ -1,4 +1,5 @@
-"""The controllers every server runs: CRDs, namespaces, garbage, quotas, aggregation, expiry.
+"""The controllers every server runs: CRDs, namespaces, garbage, quotas, aggregation, expiry, and
+those that hold what is in use.
 
 In comes a manager, and what the composition root knows of all kinds (a `catalog`, the table of
 CRDs, schemas of what is served); each module `add`s a controller to it and nothing else leaves.

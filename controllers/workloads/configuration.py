@@ -22,6 +22,7 @@ CONTROLLERS: dict[str, str] = {
     "persistentvolume-binder-controller": "volumes.binder.add",
     "persistentvolumeclaim-protection-controller": "volumes.protection.add_claims",
     "persistentvolume-protection-controller": "volumes.protection.add_volumes",
+    "volumeattributesclass-protection-controller": "volumes.protection.add_classes",
     "ephemeral-volume-controller": "volumes.ephemeral.add",
     "serviceaccount-controller": "accounts.namespaces.add_accounts",
     "root-ca-certificate-publisher-controller": "accounts.namespaces.add_authority",

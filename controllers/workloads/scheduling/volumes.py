@@ -8,6 +8,7 @@ pkg/scheduler/framework/plugins/volumebinding.
 from collections.abc import Callable, Iterator
 
 from inkube.controllers.client import Client, Object
+from inkube.controllers.core.protection import claims_of
 from inkube.controllers.informer import Key
 from inkube.controllers.workloads import templates, writes
 from inkube.controllers.workloads.cluster import Cluster
@@ -70,7 +71,7 @@ class Volumes:
 
     def _of(self, pod: Object) -> Iterator[tuple[str, Object | None]]:
         namespace = pod["metadata"]["namespace"]
-        for name in matches.claims_of(pod):
+        for name in claims_of(pod):
             yield name, self._claims.get(Key(namespace, name))
 
     def _refusal(self, claims: list[Object], node: Object) -> str:

@@ -122,14 +122,3 @@ def reserve(volume: Object, claim: Object) -> None:
         "uid": meta["uid"],
         "resourceVersion": meta["resourceVersion"],
     }
-
-
-def claims_of(pod: Object) -> list[str]:
-    """The names of the claims a pod uses, its own ephemeral ones among them."""
-    names = []
-    for volume in pod["spec"].get("volumes") or ():
-        if "persistentVolumeClaim" in volume:
-            names.append(volume["persistentVolumeClaim"]["claimName"])
-        elif "ephemeral" in volume:
-            names.append(f"{pod['metadata']['name']}-{volume['name']}")
-    return names
