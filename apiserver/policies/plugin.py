@@ -1,57 +1,63 @@
 """Admission policies in force: those with a binding, asked about every write.
 
-Until the first binding is made a write costs one look at a flag, and what judges is not loaded.
+While there is no binding a write costs one look at a flag, and what judges is not loaded. Bindings
+may be made by other servers that share what is stored.
 """
 
-from functools import cached_property
+from functools import cached_property, partial
 
 from inkube.apiserver import policies
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
+from inkube.apiserver.registry.derived import Derived
 from inkube.apiserver.registry.resources import Resource, Resources
-from inkube.storage.store import BaseStore
+from inkube.storage.store import Store
 
 GROUP = "admissionregistration.k8s.io"
-_JUDGING = "validatingadmissionpolicybindings"
-_CHANGING = "mutatingadmissionpolicybindings"
-_BINDINGS = frozenset({_JUDGING, _CHANGING})
-_KINDS = _BINDINGS | {"validatingadmissionpolicies", "mutatingadmissionpolicies"}
+_JUDGING = keys.prefix("validatingadmissionpolicybindings")
+_CHANGING = keys.prefix("mutatingadmissionpolicybindings")
+_KINDS = frozenset(
+    {
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+    }
+)
 """What no policy is asked about."""
 
 
 class PolicyAdmission(Plugin):
     """Changes and refuses what bound policies want changed or deny, and warns as bindings say."""
 
-    def __init__(self, store: BaseStore, resources: Resources, authorizer: Authorizer) -> None:
+    def __init__(self, store: Store, resources: Resources, authorizer: Authorizer) -> None:
         self._store = store
         self._resources = resources
         self._authorizer = authorizer
-        self._judged, self._changed = (
-            store.count(keys.prefix(plural)) > 0 for plural in (_JUDGING, _CHANGING)
+        self._judges, self._changes = (
+            Derived(store, (prefix,), partial(_are_any, store, prefix))
+            for prefix in (_JUDGING, _CHANGING)
         )
-        """Whether there ever was a binding: every one that comes passes here."""
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
-        return resource.group != GROUP or resource.plural not in _KINDS or _binds(resource)
+        return resource.group != GROUP or resource.plural not in _KINDS
 
     @property
     def is_alone(self) -> bool:
-        return not self._judged and not self._changed  # expressions may ask for resourceVersions
+        # expressions may ask for resourceVersions
+        return not self._judges.value and not self._changes.value
 
     @property
     def only_refuses(self) -> bool:
-        return not self._changed
+        return not self._changes.value
 
     async def mutate(self, attributes: Attributes) -> None:
-        if self._changed and not _binds(attributes.call.resource):
+        if self._changes.value:
             await self._mutator.mutate(attributes)
 
     async def validate(self, attributes: Attributes) -> None:
-        if _binds(attributes.call.resource):
-            self._judged = self._judged or attributes.call.resource.plural == _JUDGING
-            self._changed = self._changed or attributes.call.resource.plural == _CHANGING
-        elif self._judged:
+        if self._judges.value:
             await self._judge.judge(attributes)
 
     @cached_property
@@ -63,5 +69,5 @@ class PolicyAdmission(Plugin):
         return policies.Mutator(self._store, self._resources, self._authorizer)
 
 
-def _binds(resource: Resource) -> bool:
-    return resource.plural in _BINDINGS and resource.group == GROUP
+def _are_any(store: Store, prefix: str) -> bool:
+    return store.count(prefix) > 0

@@ -177,3 +177,16 @@ async def test_nobody_is_asked_for_the_first_time_when_others_are_asked_again(se
         await server.client.create(obj)
     made = await server.client.create(deployment())
     assert made["metadata"]["labels"] == {"second": "1"}
+
+
+@pytest.mark.asyncio
+async def test_a_policy_that_another_server_stored_is_asked(tmp_path):
+    data = tmp_path / "data"
+    async with APIServer(data=data) as one, APIServer(data=data) as other:
+        change = applied("Object{metadata: Object.metadata{labels: {'x': 'y'}}}")
+        await one.client.create(policy(change))
+        bound = await one.client.create(BINDING)
+        await other.store.current()
+        assert other.store.revision >= int(bound["metadata"]["resourceVersion"])
+        made = await other.client.create(deployment())
+    assert made["metadata"]["labels"] == {"x": "y"}

@@ -148,3 +148,9 @@ async def test_a_default_that_changes_its_type_alone_is_served(server, client):
     await client.update(stored)
     await server.settled()
     assert (await client.create(boat("two")))["spec"] is True
+
+
+async def test_a_new_definition_can_be_updated_with_what_its_create_was_answered(client):
+    made = await client.create(crd("boats", "Boat"))
+    changed = await client.update(made | {"metadata": {**made["metadata"], "labels": {"a": "b"}}})
+    assert changed["metadata"]["labels"] == {"a": "b"}
