@@ -29,7 +29,7 @@ exams: $(STAMP)  ## the exams in full: kills, disks, bombs, growth, fuzz, a soak
 	INKUBE_EXAMS=long $(BIN)/python -m pytest -s --timeout 7200 tests/conformance/test_seeds.py $(ARGS)
 	INKUBE_FAULTS=1000 INKUBE_FAULT_SEEDS=3 $(BIN)/python -m pytest -s --timeout 7200 tests/apiserver/clients/test_clients_survive_faults.py $(ARGS)
 
-rounds: $(STAMP)  ## kills and faults of each set-up, judged: ARGS="--rounds 300"
+rounds: $(STAMP)  ## kills and faults of servers in each set-up, judged: ARGS="--minutes 60 --at-once"
 	$(BIN)/python tests/support/faults.py $(ARGS)
 
 conformance: $(STAMP)  ## the table: how much of kube-apiserver's recorded behaviour holds

@@ -6,7 +6,6 @@ import sys
 from typing import Any
 
 import pytest
-from storenode import JSONCodec
 
 from inkube.storage import errors
 from inkube.storage.cache import CacheOptions
@@ -214,7 +213,7 @@ async def test_processes_that_make_one_log_at_once_share_it(shared: Any):
 
 
 async def test_without_notify_or_prepared_statements_others_are_found_by_looking(
-    cluster: Any, monkeypatch: pytest.MonkeyPatch
+    cluster: Any, codec: Any, monkeypatch: pytest.MonkeyPatch
 ):
     async def quiet(self: Any, driver: Any) -> bool:
         return True
@@ -223,8 +222,8 @@ async def test_without_notify_or_prepared_statements_others_are_found_by_looking
     url = f"{await cluster.database()}?statement_cache_size=0"
     options = StoreOptions(poll=SOON)
     async with (
-        Store(postgresql_log(url), JSONCodec(), options) as here,
-        Store(postgresql_log(url), JSONCodec(), options) as there,
+        Store(postgresql_log(url), codec, options) as here,
+        Store(postgresql_log(url), codec, options) as there,
     ):
         entry = await here.create("/r/a", {})
         await there.reached(entry.revision)
@@ -233,12 +232,12 @@ async def test_without_notify_or_prepared_statements_others_are_found_by_looking
         assert here.get("/r/a") is None
 
 
-async def test_news_come_by_themselves(cluster: Any):
+async def test_news_come_by_themselves(cluster: Any, codec: Any):
     url = await cluster.database()
     options = StoreOptions(poll=1_000)
     async with (
-        Store(postgresql_log(url), JSONCodec(), options) as here,
-        Store(postgresql_log(url), JSONCodec(), options) as there,
+        Store(postgresql_log(url), codec, options) as here,
+        Store(postgresql_log(url), codec, options) as there,
     ):
         await there.current()  # from now on it listens
         entry = await here.create("/r/a", {})

@@ -1,7 +1,13 @@
-"""Clients of several stores on one log, while things break; what they were told is a history.
+"""Clients of servers as users run them, while things break; what they were told is judged.
 
-python tests/support/faults.py --rounds 300     # of every set-up, with counts at the end of each
-python tests/support/faults.py replicas         # ten of one
+python tests/support/faults.py --rounds 300          # of every set-up, counted at its end
+python tests/support/faults.py replicas --minutes 5  # one, for as long
+
+A round: clients create, read, list, update and delete a few ConfigMaps, others watch them, and in
+the middle something breaks. When every server is back and everybody was told of the last write, the
+log is read from the database itself, and every answer, list and event is held against it
+(`histories`). Ends with 1 when a law was broken. What clients and faults do follows from the seed;
+when they do it does not.
 """
 
 import argparse
@@ -11,397 +17,442 @@ import itertools
 import json
 import random
 import signal
+import socket
 import sys
 import tempfile
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
-from functools import partial
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Self
 
+import aiohttp
+import fleets
 import histories
 import postgresql
-import storenode
-from histories import Event, Listing, Operation, Watching
+from fleets import SET_UPS, Breaker, Fleet
+from histories import ABSENT, Event, History, Listing, Log, Operation, Watching
 
-from inkube.storage.log import FIRST_REVISION, MemoryLog
-from inkube.storage.store import Store
+NAMESPACE = "rounds"
+MAPS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
+PREFIX = f"/registry/configmaps/{NAMESPACE}/"
+LAST = "last"
+"""The name of the object that is written when a round is over."""
+KEYS = 4
+CLIENTS, WATCHERS = 6, 3
+PAUSE = 0.1
+"""Seconds that a client rests on average after a few questions, so that machines stay usable."""
+SECONDS = 1.0
+"""Seconds of a round before its fault, and after it."""
+ANSWER = 20.0
+"""Seconds until a question is given up: longer than anything sleeps."""
+CUTS = 10
+PENDING = 1_000
+"""Writes without an answer that may still happen in a later round."""
+TOLD = 5
+"""Faults told of one round."""
 
-CLIENTS, WATCHERS, KEYS = 6, 2, 3
-PAUSE = 0.002  # between two questions of a client: histories are searched, and should end
-SECONDS = 0.5  # of questions in a round; its fault comes in the middle
-ASLEEP = 2.5  # longer than a lock is left to a process that sleeps
-
-
-class Gone(Exception):
-    """The node ended before it answered."""
-
-
-class NotAsked(Gone):
-    """The node had ended before."""
-
-
-class Asked(Protocol):
-    """What clients need of a node."""
-
-    async def ask(self, what: str, **details: Any) -> dict[str, Any]:
-        """The answer. Raises Gone."""
-        ...
-
-
-class LocalNode:
-    """A store in this process."""
-
-    def __init__(self, store: Store) -> None:
-        self._node = storenode.Node(store)
-
-    async def ask(self, what: str, **details: Any) -> dict[str, Any]:
-        """See Asked."""
-        await asyncio.sleep(0)
-        answer = await self._node.answer({"ask": what, **details})
-        await asyncio.sleep(0)
-        return answer
+OPERATIONS = {
+    "get": 4, "list": 2, "pages": 1, "past": 1, "create": 4, "update": 4, "patch": 2, "delete": 3
+}  # fmt: skip
 
 
-class Node:
-    """A store in a process of its own."""
+class Unanswered(Exception):
+    """A question that may have been understood has no answer."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self.process = process
-        self._numbers = itertools.count(1)
-        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
-        self._ended = False
-        self._reading = asyncio.create_task(self._read())
 
-    @classmethod
-    async def start(cls, place: str) -> "Node":
-        """A node that has opened its store."""
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, storenode.__file__, place, stdin=-1, stdout=-1, limit=2**24
+class NotAsked(Exception):
+    """There was nobody to ask."""
+
+
+class Web:
+    """One connection at a time, to one server; nothing is asked twice."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._sockets: list[socket.socket] = []
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=2, socket_factory=self._socket),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=ANSWER),
         )
-        assert process.stdout is not None
-        if not await process.stdout.readline():
-            raise RuntimeError(f"a node at {place} did not start")
-        return cls(process)
+        # aiohttp repeats a PUT or a DELETE whose connection ends, and has no public way to not do
+        # so: the answer to the second would hide what became of the first.
+        assert self._session._retry_connection is True
+        self._session._retry_connection = False
 
-    async def ask(self, what: str, **details: Any) -> dict[str, Any]:
-        """See Asked."""
-        if self._ended:
-            raise NotAsked
-        number = next(self._numbers)
-        answer = self._waiting[number] = asyncio.get_running_loop().create_future()
-        assert self.process.stdin is not None
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._session.close()
+
+    def cut(self) -> None:
+        """End its connections, also in the middle of what is asked."""
+        for each in self._sockets:
+            with contextlib.suppress(OSError):  # it has ended
+                each.shutdown(socket.SHUT_RDWR)
+
+    def _socket(self, address: Any) -> socket.socket:
+        family, kind, protocol, _, _ = address
+        made = socket.socket(family, kind, protocol)
+        made.setblocking(False)
+        self._sockets.append(made)
+        return made
+
+    async def ask(
+        self, method: str, path: str, body: Any = None, **parameters: str
+    ) -> tuple[int, Any]:
+        """The code and body of an answer. Raises NotAsked, Unanswered."""
+        kind = "merge-patch+json" if method == "PATCH" else "json"
         try:
-            line = json.dumps({"id": number, "ask": what, **details})
-            self.process.stdin.write(line.encode() + b"\n")
-            told: dict[str, Any] = await answer
-            return told
-        except ConnectionError as error:
-            raise Gone from error
-        finally:
-            self._waiting.pop(number, None)
+            async with (
+                asyncio.timeout(ANSWER),
+                self._session.request(
+                    method, self._url + path, params=parameters,
+                    data=None if body is None else json.dumps(body),
+                    headers={"Content-Type": f"application/{kind}"},
+                ) as answer,
+            ):  # fmt: skip
+                return answer.status, await answer.json()
+        except aiohttp.ClientConnectorError as error:
+            raise NotAsked from error
+        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+            raise Unanswered from error
 
-    async def end(self, number: int = signal.SIGTERM) -> None:
-        """End the process and wait for that."""
-        if self.process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                self.process.send_signal(signal.SIGCONT)
-                self.process.send_signal(number)
-        await self.process.wait()
-        await self._reading
-
-    async def _read(self) -> None:
-        assert self.process.stdout is not None
-        async for line in self.process.stdout:
-            answer = json.loads(line)
-            waiting = self._waiting.get(answer["id"])
-            if waiting is not None and not waiting.done():
-                waiting.set_result(answer)
-        self._ended = True
-        for waiting in self._waiting.values():
-            if not waiting.done():
-                waiting.set_exception(Gone())
+    async def lines(self, path: str, **parameters: str) -> AsyncGenerator[Any]:
+        """What a watch tells, until its connection ends. Raises NotAsked, Unanswered."""
+        try:
+            async with self._session.get(self._url + path, params=parameters) as answer:
+                if answer.status != 200:
+                    yield {"type": "ERROR", "object": {"code": answer.status}}
+                    return
+                async for line in answer.content:
+                    yield json.loads(line)
+        except aiohttp.ClientConnectorError as error:
+            raise NotAsked from error
+        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+            raise Unanswered from error
 
 
-@dataclass
-class Round:
-    """What was told while some clients asked and one thing broke."""
+class Campaign:
+    """Rounds of one fleet, one after the other."""
 
-    prefix: str
-    history: list[Operation] = field(default_factory=list)
-    lists: list[Listing] = field(default_factory=list)
-    watches: list[Watching] = field(default_factory=list)
-
-
-class Verdict(NamedTuple):
-    """What is wrong with a round: acknowledged writes that are lost, lists and watches that differ
-    from the log, histories that are not linearizable."""
-
-    lost: list[str]
-    wrong: list[str]
-    unordered: list[str]
-
-
-class Fleet:
-    """Nodes on one log. Rounds are played one after the other, each on keys of its own."""
-
-    def __init__(self, nodes: list[Any], seed: int = 0) -> None:
-        self.nodes = nodes
-        self.random = random.Random(seed)
-        self._rounds = itertools.count()
+    def __init__(self, fleet: Fleet, seed: int) -> None:
+        self._fleet = fleet
+        self.breaker = Breaker(fleet, self._cut)
+        self._random = random.Random(seed)
         self._tags = itertools.count()
-        self._since = FIRST_REVISION
+        self._log = Log()
+        self._pending: deque[Operation] = deque(maxlen=PENDING)
+        self._webs: set[Web] = set()
+        """Of clients and watchers, which may be cut."""
+        self.counts: Counter[str] = Counter()
 
-    async def play(self, fault: Callable[[], Awaitable[None]], seconds: float = SECONDS) -> Round:
-        """One round; the fault comes after half of its time, and is over when this returns."""
-        played = Round(f"/r/{next(self._rounds)}/")
-        over = asyncio.Event()
-        tasks = [asyncio.create_task(self._client(played, over)) for _ in range(CLIENTS)]
-        tasks += [asyncio.create_task(self._watcher(played, over)) for _ in range(WATCHERS)]
-        await asyncio.sleep(seconds / 2)
-        await fault()
-        await asyncio.sleep(seconds / 2)
+    async def begin(self) -> None:
+        """Make what rounds are played on."""
+        head = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+        async with Web(self._url()) as web:
+            code, answer = await web.ask("POST", "/api/v1/namespaces", head)
+            assert code == 201, answer
+            code, answer = await web.ask("POST", MAPS, _config_map(LAST, "", None))
+            assert code == 201, answer
+        await self._read()
+
+    async def play(self, fault: str, seconds: float = SECONDS) -> list[str]:
+        """One round; what is wrong with what was told in it."""
+        history, begun, living = History(PREFIX), self._log.newest, dict(self._log.living)
+        over, end = asyncio.Event(), asyncio.get_running_loop().create_future()
+        clients = [
+            asyncio.create_task(self._client(history, over, random.Random(self._random.random())))
+            for _ in range(CLIENTS)
+        ]
+        watchers = [
+            asyncio.create_task(self._watcher(history, end, begun if number == 0 else 0))
+            for number in range(WATCHERS)
+        ]
+        await asyncio.sleep(seconds)
+        wrong = []
+        try:
+            await self.breaker.cause(fault)
+        except TimeoutError:
+            wrong.append("a server did not come back")
+        await asyncio.sleep(seconds)
         over.set()
-        await asyncio.gather(*tasks)
-        return played
+        await asyncio.gather(*clients)
+        end.set_result(await self._write_last(history))
+        # for watchers who had heard of it before it was known to be the last
+        await self._write_last(history)
+        try:
+            async with asyncio.timeout(fleets.PATIENCE):
+                await asyncio.gather(*watchers)
+        except TimeoutError:
+            wrong.append("a watcher was not told of the last write")
+        for server in self._fleet.servers:
+            with contextlib.suppress(NotAsked, Unanswered):
+                async with Web(server.url) as web:
+                    await self._list(web, history, {})
+        await self._replay(history, begun, end.result())
+        return wrong + await self._judge(history, begun, living)
 
-    async def faults_of(self, played: Round) -> list[str]:
-        """What is wrong with a round; empty when all laws hold."""
-        verdict = await self.judged(played)
-        return verdict.lost + verdict.wrong + verdict.unordered
+    async def _judge(self, history: History, begun: int, living: dict[str, int]) -> list[str]:
+        rows, wrong = await self._read()
+        ours = [row for row in rows if row.key.startswith(PREFIX)]
+        verdict = histories.judge(history, ours, begun, living, self._pending)
+        self._pending.extend(each for each in history.operations if each.outcome == "unknown")
+        for each in history.operations:
+            self.counts["operations"] += 1
+            self.counts["acknowledged writes"] += each.is_acknowledged
+            self.counts["without an answer"] += each.outcome == "unknown"
+        self.counts["lists"] += len(history.lists)
+        self.counts["events"] += sum(len(each.events) for each in history.watches)
+        self.counts["revisions"] += len(rows)
+        found = {**verdict._asdict(), "damage": wrong, "strange": history.strange}
+        for name, texts in found.items():
+            self.counts[f"violations: {name}"] += len(texts)
+        return [f"{name}: {text}" for name, texts in found.items() for text in texts]
 
-    async def judged(self, played: Round) -> Verdict:
-        """What is wrong with a round, and how."""
-        log = [each for each in await self._log() if each.key.startswith(played.prefix)]
-        lost = histories.lost(played.history, log)
-        found = histories.compare(played.history, played.lists, played.watches, log)
-        guilty = histories.judge(played.history)
-        return Verdict(
-            lost,
-            [each for each in found if each not in lost],
-            [f"no order explains {guilty}"] if guilty else [],
-        )
+    async def _read(self) -> tuple[list[histories.Row], list[str]]:
+        return self._log.read(*await self._fleet.data.rows(self._log.since))
 
-    async def _log(self) -> list[Event]:
-        """Every step since the last round, as a node that lives tells it."""
-        while True:
-            with contextlib.suppress(Gone):
-                answer = await self._any().ask("changes", key="/r/", after=self._since)
-                if answer["outcome"] == "done":
-                    events = [Event(*each) for each in answer["events"]]
-                    self._since = answer["revision"]
-                    return events
-            await asyncio.sleep(0.05)
+    async def _cut(self) -> None:
+        """End every connection, again and again for a while."""
+        for _ in range(CUTS):
+            for web in self._webs:
+                web.cut()
+            await asyncio.sleep(PAUSE)
 
-    def _any(self) -> Any:
-        return self.random.choice(self.nodes)
+    @contextlib.asynccontextmanager
+    async def _web(self, url: str) -> AsyncIterator[Web]:
+        async with Web(url) as web:
+            self._webs.add(web)
+            try:
+                yield web
+            finally:
+                self._webs.discard(web)
 
-    async def _client(self, played: Round, over: asyncio.Event) -> None:
+    def _url(self, chooser: random.Random | None = None) -> str:
+        return (chooser or self._random).choice(self._fleet.servers).url
+
+    async def _client(self, history: History, over: asyncio.Event, chooser: random.Random) -> None:
         seen: dict[str, int] = {}
         while not over.is_set():
-            key = f"{played.prefix}{self.random.randrange(KEYS)}"
-            kind = self.random.choice(
-                ("get", "get", "list", "create", "update", "update", "delete")
-            )
-            node = self._any()
-            await asyncio.sleep(PAUSE)
-            try:
-                if kind == "list":
-                    await self._list(node, played)
-                else:
-                    await self._operate(node, played, seen, kind, key)
-            except Gone:
-                await asyncio.sleep(0.01)
+            # another connection is perhaps with another worker
+            async with self._web(self._url(chooser)) as web:
+                for _ in range(chooser.randrange(1, 20)):
+                    if over.is_set():
+                        break
+                    try:
+                        await self._step(web, history, seen, chooser)
+                        if chooser.random() < 0.5:
+                            await asyncio.sleep(chooser.expovariate(0.5 / PAUSE))
+                    except (NotAsked, Unanswered):
+                        await asyncio.sleep(PAUSE)
+                        break
 
-    async def _list(self, node: Asked, played: Round) -> None:
-        asked = time.monotonic()
-        answer = await node.ask("list", key=played.prefix)
-        if answer["outcome"] == "done":
-            played.lists.append(
-                Listing(asked, time.monotonic(), answer["revision"], answer["items"])
-            )
-        else:
-            await asyncio.sleep(0.01)
-
-    async def _operate(
-        self, node: Asked, played: Round, seen: dict[str, int], kind: Any, key: str
+    async def _step(
+        self, web: Web, history: History, seen: dict[str, int], chooser: random.Random
     ) -> None:
-        expected = seen.get(key, 0)
-        if kind in ("update", "delete") and not expected:
-            kind = "get"
+        kind: Any = chooser.choices([*OPERATIONS], [*OPERATIONS.values()])[0]
+        if kind in ("list", "pages", "past"):
+            parameters = {"limit": "2"} if kind == "pages" else {}
+            if kind == "past":
+                newest = max([self._log.newest, *seen.values()])
+                revision = chooser.randint(self._log.newest, newest)
+                parameters = {"resourceVersion": str(revision), "resourceVersionMatch": "Exact"}
+            await self._list(web, history, parameters)
+            return
+        key = f"{PREFIX}k{chooser.randrange(KEYS)}"
+        if kind in ("update", "delete") and not seen.get(key):
+            kind = "create"
         operation = Operation(kind, key, time.monotonic())
         if kind != "get":
             operation.tag = f"t{next(self._tags)}"
-            operation.expected = 0 if kind == "create" else expected
-        played.history.append(operation)
-        try:
-            answer = await node.ask(kind, key=key, tag=operation.tag, expected=operation.expected)
-        except NotAsked:
-            played.history.remove(operation)
-            raise
-        operation.outcome = answer["outcome"]
-        if operation.outcome == "unknown":
-            await asyncio.sleep(0.01)
-            return
-        operation.answered = time.monotonic()
+            operation.expected = {"create": ABSENT, "patch": None}.get(kind, seen.get(key))
+        history.operations.append(operation)
+        await self._operate(web, history, operation)
         if operation.outcome == "done":
-            operation.revision = answer["revision"]
-            if kind == "get":
-                operation.tag = answer["tag"]
-            seen[key] = 0 if kind == "delete" else operation.revision
+            seen[key] = ABSENT if kind == "delete" else operation.revision
+        elif operation.outcome == "missing":
+            seen[key] = ABSENT
+        elif operation.outcome == "conflict":
+            with contextlib.suppress(KeyError):
+                del seen[key]
 
-    async def _watcher(self, played: Round, over: asyncio.Event) -> None:
-        """Follow from node to node: each question goes on where the last answer ended."""
+    async def _operate(self, web: Web, history: History, operation: Operation) -> None:
+        name = operation.key.removeprefix(PREFIX)
+        version = str(operation.expected) if operation.expected else None
+        body = _config_map(name, operation.tag, version)
+        path = f"{MAPS}/{name}"
+        try:
+            match operation.kind:
+                case "get":
+                    code, answer = await web.ask("GET", path)
+                case "create":
+                    code, answer = await web.ask("POST", MAPS, body)
+                case "update":
+                    code, answer = await web.ask("PUT", path, body)
+                case "patch":
+                    code, answer = await web.ask("PATCH", path, {"data": body["data"]})
+                case "delete":
+                    condition = {"preconditions": {"resourceVersion": version}}
+                    code, answer = await web.ask("DELETE", path, condition)
+        except NotAsked:
+            history.operations.remove(operation)
+            raise
+        _understand(history, operation, code, answer)
+
+    async def _list(self, web: Web, history: History, parameters: dict[str, str]) -> int:
+        """A list, in pages where there is a limit; its revision, 0 where none was to be had."""
+        asked, items = time.monotonic(), {}
+        while True:
+            code, answer = await web.ask("GET", MAPS, **parameters)
+            if code != 200:
+                if code not in (410, 429, 503, 504):
+                    history.strange.append(f"a list was answered {code}: {answer}")
+                return 0
+            for each in answer["items"]:
+                meta = each["metadata"]
+                items[PREFIX + meta["name"]] = int(meta["resourceVersion"])
+            revision = int(answer["metadata"]["resourceVersion"])
+            if not answer["metadata"].get("continue"):
+                break
+            parameters = {**parameters, "continue": answer["metadata"]["continue"]}
+        # of pages, those that follow say what was so when the first was asked for
+        past = "resourceVersionMatch" in parameters
+        history.lists.append(Listing(asked, time.monotonic(), revision, items, past))
+        return revision
+
+    async def _watcher(self, history: History, end: "asyncio.Future[int]", after: int = 0) -> None:
+        """Follow from server to server up to the end: each goes on where the one before ended."""
         watch: Watching | None = None
-        place = 0
-        while not over.is_set():
-            with contextlib.suppress(Gone):
-                if watch is None:
-                    answer = await self._any().ask("list", key=played.prefix)
-                    if answer["outcome"] == "done":
-                        place = answer["revision"]
-                        watch = Watching(played.prefix, place)
-                        played.watches.append(watch)
-                else:
-                    answer = await self._any().ask("changes", key=played.prefix, after=place)
-                    if answer["outcome"] == "done":
-                        watch.events += [Event(*each) for each in answer["events"]]
-                        place = max(place, answer["revision"])
-            await asyncio.sleep(0.02)
+        place = after
+        if after:
+            watch = Watching(after)
+            history.watches.append(watch)
+        while not (end.done() and place >= end.result()):
+            with contextlib.suppress(NotAsked, Unanswered):
+                async with self._web(self._url()) as web:
+                    if watch is None:
+                        place = await self._list(web, history, {})
+                        if not place:
+                            continue
+                        watch = Watching(place)
+                        history.watches.append(watch)
+                    place, gone = await self._follow(web, watch, place, end)
+                    watch.until = place
+                    if gone:
+                        self.counts["watches that had to list again"] += 1
+                        watch = None
+            await asyncio.sleep(PAUSE)
+
+    async def _follow(
+        self, web: Web, watch: Watching, place: int, end: "asyncio.Future[int]"
+    ) -> tuple[int, bool]:
+        """Read one stream; how far it came, and whether there is no going on from there."""
+        lines = web.lines(
+            MAPS, watch="true", allowWatchBookmarks="true", resourceVersion=str(place)
+        )
+        with contextlib.suppress(NotAsked, Unanswered):
+            async with contextlib.aclosing(lines):
+                async for line in lines:
+                    if line["type"] == "ERROR":
+                        return place, line["object"].get("code") == 410
+                    meta = line["object"]["metadata"]
+                    place = int(meta["resourceVersion"])
+                    if line["type"] == "BOOKMARK":
+                        watch.bookmarks.append((place, len(watch.events)))
+                    else:
+                        tag = line["object"].get("data", {}).get("tag", "")
+                        key = PREFIX + meta["name"]
+                        watch.events.append(Event(place, key, line["type"], tag))
+                    if end.done() and place >= end.result():
+                        break
+        return place, False
+
+    async def _replay(self, history: History, begun: int, last: int) -> None:
+        """What a watch is told that begins when all is over."""
+        end = asyncio.get_running_loop().create_future()
+        end.set_result(last)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(fleets.PATIENCE):
+                await self._watcher(history, end, begun)
+
+    async def _write_last(self, history: History) -> int:
+        """The revision of a write that comes after all others."""
+        async with asyncio.timeout(fleets.PATIENCE):
+            while True:
+                key = PREFIX + LAST
+                write = Operation("patch", key, time.monotonic(), expected=None)
+                write.tag = f"t{next(self._tags)}"
+                history.operations.append(write)
+                with contextlib.suppress(NotAsked, Unanswered):
+                    async with Web(self._url()) as web:
+                        await self._operate(web, history, write)
+                if write.outcome == "done":
+                    return write.revision
+                await asyncio.sleep(PAUSE)
 
 
-class Breaker:
-    """Faults of a fleet of processes."""
-
-    def __init__(self, fleet: Fleet, place: str, cluster: postgresql.Cluster | None = None) -> None:
-        self._fleet = fleet
-        self._place = place
-        self._cluster = cluster
-
-    @property
-    def names(self) -> list[str]:
-        """Every fault there is."""
-        return ["kill", "sleep"] + (["restart", "crash", "cut"] if self._cluster else [])
-
-    async def cause(self, name: str) -> None:
-        """Let it happen; when this returns every node answers again, or is about to."""
-        await getattr(self, name)()
-
-    async def kill(self) -> None:
-        """kill -9 of a node, and another in its place."""
-        number = self._fleet.random.randrange(len(self._fleet.nodes))
-        await self._fleet.nodes[number].end(signal.SIGKILL)
-        self._fleet.nodes[number] = await Node.start(self._place)
-
-    async def sleep(self) -> None:
-        """A node stops in the middle of what it does, and goes on later."""
-        node = self._fleet.random.choice(self._fleet.nodes)
-        node.process.send_signal(signal.SIGSTOP)
-        await asyncio.sleep(ASLEEP if self._cluster else 0.3)
-        node.process.send_signal(signal.SIGCONT)
-
-    async def restart(self) -> None:
-        """The database is restarted."""
-        assert self._cluster is not None
-        await asyncio.to_thread(self._cluster.restart)
-
-    async def crash(self) -> None:
-        """The database ends without a word and recovers."""
-        assert self._cluster is not None
-        await asyncio.to_thread(self._cluster.restart, "immediate")
-
-    async def cut(self) -> None:
-        """Every connection ends."""
-        assert self._cluster is not None
-        await self._cluster.cut()
+def _config_map(name: str, tag: str, version: str | None) -> dict[str, Any]:
+    meta = {"name": name, "namespace": NAMESPACE}
+    if version is not None:
+        meta["resourceVersion"] = version
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"tag": tag}}
 
 
-@contextlib.asynccontextmanager
-async def processes(place: str, count: int, seed: int = 0) -> AsyncIterator[Fleet]:
-    """A fleet of processes."""
-    nodes = [await Node.start(place) for _ in range(count)]
-    fleet = Fleet(nodes, seed)
-    try:
-        yield fleet
-    finally:
-        for node in fleet.nodes:
-            await node.end()
+def _understand(history: History, operation: Operation, code: int, answer: Any) -> None:
+    """What an answer says of an operation."""
+    if code in (200, 201):
+        operation.outcome = "done"
+        if operation.kind != "delete":
+            operation.revision = int(answer["metadata"]["resourceVersion"])
+            if operation.kind == "get":
+                operation.tag = answer["data"]["tag"]
+    elif code == 404:
+        operation.outcome = "done" if operation.kind == "get" else "missing"
+    elif code == 409 and operation.kind != "get":
+        operation.outcome = "conflict"
+    else:  # 503 and 504: a write may have happened
+        if code not in (429, 503, 504):
+            history.strange.append(f"{operation} was answered {code}: {answer}")
+        return
+    operation.answered = time.monotonic()
 
 
-@contextlib.asynccontextmanager
-async def in_memory(seed: int = 0) -> AsyncIterator[Fleet]:
-    """A fleet of one store in this process."""
-    async with Store(MemoryLog(), storenode.JSONCodec(), storenode.KEEP) as store:
-        yield Fleet([LocalNode(store)], seed)
-
-
-class SetUp(NamedTuple):
-    """How many processes, and on what; none: one store in memory, of which nothing breaks."""
-
-    about: str
-    nodes: int
-    on_postgresql: bool = False
-
-
-SET_UPS = {
-    "memory": SetUp("one store in memory", 0),
-    "file": SetUp("one process on a file", 1),
-    "workers": SetUp("two processes on a file", 2),
-    "replicas": SetUp("three processes on PostgreSQL", 3, on_postgresql=True),
-}
-
-
-@contextlib.asynccontextmanager
-async def _begun(what: SetUp, seed: int) -> AsyncIterator[tuple[Fleet, Breaker | None]]:
-    async with contextlib.AsyncExitStack() as stack:
-        if not what.nodes:
-            yield await stack.enter_async_context(in_memory(seed)), None
-            return
-        cluster = None
-        if what.on_postgresql:
-            cluster = stack.enter_context(postgresql.cluster(durable=True))
-            place = await cluster.database()
-        else:
-            place = str(Path(stack.enter_context(tempfile.TemporaryDirectory())) / "inkube.db")
-        fleet = await stack.enter_async_context(processes(place, what.nodes, seed))
-        yield fleet, Breaker(fleet, place, cluster)
-
-
-async def _campaign(name: str, rounds: int, seed: int) -> int:
+async def _campaign(name: str, rounds: int, minutes: float, seed: int) -> int:
     """Play rounds and print what came of them; how many broke a law."""
     causes: Counter[str] = Counter()
-    sums: Counter[str] = Counter()
     bad = 0
     began = time.monotonic()
-    async with _begun(SET_UPS[name], seed) as (fleet, breaker):
-        for number in range(rounds):
-            cause = breaker.names[number % len(breaker.names)] if breaker else "nothing"
-            causes[cause] += 1
-            fault = partial(breaker.cause, cause) if breaker else _nothing
-            played = await fleet.play(fault)
-            verdict = await fleet.judged(played)
-            sums["operations"] += len(played.history) + len(played.lists)
-            sums["acknowledged writes"] += sum(each.is_acknowledged for each in played.history)
-            sums["without an answer"] += sum(each.outcome == "unknown" for each in played.history)
-            sums["lost"] += len(verdict.lost)
-            sums["histories not linearizable"] += len(verdict.unordered)
-            sums["lists or watches wrong"] += len(verdict.wrong)
-            found = verdict.lost + verdict.wrong + verdict.unordered
-            bad += bool(found)
-            for text in found[:3]:
-                print(f"round {number}, {cause}: {text[:2000]}", flush=True)
-    took = time.monotonic() - began
-    counted = ", ".join(f"{count} {what}" for what, count in sums.items())
-    broken = ", ".join(f"{count} {cause}" for cause, count in causes.items())
-    print(f"{name} ({SET_UPS[name].about}): {rounds} rounds ({broken}) in {took:.0f} s: {counted}",
-          flush=True)  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        async with fleets.running(SET_UPS[name], Path(folder), seed) as fleet:
+            campaign = Campaign(fleet, seed)
+            await campaign.begin()
+            names = campaign.breaker.names
+            for number in itertools.count():
+                if minutes and time.monotonic() - began > minutes * 60:
+                    break
+                if not minutes and number >= rounds:
+                    break
+                cause = names[number % len(names)]
+                causes[cause] += 1
+                found = await campaign.play(cause)
+                bad += bool(found)
+                for text in found[:TOLD]:
+                    print(f"{name}, round {number}, {cause}: {text[:2000]}", flush=True)
+                if number % 20 == 19:
+                    print(f"{name}: {_told(campaign, causes, bad, began)}", flush=True)
+    print(f"{name} ({SET_UPS[name].about}) ends: {_told(campaign, causes, bad, began)}", flush=True)
     return bad
 
 
-async def _nothing() -> None:
-    pass
+def _told(campaign: Campaign, causes: Counter[str], bad: int, began: float) -> str:
+    counted = ", ".join(f"{count} {what}" for what, count in sorted(campaign.counts.items()))
+    broken = ", ".join(f"{count} {cause}" for cause, count in causes.items())
+    return (
+        f"{bad} of {causes.total()} rounds broke a law in {time.monotonic() - began:.0f} s;"
+        f" {campaign.breaker.kills} processes killed; {counted}; faults: {broken}"
+    )
 
 
 async def _main() -> int:
@@ -409,14 +460,28 @@ async def _main() -> int:
         description="Rounds of kills and faults under load; ends with 1 when one broke a law."
     )
     parser.add_argument("names", nargs="*", metavar="SET-UP", help=f"of {', '.join(SET_UPS)}")
-    parser.add_argument("--rounds", type=int, default=10, help="of each (10)")
+    parser.add_argument("--rounds", type=int, default=12, help="of each (12)")
+    parser.add_argument("--minutes", type=float, default=0, help="of each, instead")
     parser.add_argument("--seed", type=int, default=1, help="of what clients and faults do (1)")
+    parser.add_argument("--at-once", action="store_true", help="all set-ups at the same time")
     asked = parser.parse_args()
-    unknown = set(asked.names) - set(SET_UPS)
-    if unknown:
+    if unknown := set(asked.names) - set(SET_UPS):
         parser.error(f"no such set-up: {', '.join(unknown)}")
-    names = asked.names or SET_UPS
-    return sum([await _campaign(name, asked.rounds, asked.seed) for name in names])
+    names = list(asked.names or SET_UPS)
+    if why := postgresql.missing():
+        print(f"left out: {[name for name in names if SET_UPS[name].on_postgresql]}: {why}")
+        names = [name for name in names if not SET_UPS[name].on_postgresql]
+    task = asyncio.current_task()
+    assert task is not None
+    # who ends this ends the servers, too
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    width = asyncio.Semaphore(len(names) if asked.at_once else 1)
+
+    async def one(name: str) -> int:
+        async with width:
+            return await _campaign(name, asked.rounds, asked.minutes, asked.seed)
+
+    return sum(await asyncio.gather(*map(one, names)))
 
 
 if __name__ == "__main__":

@@ -1,41 +1,68 @@
-"""Is a history right? What clients were told, judged against one order of all writes.
+"""Is a history right? What clients were told, judged by the log that was left behind.
 
-`judge` searches for an order: a history is linearizable when every operation can be placed at one
-moment between its question and its answer so that, in that order, each is answered as a register
-with versions would be. Keys do not depend on each other, so each is searched alone (Wing & Gong's
-search with Lowe's memory of places already seen, as porcupine does it).
+The log is one order of all writes, so there is nothing to search for: a history is linearizable
+when every answer has a place in this order that is not before anything that was known when it was
+asked for, nor after anything that was asked for when it had been given. A write is placed by its
+revision; a read, or a write that was refused, at the first revision that explains its answer.
 
-`compare` holds a history against the log that was left in the end: what touches many keys (lists,
-watches) has a revision, and with it a place in the order of all.
+Revisions of other keys (the Lease of the controllers is one) lie between those of a history: the
+log that is given has every one of them, so that a hole in it is a loss and not somebody else's.
 """
 
+import json
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
 from typing import Literal, NamedTuple
 
 ABSENT = 0  # the revision of a key that does not live
+
+
+class Row(NamedTuple):
+    """A row of the log as the database has it."""
+
+    revision: int
+    key: str
+    previous: int
+    deleted: bool
+    data: bytes
+
+    @property
+    def state(self) -> int:
+        """The revision of the state that it leaves behind."""
+        return ABSENT if self.deleted else self.revision
+
+    @property
+    def type(self) -> str:
+        """What a watcher is told that it is."""
+        return "DELETED" if self.deleted else "MODIFIED" if self.previous else "ADDED"
+
+    @property
+    def tag(self) -> str:
+        """The text that its writer gave it; of a deletion, that of the state before."""
+        tag: str = json.loads(self.data).get("data", {}).get("tag", "")
+        return tag
 
 
 @dataclass
 class Operation:
     """One question and its answer; times are of one clock.
 
-    `expected` is the revision a write asks for, ABSENT for a create; `tag` is the text it wrote, of
-    its own, or that a get saw; `revision` what it made or saw. A write without an answer may have
-    happened at any later moment, or never.
+    `expected` is the revision a write asks for: ABSENT for a create, None where any state will do.
+    `tag` is the text it wrote, of its own, or that a get saw; `revision` what it made or saw; a
+    deletion is not told its own. A write without an answer may have happened at any later moment,
+    or never.
     """
 
-    kind: Literal["get", "create", "update", "delete"]
+    kind: Literal["get", "create", "update", "patch", "delete"]
     key: str
     asked: float
     answered: float = math.inf
-    expected: int = ABSENT
+    expected: int | None = ABSENT
     tag: str = ""
-    outcome: Literal["done", "refused", "unknown"] = "unknown"
+    outcome: Literal["done", "conflict", "missing", "unknown"] = "unknown"
     revision: int = ABSENT
 
     @property
@@ -43,25 +70,35 @@ class Operation:
         """Whether it is a write that was answered as done."""
         return self.kind != "get" and self.outcome == "done"
 
-    def after(self, state: int) -> int | None:
-        """The state it leaves behind when it finds `state`; None: it cannot have found that."""
+    def wrote(self, row: Row) -> bool:
+        """Whether a row is its doing, by what is its own."""
+        if self.kind == "delete":
+            return row.deleted and row.previous == self.expected
+        return not row.deleted and row.tag == self.tag
+
+    def replaces(self, previous: int) -> bool:
+        """Whether it may be done where it finds this state."""
+        return previous != ABSENT if self.expected is None else previous == self.expected
+
+    def explained(self, state: int) -> bool:
+        """Whether its answer, which changed nothing, is right where it finds this state."""
         if self.kind == "get":
-            return state if state == self.revision else None
-        if self.outcome == "refused":
-            return state if state != self.expected else None
-        if state != self.expected:
-            return None
-        return ABSENT if self.kind == "delete" else self.revision
+            return state == self.revision
+        if self.outcome == "missing":
+            return state == ABSENT
+        return state not in (ABSENT, self.expected)
 
 
 @dataclass
 class Listing:
-    """A list: what lived, by key, at the revision it says."""
+    """A list: what lived, by key, at the revision it says; all its pages, if there were several.
+    One `of_the_past` was asked for by its revision, and need not be new."""
 
     asked: float
     answered: float
     revision: int
     items: Mapping[str, int]
+    of_the_past: bool = False
 
 
 class Event(NamedTuple):
@@ -75,124 +112,270 @@ class Event(NamedTuple):
 
 @dataclass
 class Watching:
-    """What one watcher was told after `start`, at however many servers, in the order it came."""
+    """What one watcher was told after `start` and up to `until` at least, at however many servers,
+    in the order it came; `bookmarks` are revisions, with the number of events that came before."""
+
+    start: int
+    until: int = 0
+    events: list[Event] = field(default_factory=list)
+    bookmarks: list[tuple[int, int]] = field(default_factory=list)
+
+
+@dataclass
+class History:
+    """What clients and watchers were told of the keys under a prefix."""
 
     prefix: str
-    start: int
-    events: list[Event] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list)
+    lists: list[Listing] = field(default_factory=list)
+    watches: list[Watching] = field(default_factory=list)
+    strange: list[str] = field(default_factory=list)
+    """Answers that no request should get."""
 
 
-def judge(history: Iterable[Operation]) -> list[Operation]:
-    """The operations of a key that no order explains; empty for a linearizable history."""
-    by_key: dict[str, list[Operation]] = defaultdict(list)
-    for operation in history:
-        if operation.kind != "get" or operation.outcome == "done":
-            by_key[operation.key].append(operation)
-    for operations in by_key.values():
-        operations.sort(key=lambda each: each.asked)
-        _recognize(operations)
-        if not _has_order(operations):
-            return operations
-    return []
+@dataclass
+class Log:
+    """All rows that were written, in the order in which they were read from the database."""
 
+    newest: int = 0
+    compacted: int = 0
+    living: dict[str, int] = field(default_factory=dict)
+    """The newest state of every key."""
+    recent: dict[int, Row] = field(default_factory=dict)
+    """Rows of the last two readings: what was read once must be found again."""
+    _before: int = field(default=0, repr=False)
 
-def _recognize(operations: Sequence[Operation]) -> None:
-    """Give a write without an answer the revision somebody saw its text at; one that nobody saw
-    gets a revision that nobody can expect."""
-    seen = {each.tag: each.revision for each in operations if each.kind == "get"}
-    for number, each in enumerate(operations, 1):
-        if each.outcome == "unknown":
-            each.revision = seen.get(each.tag, -number)
+    @property
+    def since(self) -> int:
+        """After which revision the next reading begins."""
+        return min(self.recent, default=self.newest + 1) - 1
 
-
-def _has_order(operations: Sequence[Operation]) -> bool:
-    answered = sum(1 << n for n, each in enumerate(operations) if each.outcome != "unknown")
-    places = [(0, ABSENT)]
-    known = set(places)
-    while places:
-        done, state = places.pop()
-        if done & answered == answered:
-            return True
-        first = (~done & (done + 1)).bit_length() - 1  # the first that is not done
-        first_answer = math.inf
-        for n in range(first, len(operations)):
-            each = operations[n]
-            if each.asked > first_answer:
-                break  # it comes after what was answered before it was asked
-            if done >> n & 1:
-                continue
-            first_answer = min(first_answer, each.answered)
-            after = each.after(state)
-            if after is not None and (place := (done | 1 << n, after)) not in known:
-                known.add(place)
-                places.append(place)
-    return False
-
-
-def compare(
-    history: Sequence[Operation],
-    lists: Sequence[Listing],
-    watches: Sequence[Watching],
-    log: Sequence[Event],
-) -> list[str]:
-    """What of all this is not as in the log, which begins with nothing and has no holes."""
-    found: list[str] = []
-    for before, event in pairwise(log):
-        if event.revision != before.revision + 1:
-            found.append(f"{event.revision} follows {before.revision}")
-    found += lost(history, log) + _disordered(history, lists)
-    found += _mislisted(lists, log)
-    for watch in watches:
-        until = watch.events[-1].revision if watch.events else watch.start
-        due = [
-            event
-            for event in log
-            if watch.start < event.revision <= until and event.key.startswith(watch.prefix)
+    def read(self, rows: Sequence[Row], compacted: int) -> tuple[list[Row], list[str]]:
+        """The rows after `since`: those that are new, and what is wrong with all of them."""
+        found = {row.revision: row for row in rows}
+        wrong = [
+            f"{row} was read before and is {found.get(revision)} now"
+            for revision, row in self.recent.items()
+            if revision > compacted and found.get(revision) != row
         ]
-        if watch.events != due:
-            found.append(f"a watch after {watch.start} was told {watch.events}, not {due}")
-    return found
+        fresh = [row for row in rows if row.revision > self.newest]
+        known_before = self.newest
+        is_whole = not known_before or known_before >= compacted
+        for row in fresh:
+            if row.revision != self.newest + 1 and row.revision - 1 > compacted:
+                wrong.append(f"revision {row.revision} follows {self.newest}")
+            state = self.living.get(row.key, ABSENT)
+            if is_whole and row.revision > compacted and row.previous != state:
+                wrong.append(f"{row} replaces {row.previous}, and {state} was there")
+            self.newest = row.revision
+            self.living[row.key] = row.state
+        self.compacted = compacted
+        last = {revision: row for revision, row in self.recent.items() if revision > self._before}
+        self.recent = last | {row.revision: row for row in fresh}
+        self._before = known_before
+        return fresh, wrong
 
 
-def lost(history: Sequence[Operation], log: Sequence[Event]) -> list[str]:
-    """Acknowledged writes that are not in the log."""
-    steps = {event.revision: event for event in log}
-    found = []
-    for each in history:
-        if not each.is_acknowledged:
-            continue
-        step = steps.get(each.revision)
-        if step is None or step.key != each.key or (each.kind != "delete" and step.tag != each.tag):
-            found.append(f"{each} was acknowledged, the log has {step}")
-    return found
+class Verdict(NamedTuple):
+    """What is wrong with a history: acknowledged writes that are not in the log, or in another way
+    than was answered; rows that nobody wrote, or twice; answers that no place in the log explains;
+    lists and watches that differ from it."""
+
+    lost: list[str]
+    made_up: list[str]
+    unordered: list[str]
+    mislisted: list[str]
+    mistold: list[str]
+
+    @property
+    def all(self) -> list[str]:
+        """Everything."""
+        return [text for found in self for text in found]
 
 
-def _disordered(history: Sequence[Operation], lists: Sequence[Listing]) -> list[str]:
-    """Answers older than what had been answered before they were asked for."""
-    writes = sorted((each.answered, each.revision) for each in history if each.is_acknowledged)
-    answers = sorted(writes + [(each.answered, each.revision) for each in lists])
-    newest = list(accumulate((revision for _, revision in answers), max))
-    found = []
-    for each in lists:
-        place = bisect_left(answers, (each.asked, 0))
-        if place and newest[place - 1] > each.revision:
-            seen = newest[place - 1]
-            found.append(f"a list at {each.revision} was asked for after {seen} had been seen")
-    return found
+def judge(
+    history: History,
+    rows: Sequence[Row],
+    begun: int,
+    living: Mapping[str, int],
+    pending: Collection[Operation] = (),
+) -> Verdict:
+    """Hold a history against the rows of its keys that follow revision `begun`, at which `living`
+    lived. `pending` are older writes without an answer, which may have happened only now."""
+    order = _Order(history, rows, begun, living)
+    lost = order.place_acknowledged()
+    made_up = order.place_unanswered(pending)
+    return Verdict(
+        lost,
+        made_up,
+        order.place_reads(),
+        _mislisted(history, rows, living),
+        [text for watch in history.watches for text in _mistold(watch, history.prefix, rows)],
+    )
 
 
-def _mislisted(lists: Sequence[Listing], log: Sequence[Event]) -> list[str]:
+class _Order:
+    """Finds the place of each answer in the log."""
+
+    def __init__(
+        self, history: History, rows: Sequence[Row], begun: int, living: Mapping[str, int]
+    ) -> None:
+        self._history = history
+        self._rows = {row.revision: row for row in rows}
+        self._begun = begun
+        self._steps: dict[str, list[Row]] = defaultdict(list)
+        for row in rows:
+            self._steps[row.key].append(row)
+        self._living = living
+        self._places: dict[int, Operation] = {}
+        """Who wrote each row."""
+
+    def place_acknowledged(self) -> list[str]:
+        """What was acknowledged and is not in the log as it was answered."""
+        found = []
+        for each in self._history.operations:
+            if not each.is_acknowledged:
+                continue
+            row = self._row_of(each)
+            if row is None or (each.revision and row.revision != each.revision):
+                found.append(f"{each} was acknowledged, the log has {row}")
+            elif row.revision in self._places:
+                found.append(f"{each} and {self._places[row.revision]} are both {row}")
+            else:
+                self._places[row.revision] = each
+                if not each.replaces(row.previous):
+                    found.append(f"{each} replaced {row.previous}")
+        return found
+
+    def place_unanswered(self, pending: Iterable[Operation]) -> list[str]:
+        """Rows that no write explains, or that one explains which was refused, or twice."""
+        candidates = defaultdict(list)
+        for each in [*pending, *self._history.operations]:
+            if each.kind != "get" and each.outcome != "done":
+                candidates[each.key].append(each)
+        found = []
+        tags: set[str] = set()
+        for row in self._rows.values():
+            if not row.deleted and row.tag in tags:
+                found.append(f"{row} is written twice")
+            tags.add(row.tag)
+            if row.revision in self._places:
+                continue
+            writer = next((each for each in candidates[row.key] if each.wrote(row)
+                           and each.outcome == "unknown"), None)  # fmt: skip
+            if writer is None:
+                refused = [each for each in candidates[row.key] if each.wrote(row)]
+                found.append(f"{row} was written by nobody, or by who was refused: {refused}")
+                continue
+            self._places[row.revision] = writer
+            if not writer.replaces(row.previous):
+                found.append(f"{writer} replaced {row.previous}")
+        return found
+
+    def place_reads(self) -> list[str]:
+        """Answers that have no place between what was known before and what was asked later."""
+        of = {id(each): revision for revision, each in self._places.items()}
+        asked = sorted((each.asked, revision) for revision, each in self._places.items())
+        first = [*_smallest_to_the_end([revision for _, revision in asked]), math.inf]
+        known = _Known(self._begun)
+        found = []
+        lists = [each for each in self._history.lists if not each.of_the_past]
+        answers: list[Operation | Listing] = [*self._history.operations, *lists]
+        for each in sorted(answers, key=lambda each: each.answered):
+            low = known.at(each.asked)
+            high = first[bisect_right(asked, (each.answered, math.inf))]
+            place: float | None
+            if isinstance(each, Listing):
+                place = each.revision if low <= each.revision < high else None
+            elif id(each) in of:
+                place = of[id(each)] if of[id(each)] > low else None
+            elif each.outcome == "unknown" or each.is_acknowledged:
+                continue  # it never happened, or is lost, which was told
+            else:
+                place = self._first_place(each, low, high)
+            if place is None:
+                found.append(f"{each} has no place between {low} and {high}")
+            else:
+                known.add(each.answered, int(place))
+        return found
+
+    def _first_place(self, operation: Operation, low: int, high: float) -> int | None:
+        steps = self._steps[operation.key]
+        number = bisect_right(steps, low, key=lambda row: row.revision)
+        state = steps[number - 1].state if number else self._living.get(operation.key, ABSENT)
+        if operation.explained(state) and low < high:
+            return low
+        for row in steps[number:]:
+            if row.revision >= high:
+                break
+            if operation.explained(row.state):
+                return row.revision
+        return None
+
+    def _row_of(self, operation: Operation) -> Row | None:
+        if operation.kind == "delete":
+            steps = self._steps[operation.key]
+        else:
+            row = self._rows.get(operation.revision)
+            steps = [row] if row is not None and row.key == operation.key else []
+        return next((row for row in steps if operation.wrote(row)), None)
+
+
+class _Known:
+    """The newest revision that anybody had been told of, at any time."""
+
+    def __init__(self, begun: int) -> None:
+        self._times: list[float] = [-math.inf]
+        self._revisions = [begun]
+
+    def at(self, time: float) -> int:
+        return self._revisions[bisect_left(self._times, time) - 1]
+
+    def add(self, time: float, revision: int) -> None:
+        """Times come in their order."""
+        self._times.append(time)
+        self._revisions.append(max(revision, self._revisions[-1]))
+
+
+def _smallest_to_the_end(values: Sequence[int]) -> list[float]:
+    smallest: list[float] = []
+    for value in reversed(values):
+        smallest.append(min(value, smallest[-1] if smallest else math.inf))
+    return smallest[::-1]
+
+
+def _mislisted(history: History, rows: Sequence[Row], living: Mapping[str, int]) -> list[str]:
     """Lists that show another moment than they say."""
-    living: dict[str, int] = {}
+    now = {key: state for key, state in living.items() if key.startswith(history.prefix) and state}
     found: list[str] = []
     place = 0
-    for each in sorted(lists, key=lambda each: each.revision):
-        while place < len(log) and log[place].revision <= each.revision:
-            event = log[place]
-            living[event.key] = event.revision
-            if event.type == "DELETED":
-                del living[event.key]
+    for each in sorted(history.lists, key=lambda each: each.revision):
+        while place < len(rows) and rows[place].revision <= each.revision:
+            row = rows[place]
+            now[row.key] = row.revision
+            if row.deleted:
+                del now[row.key]
             place += 1
-        if living != each.items:
-            found.append(f"a list at {each.revision} showed {dict(each.items)}, not {living}")
+        if now != each.items:
+            found.append(f"a list at {each.revision} showed {dict(each.items)}, not {now}")
+    return found
+
+
+def _mistold(watch: Watching, prefix: str, rows: Sequence[Row]) -> list[str]:
+    """Where a watch differs from the log."""
+    until = max([watch.until, *(each.revision for each in watch.events)])
+    due = [
+        Event(row.revision, row.key, row.type, row.tag)
+        for row in rows
+        if watch.start < row.revision <= until and row.key.startswith(prefix)
+    ]
+    found = []
+    if watch.events != due:
+        extra = [each for each in watch.events if each not in due]
+        missing = [each for each in due if each not in watch.events]
+        found.append(f"a watch after {watch.start} was told {extra} and not {missing}, or not in "
+                     f"their order: {[each.revision for each in watch.events]}")  # fmt: skip
+    for revision, place in watch.bookmarks:
+        if sum(each.revision <= revision for each in watch.events) != place:
+            found.append(f"a bookmark at {revision} came after {place} of {watch.events}")
     return found

@@ -1,0 +1,27 @@
+"""Servers as users run them are killed, sleep and lose connections under load; what clients were
+told holds all the same. `make rounds` does the same for as long as one likes."""
+
+import os
+from pathlib import Path
+
+import faults
+import fleets
+import postgresql
+import pytest
+import served
+
+ROUNDS = int(os.environ.get("INKUBE_ROUNDS", "60" if served.LONG else "3"))
+
+
+@pytest.mark.parametrize("name", fleets.SET_UPS)
+async def test_what_was_told_of_every_write_holds_whatever_breaks(name: str, tmp_path: Path):
+    if fleets.SET_UPS[name].on_postgresql and postgresql.missing():
+        pytest.skip(postgresql.missing())
+    async with fleets.running(fleets.SET_UPS[name], tmp_path, seed=1) as fleet:
+        campaign = faults.Campaign(fleet, seed=1)
+        await campaign.begin()
+        causes = campaign.breaker.names
+        for number in range(ROUNDS):
+            assert await campaign.play(causes[number % len(causes)]) == []
+        assert campaign.counts["acknowledged writes"] > ROUNDS
+        print(name, campaign.breaker.kills, "processes killed", dict(campaign.counts))

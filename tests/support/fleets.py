@@ -1,0 +1,403 @@
+"""Servers as users run them: `inkube serve` on one file or one database, and what breaks of them.
+
+A fleet is one set-up: its servers, each a process or a parent with workers, and where they keep
+what is stored. Its faults are methods of `Breaker`; when one returns, every server is back.
+"""
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+import sqlite3
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import aiohttp
+import asyncpg
+import postgresql
+from histories import Row
+
+PROGRAM = Path(sys.executable).with_name("inkube")
+LEASE = 2
+"""Seconds that the lease of the controllers is good for."""
+ASLEEP = 3.5
+"""Seconds that a process sleeps: longer than the lease, and than a lock in PostgreSQL is left to a
+process that sleeps."""
+PATIENCE = 90.0
+"""Seconds until a server has to be back."""
+LOOK = 0.05
+
+
+class SetUp(NamedTuple):
+    """How many servers of how many workers, and on what."""
+
+    about: str
+    servers: int
+    workers: int
+    on_postgresql: bool = False
+
+
+SET_UPS = {
+    "alone": SetUp("one server on a file", 1, 1),
+    "workers": SetUp("one server of two workers on a file", 1, 2),
+    "servers": SetUp("two servers on a file", 2, 1),
+    "replicas": SetUp("two servers of two workers on PostgreSQL", 2, 2, on_postgresql=True),
+}
+
+
+class Data(Protocol):
+    """Where a fleet keeps what is stored."""
+
+    @property
+    def options(self) -> list[str]:
+        """How a server is told."""
+        ...
+
+    @property
+    def visits(self) -> list[list[str]]:
+        """Commands of inkube that may look at it at any time."""
+        ...
+
+    async def rows(self, after: int) -> tuple[list[Row], int]:
+        """The log after a revision, and how far it is compacted; read without a server."""
+        ...
+
+
+class File:
+    """One SQLite file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @property
+    def options(self) -> list[str]:
+        """See Data."""
+        return ["--data", str(self._path)]
+
+    @property
+    def visits(self) -> list[list[str]]:
+        """See Data."""
+        return [["check", str(self._path)], ["log", *self.options]]
+
+    async def rows(self, after: int) -> tuple[list[Row], int]:
+        """See Data."""
+        uri = f"{self._path.as_uri()}?mode=ro"
+        with contextlib.closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as database:
+            database.execute("BEGIN")
+            ((compacted,),) = database.execute("SELECT value FROM meta WHERE name = 'compacted'")
+            rows = database.execute(
+                "SELECT revision, key, previous, deleted, data FROM log"
+                " WHERE revision > ? ORDER BY revision",
+                (after,),
+            )
+            return [_row(row) for row in rows], compacted
+
+
+class Database:
+    """A database of a PostgreSQL that may break, too."""
+
+    def __init__(self, cluster: postgresql.Cluster, url: str) -> None:
+        self.cluster = cluster
+        self._url = url
+
+    @property
+    def options(self) -> list[str]:
+        """See Data."""
+        return ["--database", self._url]
+
+    @property
+    def visits(self) -> list[list[str]]:
+        """See Data."""
+        return [["log", *self.options]]
+
+    async def rows(self, after: int) -> tuple[list[Row], int]:
+        """See Data."""
+        connection = await asyncpg.connect(self._url)
+        try:
+            async with connection.transaction(isolation="repeatable_read", readonly=True):
+                compacted = await connection.fetchval(
+                    "SELECT value FROM inkube.meta WHERE name = 'compacted'"
+                )
+                rows = await connection.fetch(
+                    "SELECT revision, key, previous, deleted, data FROM inkube.log"
+                    " WHERE revision > $1 ORDER BY revision",
+                    after,
+                )
+                return [_row(row) for row in rows], compacted
+        finally:
+            await connection.close()
+
+
+def _row(row: Iterable[object]) -> Row:
+    made = Row._make(row)
+    return made._replace(deleted=bool(made.deleted))
+
+
+class Server:
+    """One `inkube serve`, with its workers; it keeps its port when it is started again."""
+
+    def __init__(self, folder: Path, arguments: list[str], workers: int) -> None:
+        folder.mkdir()
+        self._folder = folder
+        self._arguments = arguments
+        self._count = workers if workers > 1 else 0
+        self._port = 0
+        self._orphans: list[int] = []
+        self.process: asyncio.subprocess.Process | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it is asked."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def log(self) -> str:
+        """What it told of warnings and errors."""
+        return (self._folder / "serve.log").read_text(errors="replace")
+
+    @property
+    def pids(self) -> list[int]:
+        """Its processes that live: itself, then its workers."""
+        if self.process is None or not lives(self.process.pid):
+            return []
+        own = self.process.pid
+        found = _read(f"/proc/{own}/task/{own}/children") if self._count else ""
+        return [own, *filter(lives, map(int, found.split()))]
+
+    async def start(self) -> None:
+        """Begin, and return when it says that it serves. Raises RuntimeError."""
+        workers = ["--workers", str(self._count)] if self._count else []
+        with (self._folder / "serve.log").open("ab") as log:
+            self.process = await asyncio.create_subprocess_exec(
+                PROGRAM, "serve", "-q", "--port", str(self._port), "--lease-duration", str(LEASE),
+                "--kubeconfig", str(self._folder / "kubeconfig"), *workers, *self._arguments,
+                stdout=-1, stderr=log,
+            )  # fmt: skip
+        assert self.process.stdout is not None
+        async with asyncio.timeout(PATIENCE):
+            first = (await self.process.stdout.readline()).decode()
+        if "serves on" not in first:
+            raise RuntimeError(f"a server did not start: {first}{self.log[-2000:]}")
+        self._port = int(first.rsplit(":", 1)[1])
+
+    async def end(self, number: int = signal.SIGKILL) -> None:
+        """End it; its workers notice that and end by themselves, which `back` waits for."""
+        if self.process is None:
+            return
+        self._orphans += self.pids[1:]
+        with contextlib.suppress(ProcessLookupError):
+            self.process.send_signal(number)
+        await self.process.wait()
+
+    async def close(self) -> None:
+        """End it with all its workers. Raises TimeoutError."""
+        await self.end()
+        await self._wait_for_orphans()
+
+    async def _wait_for_orphans(self) -> None:
+        for pid in self._orphans:
+            await gone(pid)
+        self._orphans = []
+
+    async def back(self, web: aiohttp.ClientSession) -> None:
+        """Wait until it has all its processes and each of them is ready. Raises TimeoutError."""
+        await self._wait_for_orphans()
+        ready = 0
+        async with asyncio.timeout(PATIENCE):
+            while ready < max(1, self._count):  # the parent goes by turns
+                try:
+                    async with web.get(f"{self.url}/readyz") as answer:
+                        ready = ready + 1 if answer.status == 200 else 0
+                except aiohttp.ClientError:
+                    ready = 0
+                if len(self.pids) != 1 + self._count:
+                    ready = 0
+                await asyncio.sleep(LOOK)
+
+
+async def gone(pid: int) -> None:
+    """Wait until a process, which is perhaps no child of ours, has ended. Raises TimeoutError."""
+    async with asyncio.timeout(PATIENCE):
+        while lives(pid):  # noqa: ASYNC110 # nobody tells
+            await asyncio.sleep(LOOK)
+
+
+def lives(pid: int) -> bool:
+    """Whether a process has not ended; one that has may wait for its parent to notice."""
+    state = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return bool(state) and state[0] not in "ZX"
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""
+
+
+class Fleet:
+    """The servers of one set-up."""
+
+    def __init__(self, servers: list[Server], data: Data, seed: int) -> None:
+        self.servers = servers
+        self.data = data
+        self.random = random.Random(seed)
+
+    async def back(self) -> None:
+        """Wait until every server is. Raises TimeoutError."""
+        connector = aiohttp.TCPConnector(force_close=True)
+        async with aiohttp.ClientSession(connector=connector) as web:
+            for server in self.servers:
+                await server.back(web)
+
+
+@contextlib.asynccontextmanager
+async def running(what: SetUp, folder: Path, seed: int) -> AsyncIterator[Fleet]:
+    """A fleet in a folder of its own, ended with the block."""
+    async with contextlib.AsyncExitStack() as stack:
+        data: Data
+        if what.on_postgresql:
+            cluster = stack.enter_context(postgresql.cluster(durable=True))
+            data = Database(cluster, await cluster.database())
+        else:
+            data = File(folder / "inkube.db")
+        servers = [
+            Server(folder / f"server{number}", data.options, what.workers)
+            for number in range(what.servers)
+        ]
+        for server in servers:
+            stack.push_async_callback(server.close)
+            await server.start()
+        fleet = Fleet(servers, data, seed)
+        await fleet.back()
+        yield fleet
+
+
+class Breaker:
+    """Faults of a fleet."""
+
+    def __init__(self, fleet: Fleet, cut: Callable[[], Awaitable[None]]) -> None:
+        self._fleet = fleet
+        self._cut = cut
+        self.kills = 0
+        """Processes that were ended without a word, databases included."""
+
+    @property
+    def names(self) -> list[str]:
+        """Every fault there is, the most telling first."""
+        found = ["kill", "kill_all", "sleep", "cut", "end", "visit"]
+        if len(self._workers()) > 1:
+            found[1:1] = ["kill_one", "end_one", "kill_beside_sleeper"]
+        if isinstance(self._fleet.data, Database):
+            found += ["crash", "sever", "restart"]
+        return found
+
+    async def cause(self, name: str) -> None:
+        """Let it happen. Raises TimeoutError when a server does not come back."""
+        await getattr(self, name)()
+        await self._fleet.back()
+
+    async def kill(self) -> None:
+        """kill -9 of a server, which its workers notice, and another in its place."""
+        server = self._fleet.random.choice(self._fleet.servers)
+        self.kills += 1
+        await server.end()
+        await server.start()
+
+    async def kill_all(self) -> None:
+        """kill -9 of every process at once."""
+        for server in self._fleet.servers:
+            for pid in server.pids:
+                self._kill(pid)
+        for server in self._fleet.servers:
+            await server.end()
+            await server.start()
+
+    async def kill_one(self) -> None:
+        """kill -9 of one of several processes that serve; a parent replaces its worker."""
+        await self._replace(self._fleet.random.choice(self._workers()))
+
+    async def end_one(self) -> None:
+        """One of several processes that serve is told to end, and closes what it has open."""
+        await self._replace(self._fleet.random.choice(self._workers()), signal.SIGTERM)
+
+    async def kill_beside_sleeper(self) -> None:
+        """The same, while another one sleeps for longer than the lease."""
+        sleeper, other = self._fleet.random.sample(self._workers(), 2)
+        async with _asleep(sleeper):
+            await asyncio.sleep(ASLEEP / 2)
+            await self._replace(other)
+            await asyncio.sleep(ASLEEP / 2)
+
+    async def sleep(self) -> None:
+        """A process stops in the middle of what it does, and goes on after the lease is over."""
+        async with _asleep(self._fleet.random.choice(self._workers())):
+            await asyncio.sleep(ASLEEP)
+
+    async def cut(self) -> None:
+        """Every connection of a client ends, in the middle of what it asks."""
+        await self._cut()
+
+    async def end(self) -> None:
+        """A server is told to end, and started again."""
+        server = self._fleet.random.choice(self._fleet.servers)
+        await server.end(signal.SIGTERM)
+        await server.start()
+
+    async def visit(self) -> None:
+        """Commands look at the data while it is served, and close it again."""
+        for command in self._fleet.data.visits:
+            visitor = await asyncio.create_subprocess_exec(PROGRAM, *command, stdout=-3, stderr=-3)
+            await visitor.wait()
+
+    async def restart(self) -> None:
+        """The database is restarted."""
+        await asyncio.to_thread(self._cluster.restart)
+
+    async def crash(self) -> None:
+        """The database ends without a word and recovers."""
+        self.kills += 1
+        await asyncio.to_thread(self._cluster.restart, "immediate")
+
+    async def sever(self) -> None:
+        """Every connection to the database ends."""
+        await self._cluster.cut()
+
+    @property
+    def _cluster(self) -> postgresql.Cluster:
+        assert isinstance(self._fleet.data, Database)
+        return self._fleet.data.cluster
+
+    def _workers(self) -> list[int]:
+        """The processes that serve."""
+        return [pid for server in self._fleet.servers for pid in server.pids[1:] or server.pids]
+
+    async def _replace(self, pid: int, number: int = signal.SIGKILL) -> None:
+        self.kills += number == signal.SIGKILL
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+        for server in self._fleet.servers:
+            if server.process is not None and server.process.pid == pid:
+                await server.end(number)
+                await server.start()
+                return
+        await gone(pid)
+
+    def _kill(self, pid: int) -> None:
+        self.kills += 1
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+@contextlib.asynccontextmanager
+async def _asleep(pid: int) -> AsyncIterator[None]:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
