@@ -36,6 +36,7 @@ _RENAMED = {
     "data": "data",
     "event_ttl": "event-ttl",
     "local_path_prefixes": "local-path-prefix",
+    "service_addresses": "service-address",
 }
 """Options whose name on the command line does not follow from the one in `Options`."""
 
@@ -115,6 +116,12 @@ def main() -> None:
 @click.option("--audit-log", type=_FILE, help="Append audit events to this file.")
 @click.option("--audit-policy-file", type=_FILE, help="Which requests the audit log tells of.")
 @click.option("--allow-origin", multiple=True, help="Origin of web pages that may ask (CORS).")
+@click.option(
+    "--service-address",
+    multiple=True,
+    metavar="NAMESPACE/NAME=HOST:PORT",
+    help="Where webhooks and API servers of a Service are.",
+)
 @click.option("--workloads", is_flag=True, help="Run Deployments, Jobs … on simulated nodes.")
 @click.option("--nodes", default=2, show_default=True, help="Simulated nodes of --workloads.")
 @click.option("--stages", multiple=True, help="Stages of --workloads: a set's name or files.")
@@ -240,6 +247,7 @@ def _named(arguments: dict[str, Any]) -> dict[str, Any]:
     arguments["controllers"] = not arguments.pop("no_controllers")
     arguments["durable"] = not arguments.pop("no_fsync")
     arguments["allow_origins"] = arguments.pop("allow_origin")
+    arguments["service_addresses"] = arguments.pop("service_address")
     arguments["local_path_prefixes"] = arguments.pop("local_path_prefix")
     return arguments
 

@@ -26,6 +26,9 @@ _NOT_NEGATIVE = (
     "retry_seconds", "max_repositories", "min_sync_interval", "job_history", "porch_sync_interval",
 )  # fmt: skip
 _CHOICES = {"porch_errors": ("document", "upstream"), "porch_functions": ("builtin", "skip")}
+_SERVICE = re.compile(
+    r"([a-z0-9-]+/[a-z0-9-]+)=(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})", re.ASCII
+)
 _ORIGIN = re.compile(r"https?://[^/?#@\s]+", re.IGNORECASE)
 
 
@@ -151,6 +154,9 @@ class Options:
     """An `audit.k8s.io/v1` Policy: which requests are told, and how much of them."""
     allow_origins: Sequence[str] = ()
     """Origins of web pages that may ask (CORS), such as http://localhost:3000; `*` is every one."""
+    service_addresses: Sequence[str] = ()
+    """Where Services are reached for webhooks, conversion and aggregated API servers:
+    `NAMESPACE/NAME=HOST:PORT`. Others are by their EndpointSlices or Endpoints."""
     clock: Any = None
     """A `schemas.clock.Clock`; None is real time."""
     seed: int | None = None
@@ -182,6 +188,13 @@ class Options:
             raise BadOption(
                 "lease_duration", f"{self.lease_duration} is too short; it takes 1 second or more"
             )
+        for text in self.service_addresses:
+            found = _SERVICE.fullmatch(text)
+            if found is None or not 0 < int(found[3]) < 65536:
+                raise BadOption(
+                    "service_addresses",
+                    f"{text!r} is no NAMESPACE/NAME=HOST:PORT, such as system/hook=127.0.0.1:9443",
+                )
         for origin in self.allow_origins:
             if origin != "*" and _ORIGIN.fullmatch(origin) is None:
                 raise BadOption(
@@ -189,6 +202,11 @@ class Options:
                     f"{origin!r} is no origin; one is a scheme, a host and a port, "
                     "such as http://localhost:3000, without a path; * is every one",
                 )
+
+    @property
+    def given_services(self) -> dict[str, str]:
+        """`NAMESPACE/NAME` of the Services with an address that was given, and that `HOST:PORT`."""
+        return dict(text.split("=", 1) for text in self.service_addresses)
 
     @property
     def shows_the_past(self) -> bool:

@@ -55,6 +55,7 @@ from inkube.apiserver.registry.codec import JSONCodec
 from inkube.apiserver.registry.crds import Installer
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Converter, Resources
+from inkube.apiserver.registry.serviceaddresses import ServiceAddresses
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.registry.worker import HEAVY
 from inkube.apiserver.root import bootstrap, calm, listening, notices, plugins, security
@@ -314,6 +315,7 @@ class APIServer:
         """Made when the first APIService is known that leads to another server."""
         made = root.aggregation.make(
             self.store,
+            self._service_addresses,
             self.resources,
             self.manager,
             identity=lambda: self._front_proxy,
@@ -352,9 +354,13 @@ class APIServer:
         )
 
     @cached_property
+    def _service_addresses(self) -> ServiceAddresses:
+        return ServiceAddresses(self.store, self.options.given_services)
+
+    @cached_property
     def _caller(self) -> "webhooks.WebhookCaller":
         """Made when the first webhook of any kind is known; closed after the last request."""
-        caller = webhooks.WebhookCaller(self.store)
+        caller = webhooks.WebhookCaller(self._service_addresses)
         self._outside.push_async_callback(caller.close)
         return caller
 

@@ -19,6 +19,7 @@ from inkube.apiserver.aggregation.upstreams import Upstream
 from inkube.apiserver.auth.frontproxy import Identity
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.resources import Resources
+from inkube.apiserver.registry.serviceaddresses import ServiceAddresses
 from inkube.schemas.aggregation.marks import MANAGED
 from inkube.schemas.aggregation.registrations import Registration
 from inkube.storage.entry import Change
@@ -34,11 +35,13 @@ class Aggregator:
     def __init__(
         self,
         store: Store,
+        services: ServiceAddresses,
         resources: Resources,
         identity: Callable[[], Identity],
         publish: Callable[[], Awaitable[None]],
     ) -> None:
         self._store = store
+        self._services = services
         self._resources = resources
         self._identity = identity
         self._publish = publish
@@ -135,7 +138,7 @@ class Aggregator:
             return
         if old is not None:
             self._retire(old)
-        upstream = Upstream(registration, self._store, self._identity, path)
+        upstream = Upstream(registration, self._services, self._identity, path)
         trouble = partial(self._trouble, name)
         self._delegates[name] = Remote(registration, upstream, trouble, is_local=bool(path))
 

@@ -1,11 +1,9 @@
 """An aggregated API server as a place: where it listens, how it is trusted, connections to it.
 
-A service is looked up by its EndpointSlices, as there is no cluster network whose addresses lead
-anywhere; an ExternalName by that name. Follows apiserver/pkg/util/proxy (ResolveEndpoint,
-ResolveCluster) and kube-aggregator/pkg/apiserver/handler_proxy.go.
+A service is reached where `registry.serviceaddresses` finds it. Follows
+kube-aggregator/pkg/apiserver/handler_proxy.go.
 """
 
-import random
 import ssl
 from collections.abc import Callable
 from functools import cached_property
@@ -16,11 +14,8 @@ from yarl import URL
 
 from inkube.apiserver import http
 from inkube.apiserver.auth.frontproxy import Identity
-from inkube.apiserver.registry import keys
-from inkube.schemas.aggregation import availability
-from inkube.schemas.aggregation.registrations import Registration, Service
-from inkube.schemas.golang.gotext import quote
-from inkube.storage.store import BaseStore
+from inkube.apiserver.registry.serviceaddresses import ServiceAddresses, UnresolvedError
+from inkube.schemas.aggregation.registrations import Registration
 
 CONNECT = 10.0
 """Seconds until somebody has to be connected."""
@@ -60,12 +55,12 @@ class Upstream:
     def __init__(
         self,
         registration: Registration,
-        store: BaseStore,
+        services: ServiceAddresses,
         identity: Callable[[], Identity],
         path: str = "",
     ) -> None:
         self._registration = registration
-        self._store = store
+        self._services = services
         self._identity = identity
         self._path = path
 
@@ -83,7 +78,11 @@ class Upstream:
             return self._registration.url.rstrip("/")
         service = self._registration.service
         assert service is not None, "remote ones have a service or a URL"
-        return self._resolved(service)
+        try:
+            found = self._services.find(service.namespace, service.name, service.port)
+        except UnresolvedError as error:
+            raise UnreachableError(str(error)) from error
+        return f"https://{found}"
 
     def request(
         self, method: str, base: str, target: str, *, check: bool = False, **options: Any
@@ -125,33 +124,6 @@ class Upstream:
         made.verify_mode = ssl.CERT_NONE
         self._identity().show(made)
         return made
-
-    def _resolved(self, wanted: Service) -> str:
-        found = self._store.get(keys.key("services", wanted.namespace, wanted.name))
-        if found is None:
-            raise UnreachableError(f"service {quote(wanted.name)} not found")
-        spec = found.value["spec"]
-        if spec.get("type") == "ExternalName":
-            return f"https://{_host(spec['externalName'])}:{wanted.port}"
-        names = [one.get("name") or "" for one in spec["ports"] if one["port"] == wanted.port]
-        if not names:
-            text = f"no service port {wanted.port} found for service {quote(wanted.name)}"
-            raise UnreachableError(text)
-        prefix = f"{keys.prefix('endpointslices')}{wanted.namespace}/"
-        slices = [
-            entry.value
-            for entry in self._store.list(prefix)
-            if availability.service_of(entry.value) == wanted.name
-        ]
-        places = list(availability.addresses(slices, names[0]))
-        if not places:
-            raise UnreachableError(f"no endpoints available for service {quote(wanted.name)}")
-        address, port = random.choice(places)  # noqa: S311 # whichever: they are all alike
-        return f"https://{_host(address)}:{port}"
-
-
-def _host(address: str) -> str:
-    return f"[{address}]" if ":" in address else address
 
 
 def _session_over(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:

@@ -10,6 +10,7 @@ from typing import Any
 from inkube.apiserver import aggregation
 from inkube.apiserver.auth.frontproxy import Identity
 from inkube.apiserver.registry.resources import Resources
+from inkube.apiserver.registry.serviceaddresses import ServiceAddresses
 from inkube.controllers.client import Client
 from inkube.controllers.core import apiservices
 from inkube.controllers.manager import Manager
@@ -23,6 +24,7 @@ _VERSION_PRIORITY = 100
 
 def make(
     store: Store,
+    services: ServiceAddresses,
     resources: Resources,
     manager: Manager,
     *,
@@ -30,7 +32,7 @@ def make(
     publish: Callable[[], Awaitable[None]],
 ) -> "aggregation.Aggregator":
     """An aggregator whose servers are looked after; to be started and closed by the caller."""
-    made = aggregation.Aggregator(store, resources, identity, publish)
+    made = aggregation.Aggregator(store, services, resources, identity, publish)
     apiservices.add(manager, made)
     return made
 

@@ -1,21 +1,21 @@
 """The HTTP side of admission webhooks: one POST, its time limit, its authority, its failures.
 
-Failures read as Go's do. Follows apiserver/pkg/util/webhook/client.go. A service is looked up and
-refused: there is no cluster network to reach it through.
+Failures read as Go's do. Follows apiserver/pkg/util/webhook/client.go. A service is reached where
+`registry.serviceaddresses` finds it, and has to show a certificate for `NAME.NAMESPACE.svc`.
 """
 
 import asyncio
 import math
+from typing import Any
 
 import aiohttp
+from yarl import URL
 
 from inkube.apiserver import http
-from inkube.apiserver.registry import keys
-from inkube.schemas.golang.gotext import quote
+from inkube.apiserver.registry.serviceaddresses import ServiceAddresses, UnresolvedError
 from inkube.schemas.objects import Object
 from inkube.schemas.webhooks import replies
 from inkube.schemas.webhooks.replies import ReplyError
-from inkube.storage.store import BaseStore
 
 MAX_ANSWER = 16 * 1024 * 1024
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json, */*"}
@@ -24,8 +24,8 @@ _HEADERS = {"Content-Type": "application/json", "Accept": "application/json, */*
 class WebhookCaller:
     """Sends reviews. The client is made on first use."""
 
-    def __init__(self, store: BaseStore) -> None:
-        self._store = store
+    def __init__(self, services: ServiceAddresses) -> None:
+        self._services = services
         self._session: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
@@ -43,10 +43,8 @@ class WebhookCaller:
         kind: replies.Kind = replies.ADMISSION,
     ) -> Object:
         """The decoded review of the answer. Raises ReplyError."""
-        url = f"{self._address(client)}?timeout={math.ceil(seconds)}s"
-        service = client.get("service")
-        if service is not None:
-            raise ReplyError(f'Post "{url}": {self._no_service(service)}')
+        target = _target(client)
+        url = f"{target}?timeout={math.ceil(seconds)}s"
         try:
             async with asyncio.timeout(seconds):
                 code, body, media = await self._exchange(client, url, review)
@@ -59,28 +57,37 @@ class WebhookCaller:
             self._session = aiohttp.ClientSession(headers=_HEADERS, timeout=aiohttp.ClientTimeout())
         try:
             context = http.outgoing.context(client.get("caBundle") or "")
-            async with self._session.post(url, data=review, ssl=context) as response:
+            options: dict[str, Any] = {"data": review, "ssl": context}
+            asked = URL(url)
+            if "service" in client:
+                asked, options = self._of_service(client["service"], asked, options)
+            async with self._session.post(asked, **options) as response:
                 body = await response.content.read(MAX_ANSWER)
                 while body and not response.content.at_eof() and len(body) < MAX_ANSWER:
                     body += await response.content.read(MAX_ANSWER - len(body))
                 return response.status, body, response.headers.get("Content-Type", "")
+        except UnresolvedError as error:
+            raise ReplyError(f'Post "{url}": {error}') from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise ReplyError(f'Post "{url}": {http.outgoing.trouble(error)}') from error
 
-    def _address(self, client: Object) -> str:
-        service = client.get("service")
-        if service is None:
-            return str(client["url"])
-        path = str(service.get("path") or "").lstrip("/")
-        port = service.get("port") or 443
-        return f"https://{service['name']}.{service['namespace']}.svc:{port}/{path}"
+    def _of_service(
+        self, service: Object, url: URL, options: dict[str, Any]
+    ) -> tuple[URL, dict[str, Any]]:
+        """Where a service's URL leads, and how to ask there. Raises UnresolvedError."""
+        assert url.host is not None
+        assert url.port is not None
+        found = self._services.find(service["namespace"], service["name"], url.port)
+        place = URL(f"https://{found}")
+        headers = {"Host": f"{url.host}:{url.port}"}
+        where = url.with_host(place.host or "").with_port(place.port)
+        return where, {**options, "headers": headers, "server_hostname": url.host}
 
-    def _no_service(self, service: Object) -> str:
-        name = quote(service["name"])
-        found = self._store.get(keys.key("services", service["namespace"], service["name"]))
-        if found is None:
-            return f"service {name} not found"
-        return (
-            f"service {name} cannot be reached: this server is in no cluster network; "
-            "use clientConfig.url"
-        )
+
+def _target(client: Object) -> str:
+    service = client.get("service")
+    if service is None:
+        return str(client["url"])
+    path = str(service.get("path") or "").lstrip("/")
+    port = service.get("port") or 443
+    return f"https://{service['name']}.{service['namespace']}.svc:{port}/{path}"

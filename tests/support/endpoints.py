@@ -15,11 +15,11 @@ LEAF = base64.b64encode(_CERTIFICATE.chain).decode()
 
 
 @asynccontextmanager
-async def serving(handler):
+async def serving(handler, certificate=_CERTIFICATE):
     """The URL at which a handler of aiohttp requests answers."""
     runner = web.ServerRunner(web.Server(handler))
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls.context(_CERTIFICATE))
+    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls.context(certificate))
     await site.start()
     yield f"https://127.0.0.1:{runner.addresses[0][1]}"
     await runner.cleanup()

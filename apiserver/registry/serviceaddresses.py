@@ -1,0 +1,71 @@
+"""Where a Service is reached by a server that is in no cluster network.
+
+What the operator of the server says goes first, then the Service's EndpointSlices, then its
+Endpoints; an ExternalName is reached by that name. Webhooks and aggregated API servers are asked
+there. Follows apiserver/pkg/util/proxy (ResolveEndpoint, ResolveCluster).
+"""
+
+import random
+from collections.abc import Iterator, Mapping
+
+from inkube.apiserver.registry import keys
+from inkube.schemas.aggregation import availability
+from inkube.schemas.golang.gotext import quote
+from inkube.schemas.objects import Object
+from inkube.storage.store import BaseStore
+
+
+class UnresolvedError(Exception):
+    """A Service leads nowhere, in Go's words."""
+
+
+class ServiceAddresses:
+    """The addresses of Services; those `given` are `HOST:PORT` by `NAMESPACE/NAME`."""
+
+    def __init__(self, store: BaseStore, given: Mapping[str, str]) -> None:
+        self._store = store
+        self._given = given
+
+    def find(self, namespace: str, name: str, port: int) -> str:
+        """`HOST:PORT` of a Service's port, one of them where there are several.
+
+        Raises UnresolvedError.
+        """
+        given = self._given.get(f"{namespace}/{name}")
+        if given is not None:
+            return given
+        entry = self._store.get(keys.key("services", namespace, name))
+        if entry is None:
+            raise UnresolvedError(f"service {quote(name)} not found")
+        spec = entry.value["spec"]
+        if spec.get("type") == "ExternalName":
+            return _joined(spec["externalName"], port)
+        names = [one.get("name") or "" for one in spec.get("ports") or () if one["port"] == port]
+        if not names:
+            raise UnresolvedError(f"no service port {port} found for service {quote(name)}")
+        places = list(self._endpoints(namespace, name, names[0]))
+        if not places:
+            raise UnresolvedError(f"no endpoints available for service {quote(name)}")
+        return _joined(*random.choice(places))  # noqa: S311 # whichever: they are all alike
+
+    def _endpoints(self, namespace: str, name: str, port_name: str) -> Iterator[tuple[str, int]]:
+        entries = self._store.list(f"{keys.prefix('endpointslices')}{namespace}/")
+        slices = [e.value for e in entries if availability.service_of(e.value) == name]
+        if slices:
+            yield from availability.addresses(slices, port_name)
+            return
+        entry = self._store.get(keys.key("endpoints", namespace, name))
+        if entry is not None:
+            yield from _of_endpoints(entry.value, port_name)
+
+
+def _of_endpoints(endpoints: Object, port_name: str) -> Iterator[tuple[str, int]]:
+    for subset in endpoints.get("subsets") or ():
+        for port in subset.get("ports") or ():
+            if (port.get("name") or "") == port_name:
+                for address in subset.get("addresses") or ():
+                    yield address["ip"], port["port"]
+
+
+def _joined(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,0 +1,212 @@
+"""Webhooks that a Service names are asked where the Service leads, without a cluster network."""
+
+import base64
+from contextlib import asynccontextmanager
+
+import pytest
+from aiohttp import web
+from endpoints import serving
+
+from inkube import APIServer
+from inkube.apiserver.auth import certificates
+from inkube.apiserver.configuration import BadOption, Options
+from inkube.apiserver.registry.serviceaddresses import ServiceAddresses, UnresolvedError
+from inkube.schemas.status import StatusError
+
+OURS = certificates.make(["hook.system.svc"])
+OTHERS = certificates.make(["other.system.svc"])
+CRD = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "boats.example.com"},
+    "spec": {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "boats", "kind": "Boat"},
+        "versions": [
+            {
+                "name": name,
+                "served": True,
+                "storage": name == "v1",
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "x-kubernetes-preserve-unknown-fields": True,
+                    }
+                },
+            }
+            for name in ("v1", "v2")
+        ],
+    },
+}
+
+
+class Hook:
+    """Says yes to reviews, converts by changing apiVersion, and remembers who was asked."""
+
+    def __init__(self):
+        self.hosts = []
+
+    async def __call__(self, request):
+        self.hosts.append(f"{request.headers['Host']}{request.path}")
+        review = await request.json()
+        asked = review["request"]
+        if review["kind"] == "ConversionReview":
+            version = asked["desiredAPIVersion"]
+            converted = [{**obj, "apiVersion": version} for obj in asked["objects"]]
+            told = {"result": {"status": "Success"}, "convertedObjects": converted}
+        else:
+            told = {"allowed": True}
+        return web.json_response({**review, "response": {"uid": asked["uid"], **told}})
+
+
+@asynccontextmanager
+async def listening(certificate=OURS):
+    """A hook and the port on which it is served."""
+    hook = Hook()
+    async with serving(hook, certificate) as url:
+        yield hook, int(url.rpartition(":")[2])
+
+
+@asynccontextmanager
+async def served(**options):
+    async with APIServer(Options(**options)) as server:
+        await server.client.create(
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "system"}}
+        )
+        yield server
+
+
+def client_config(certificate=OURS, **more):
+    return {
+        "service": {"namespace": "system", "name": "hook", "path": "/review", **more},
+        "caBundle": base64.b64encode(certificate.authority).decode(),
+    }
+
+
+async def configure(server, config):
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "resources": ["configmaps"],
+        "operations": ["CREATE"],
+    }
+    webhook = {
+        "name": "ear.example.com",
+        "clientConfig": config,
+        "rules": [rule],
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        "timeoutSeconds": 5,
+    }
+    await server.client.create(
+        {
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "ValidatingWebhookConfiguration",
+            "metadata": {"name": "ear.example.com"},
+            "webhooks": [webhook],
+        }
+    )
+
+
+async def write(server):
+    await server.client.create(
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "a", "namespace": "default"},
+        }
+    )
+
+
+def service(**spec):
+    meta = {"name": "hook", "namespace": "system"}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": spec}
+
+
+async def test_an_address_that_is_given_needs_no_service():
+    async with (
+        listening() as (hook, port),
+        served(service_addresses=[f"system/hook=127.0.0.1:{port}"]) as server,
+    ):
+        await configure(server, client_config())
+        await write(server)
+        assert hook.hosts == ["hook.system.svc:443/review"]
+
+
+async def test_an_external_name_is_asked_on_the_port_of_the_webhook():
+    async with listening() as (hook, port), served() as server:
+        await server.client.create(service(type="ExternalName", externalName="localhost"))
+        await configure(server, client_config(port=port))
+        await write(server)
+        assert hook.hosts == [f"hook.system.svc:{port}/review"]
+
+
+async def test_the_certificate_has_to_be_the_services():
+    async with (
+        listening(OTHERS) as (hook, port),
+        served(service_addresses=[f"system/hook=127.0.0.1:{port}"]) as server,
+    ):
+        await configure(server, client_config(OTHERS))
+        with pytest.raises(StatusError, match="failed to verify certificate: x509"):
+            await write(server)
+        assert hook.hosts == []
+
+
+async def test_conversion_asks_the_service_too():
+    async with (
+        listening() as (hook, port),
+        served(service_addresses=[f"system/hook=127.0.0.1:{port}"]) as server,
+    ):
+        webhook = {"clientConfig": client_config(), "conversionReviewVersions": ["v1"]}
+        conversion = {"strategy": "Webhook", "webhook": webhook}
+        await server.client.create({**CRD, "spec": {**CRD["spec"], "conversion": conversion}})
+        await server.settled()
+        boat = {"kind": "Boat", "metadata": {"name": "a", "namespace": "default"}}
+        made = await server.client.create({"apiVersion": "example.com/v2", **boat})
+        assert made["apiVersion"] == "example.com/v2"
+        assert set(hook.hosts) == {"hook.system.svc:443/review"}
+
+
+ENDPOINTS = {
+    "apiVersion": "v1",
+    "kind": "Endpoints",
+    "metadata": {"name": "hook", "namespace": "system"},
+    "subsets": [
+        {"addresses": [{"ip": "198.51.100.1"}], "ports": [{"name": "https", "port": 9443}]}
+    ],
+}
+SLICE = {
+    "apiVersion": "discovery.k8s.io/v1",
+    "kind": "EndpointSlice",
+    "metadata": {
+        "name": "hook-1",
+        "namespace": "system",
+        "labels": {"kubernetes.io/service-name": "hook"},
+    },
+    "addressType": "IPv4",
+    "endpoints": [{"addresses": ["198.51.100.2"]}],
+    "ports": [{"name": "https", "port": 9444}],
+}
+
+
+async def test_a_service_leads_to_its_endpoint_slices_or_else_to_its_endpoints():
+    async with served() as server:
+        addresses = ServiceAddresses(server.store, {})
+        with pytest.raises(UnresolvedError, match='service "hook" not found'):
+            addresses.find("system", "hook", 443)
+        await server.client.create(service(ports=[{"name": "https", "port": 443}]))
+        with pytest.raises(UnresolvedError, match='no endpoints available for service "hook"'):
+            addresses.find("system", "hook", 443)
+        await server.client.create(ENDPOINTS)
+        assert addresses.find("system", "hook", 443) == "198.51.100.1:9443"
+        await server.client.create(SLICE)
+        assert addresses.find("system", "hook", 443) == "198.51.100.2:9444"
+        with pytest.raises(UnresolvedError, match='no service port 1 found for service "hook"'):
+            addresses.find("system", "hook", 1)
+
+
+@pytest.mark.parametrize("text", ["hook=a:1", "a/b=c", "a/b=c:0", "a/b=c:70000", "a/b=http://c:1"])
+def test_an_address_that_makes_no_sense_is_refused(text):
+    with pytest.raises(BadOption, match="NAMESPACE/NAME=HOST:PORT"):
+        Options(service_addresses=[text])
