@@ -57,6 +57,7 @@ class _Commands(click.Group):
         "repair": "repair_command",
         "snapshot": "snapshot_command",
         "validate": "validate_command",
+        "world": "world_command",
     }
     """Command → its name in `commands`."""
 
@@ -144,6 +145,7 @@ def main() -> None:
     help="Seconds until another server runs the controllers of one that is silent.",
 )
 @click.option("--offline", is_flag=True, help="Outside systems are those of the world's kinds.")
+@click.option("--scenario", default="", metavar="NAME", help="How the world is; inkube world list.")
 @click.option("--recheck-healthy", default=300.0, show_default=True, help="Seconds.")
 @click.option("--recheck-unhealthy", default=60.0, show_default=True, help="Seconds.")
 @click.option("--allow-private-hosts", is_flag=True, help="Checks may reach private addresses.")
@@ -170,6 +172,8 @@ def serve(**arguments: Any) -> None:
     except BadOption as error:
         name = _RENAMED.get(error.name, error.name.replace("_", "-"))
         raise click.BadParameter(error.why, param_hint=f"--{name}") from error
+    if options.scenario:
+        commands.world.named(options.scenario, "--scenario")
     for danger in root.dangers.found(options):
         logger.warning("%s", danger)
     try:
@@ -330,9 +334,21 @@ def _announce(server: "inkube.APIServer", target: Path) -> None:
         kept=kept,
         authority=authority,
         has_token=bool(server.security.token),
+        world=_world_of(options),
     )
     for line in lines:
         click.echo(line)
+
+
+def _world_of(options: Options) -> str:
+    """Who answers for outside systems, where there is a world to script."""
+    if "world" not in options.module_names:
+        return ""
+    who = "real and scripted systems (--offline: scripted ones only)"
+    if options.offline:
+        who = "scripted systems only (--offline)"
+    how = f"scenario {options.scenario}" if options.scenario else "scenarios: inkube world list"
+    return f"{who}; {how}"
 
 
 if __name__ == "__main__":

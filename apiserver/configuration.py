@@ -90,6 +90,8 @@ class Options:
     """Seconds that events stay after they were last written."""
     offline: bool = False
     """Outside systems are those of the world's kinds only."""
+    scenario: str = ""
+    """How the scripted world is at the start; `inkube world list` names the scenarios."""
     recheck_healthy: float = 300.0
     """Seconds after which live checks look again at an object that they found healthy."""
     recheck_unhealthy: float = 60.0
@@ -97,7 +99,7 @@ class Options:
     outside_timeout: float = 10.0
     """At most so long one question to an outside system may take."""
     retry_seconds: float = 12.0
-    """At most so long one reconcile asks a failing outside service again before it reports it."""
+    """So long a failing outside service is asked again with back-off, before rechecks go on."""
     allow_private_hosts: bool = False
     """Whether live checks may reach addresses of private networks."""
     local_path_prefixes: Sequence[Path] = ()
@@ -184,6 +186,8 @@ class Options:
         for name, choices in _CHOICES.items():
             if (value := getattr(self, name)) not in choices:
                 raise BadOption(name, f"{value!r} is none of {', '.join(choices)}")
+        if self.scenario and "world" not in self.module_names:
+            raise BadOption("scenario", "the kinds of the module world are not served")
         if self.lease_duration < 1:
             raise BadOption(
                 "lease_duration", f"{self.lease_duration} is too short; it takes 1 second or more"

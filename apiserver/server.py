@@ -268,6 +268,8 @@ class APIServer:
         if self.options.definitions:
             found = root.manifests.read(self.options.definitions)
             await root.manifests.install(self.client, found, self.settled, tell=self._importing)
+        if self.options.scenario:
+            await root.scenarios.load(self.client, self.options.scenario)
 
     def _importing(self, done: int, total: int) -> None:
         self._stage = Stage(IMPORTING, "importing definitions", done, total, f"{done} of {total}")

@@ -1,5 +1,6 @@
 from inkube.apiserver.commands import exporting as exporting
 from inkube.apiserver.commands import problems as problems
+from inkube.apiserver.commands import world as world
 from inkube.apiserver.commands.capture import capture_command as capture_command
 from inkube.apiserver.commands.completion import completion_command as completion_command
 from inkube.apiserver.commands.envtest import envtest_assets as envtest_assets
@@ -12,4 +13,5 @@ from inkube.apiserver.commands.repair import check_command as check_command
 from inkube.apiserver.commands.repair import repair_command as repair_command
 from inkube.apiserver.commands.snapshot import snapshot_command as snapshot_command
 from inkube.apiserver.commands.validate import validate_command as validate_command
+from inkube.apiserver.commands.world import world_command as world_command
 from inkube.apiserver.envtest import kubeapi as kubeapi

@@ -75,14 +75,23 @@ async def _lines(stage: Callable[[], Stage | None]) -> None:
 
 
 def welcome(
-    url: str, kubeconfig: Path, *, kept: str, authority: Path | None, has_token: bool
+    url: str,
+    kubeconfig: Path,
+    *,
+    kept: str,
+    authority: Path | None,
+    has_token: bool,
+    world: str = "",
 ) -> Iterator[str]:
-    """Where the server is, and what to type next; works as it is pasted."""
+    """Where the server is, and what to type next; works as it is pasted. `world` says who answers
+    for outside systems."""
     bold = {"bold": True} if has_colours(sys.stdout) else {}
     yield f"inkube serves on {click.style(url, fg='green', **bold) if bold else url}"
     yield f"kubeconfig: {kubeconfig}"
     yield kept
     yield f"console: {url}/console/"
+    if world:
+        yield f"outside: {world}"
     yield "try next, in another terminal:"
     for line in _next(url, kubeconfig.absolute(), authority, has_token=has_token):
         yield f"  {click.style(line, fg='cyan') if bold else line}"

@@ -7,6 +7,7 @@ from inkube.apiserver.root import kubeconfig as kubeconfig
 from inkube.apiserver.root import lazyaiohttp as lazyaiohttp
 from inkube.apiserver.root import leading as leading
 from inkube.apiserver.root import manifests as manifests
+from inkube.apiserver.root import scenarios as scenarios
 from inkube.apiserver.root import trimming as trimming
 from inkube.apiserver.root import workloads as workloads
 from inkube.apiserver.root.sharedkeys import SharedKeys as SharedKeys

@@ -5,6 +5,7 @@ Every change returns once the controllers have looked at it.
 
 from collections.abc import Mapping, Sequence
 
+from inkube.apiserver import root
 from inkube.apiserver.testing.kube import Kube
 from inkube.controllers.client import Object
 from inkube.schemas.status import Reason, StatusError
@@ -54,6 +55,17 @@ class ScriptedWorld:
         if public_key:
             spec["publicKey"] = public_key
         return self._put(APPS, "GitHubApp", app_id, spec)
+
+    def load(self, scenario: str) -> "root.scenarios.Scenario":
+        """Set up a scenario, as `inkube world load` does; its `example` shows what happens.
+
+        Raises ValueError where there is none of that name.
+        """
+        found = root.scenarios.find(scenario)
+        for obj in found.world:
+            kind = obj["kind"]
+            self._put(f"{VERSION}/{kind.lower()}s", kind, obj["metadata"]["name"], obj["spec"])
+        return found
 
     def outage(self, host: str, code: int | None = None, *, delay: float = 0.0) -> None:
         """From now on the host answers with the code, after so many seconds, or both."""

@@ -17,6 +17,7 @@ from inkube.controllers.provisioning.options import BITBUCKET_API, GITHUB_API, O
 from inkube.controllers.provisioning.outside.remotes import Remotes
 from inkube.controllers.provisioning.outside.ssrf import Guard
 from inkube.controllers.provisioning.outside.world import World
+from inkube.controllers.provisioning.outside.world_outages import heal
 from inkube.controllers.provisioning.outside.world_types import GitHost, GitHubApp
 from inkube.controllers.provisioning.repository_checks import Vaults
 from inkube.controllers.provisioning.stock import Stock
@@ -60,7 +61,7 @@ class Provisioning:
             repository.module(self.options, self._vaults.repositories, self._stock, self._tokens),
             connection.module(self._vaults.connections, self._tokens),
             *job.modules(self._stock, self.options),
-            KindModule(GitHost),
+            KindModule(GitHost, reconciler=heal),
             KindModule(GitHubApp),
         )
 

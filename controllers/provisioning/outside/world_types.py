@@ -107,8 +107,15 @@ class HostedRepository(Model):
 class Outage(Model):
     """How a host misbehaves: an HTTP code it answers everything with, a delay, or both."""
 
-    code: int | None = Field(None, ge=400, le=599)
-    delay_milliseconds: int = Field(0, ge=0)
+    code: int | None = Field(
+        default=None, ge=400, le=599, description="The HTTP code of every answer."
+    )
+    delay_milliseconds: int = Field(
+        default=0, ge=0, description="How long every answer takes to come."
+    )
+    heals_after_seconds: int | None = Field(
+        default=None, ge=1, description="When it ends by itself; without it somebody has to."
+    )
 
 
 class GitHostSpec(Model):
@@ -131,6 +138,9 @@ class GitHostStatus(Status):
     """What the host was asked to keep."""
 
     webhooks: list[RegisteredHook] | None = None
+    outage_ends: int | None = Field(
+        default=None, description="When the outage ends by itself, in ms since the epoch."
+    )
 
 
 class GitHost(Resource, group=GROUP, version="v1", namespaced=False):

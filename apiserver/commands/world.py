@@ -1,0 +1,60 @@
+"""`inkube world`: scenarios of the scripted world, listed, shown and loaded into a server."""
+
+import os
+from pathlib import Path
+
+import click
+import yaml
+
+from inkube.apiserver import root
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.group("world")
+def world_command() -> None:
+    """Let something happen outside: scenarios of the scripted world."""
+
+
+@world_command.command("list")
+def list_scenarios() -> None:
+    """Name the scenarios and say what happens in each."""
+    width = max(map(len, root.scenarios.SCENARIOS))
+    for scenario in root.scenarios.SCENARIOS.values():
+        click.echo(f"{scenario.name:{width}}  {scenario.text}")
+
+
+@world_command.command()
+@click.argument("name")
+def example(name: str) -> None:
+    """Print an object that shows what happens in a scenario, for kubectl create -f -."""
+    click.echo(yaml.safe_dump(named(name).example, sort_keys=False), nl=False)
+
+
+@world_command.command()
+@click.argument("name")
+@click.option("--server", metavar="URL", default="", help="Where the server is.")
+@click.option(
+    "--kubeconfig",
+    type=_FILE,
+    help="Where the server is said otherwise; without it $KUBECONFIG or inkube.kubeconfig.",
+)
+def load(name: str, server: str, kubeconfig: Path | None) -> None:
+    """Set up the world of a running server; objects of the same names are replaced."""
+    found = named(name)
+    config = kubeconfig or Path(os.environ.get("KUBECONFIG") or "inkube.kubeconfig")
+    try:
+        remote = root.scenarios.Remote(server) if server else root.scenarios.of_kubeconfig(config)
+        remote.load(name)
+    except root.scenarios.Unloadable as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{found.name}: {found.text}")
+    click.echo(f"try: inkube world example {found.name} | kubectl create -f -")
+
+
+def named(name: str, hint: str = "NAME") -> "root.scenarios.Scenario":
+    """The scenario that somebody asks for by an argument. Raises click.BadParameter."""
+    try:
+        return root.scenarios.find(name)
+    except root.scenarios.UnknownScenario as error:
+        raise click.BadParameter(str(error), param_hint=hint) from error

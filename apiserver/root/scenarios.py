@@ -1,0 +1,139 @@
+"""The scripted world as a scenario wants it, in a server of this process or in another.
+
+`commands` lists and loads scenarios, `server` begins with one, `testing` loads them for tests.
+"""
+
+import json
+import ssl
+import urllib.error
+import urllib.request
+from base64 import b64decode
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from inkube.controllers.client import Client
+from inkube.controllers.provisioning.scenarios import SCENARIOS, Scenario, UnknownScenario, find
+from inkube.schemas.objects import Object
+from inkube.schemas.status import Reason, StatusError
+
+__all__ = ["SCENARIOS", "Remote", "Scenario", "UnknownScenario", "Unloadable", "find", "load"]
+WORLD = "/apis/world.inkube.dev/v1"
+TIMEOUT = 10.0
+"""Seconds that a server may take to answer."""
+TRIES = 5
+"""So often an object is written anew because another write came before."""
+
+
+class Unloadable(Exception):
+    """A server cannot be asked, or refuses; the text says why."""
+
+
+async def load(client: Client, name: str) -> Scenario:
+    """Make or replace the objects of a scenario. Raises UnknownScenario, StatusError."""
+    found = find(name)
+    for obj in found.world:
+        await _put(client, obj)
+    return found
+
+
+async def _put(client: Client, obj: Object) -> None:
+    resource, name = f"world.inkube.dev/v1/{_plural(obj)}", obj["metadata"]["name"]
+    for _ in range(TRIES):
+        try:
+            stored = await client.get(resource, name)
+        except StatusError as error:
+            if error.reason != Reason.NOT_FOUND:
+                raise
+            await client.create(obj)
+            return
+        try:
+            await client.update({**stored, "spec": obj["spec"]})
+        except StatusError as error:
+            if error.reason != Reason.CONFLICT:
+                raise
+            continue
+        return
+    raise StatusError(409, Reason.CONFLICT, f"{name} is written by others again and again")
+
+
+def _plural(obj: Object) -> str:
+    return f"{obj['kind'].lower()}s"
+
+
+class Remote:
+    """A server elsewhere, as a kubeconfig names it. Raises Unloadable."""
+
+    def __init__(self, url: str, token: str = "", authority: str = "") -> None:
+        if not url.startswith(("http://", "https://")):
+            raise Unloadable(f"{url!r} is no address of a server, such as http://127.0.0.1:8001")
+        self.url = url.rstrip("/")
+        self._headers = {"Content-Type": "application/json"}
+        if token:
+            self._headers["Authorization"] = f"Bearer {token}"
+        self._context = ssl.create_default_context(cadata=authority) if authority else None
+
+    def load(self, name: str) -> Scenario:
+        """As `load` above. Raises UnknownScenario, Unloadable."""
+        found = find(name)
+        for obj in found.world:
+            self._put(obj)
+        return found
+
+    def _put(self, obj: Object) -> None:
+        path, name = f"{WORLD}/{_plural(obj)}", obj["metadata"]["name"]
+        for _ in range(TRIES):
+            code, stored = self._ask("GET", f"{path}/{name}")
+            if code == 404:
+                code, stored = self._ask("POST", path, obj)
+            elif code == 200:
+                code, stored = self._ask("PUT", f"{path}/{name}", {**stored, "spec": obj["spec"]})
+            if code in (200, 201):
+                return
+            if code != 409:
+                break
+        raise Unloadable(f"{self.url} refuses {obj['kind']} {name}: {stored.get('message', code)}")
+
+    def _ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(  # noqa: S310 # of http alone, as the start says
+            self.url + path, data, self._headers, method=method
+        )
+        try:
+            with urllib.request.urlopen(  # noqa: S310 # the same
+                request, timeout=TIMEOUT, context=self._context
+            ) as answer:
+                return answer.status, json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            return error.code, _json(error.read())
+        except (urllib.error.URLError, OSError, ValueError) as error:
+            why = getattr(error, "reason", error)
+            raise Unloadable(f"{self.url} cannot be asked: {why}") from error
+
+
+def _json(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return {"message": text.decode("utf-8", "replace").strip()}
+
+
+def of_kubeconfig(path: Path) -> Remote:
+    """The server of a kubeconfig's current context. Raises Unloadable."""
+    try:
+        config = yaml.safe_load(path.read_text())
+        context = _named(config["contexts"], config["current-context"])["context"]
+        cluster = _named(config["clusters"], context["cluster"])["cluster"]
+        user = _named(config.get("users") or [], context.get("user", "")).get("user") or {}
+    except OSError as error:
+        raise Unloadable(f"{path}: {error.strerror}; name a server by --server URL") from error
+    except (yaml.YAMLError, KeyError, TypeError) as error:
+        raise Unloadable(f"{path} is no kubeconfig") from error
+    authority = b64decode(cluster.get("certificate-authority-data", "")).decode()
+    return Remote(cluster["server"], user.get("token", ""), authority)
+
+
+def _named(entries: Sequence[Any], name: str) -> Any:
+    return next((entry for entry in entries if entry.get("name") == name), {})

@@ -1,0 +1,128 @@
+"""Scenarios of the scripted world: each makes one thing happen that front ends have to show.
+
+A scenario is data: the objects of the world, an object to try it with, and what is told of that
+one. `inkube world load`, `inkube serve --scenario` and the fixture `world` set the world up;
+docs/documents.md says which example of the documents each is.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Object = dict[str, Any]
+
+HEALED_AFTER = 30
+"""Seconds that the outage of the scenario `outage` takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """`world` is what is set up; `example` is told `errors`, as (type, field, detail)."""
+
+    name: str
+    text: str
+    world: Sequence[Object]
+    example: Object
+    errors: Sequence[tuple[str, str, str]]
+
+
+class UnknownScenario(ValueError):
+    """There is none of that name; the text lists those there are."""
+
+
+def _host(**spec: Any) -> Object:
+    hosted = {"path": "grafana/grafana", "branches": ["main"], "defaultBranch": "main"}
+    return {
+        "apiVersion": "world.inkube.dev/v1",
+        "kind": "GitHost",
+        "metadata": {"name": "github.com"},
+        "spec": {"repositories": [hosted], **spec},
+    }
+
+
+def _app() -> Object:
+    return {
+        "apiVersion": "world.inkube.dev/v1",
+        "kind": "GitHubApp",
+        "metadata": {"name": "123456"},
+        "spec": {"installations": [{"id": "42", "repositories": ["grafana/grafana"]}]},
+    }
+
+
+def _repository(path: str = "grafana/grafana", branch: str = "main", **more: Any) -> Object:
+    return {
+        "apiVersion": "provisioning.grafana.app/v0alpha1",
+        "kind": "Repository",
+        "metadata": {"name": "my-repo"},
+        "spec": {
+            "type": "github",
+            "github": {"url": f"https://github.com/{path}", "branch": branch},
+        },
+        **more,
+    }
+
+
+_CONNECTION: Object = {
+    "apiVersion": "provisioning.grafana.app/v0alpha1",
+    "kind": "Connection",
+    "metadata": {"name": "my-connection"},
+    "spec": {
+        "type": "github",
+        "github": {"appID": "123456", "installationID": "999999999"},
+    },
+}
+"""Still without the private key that it needs: any RSA key is accepted."""
+
+INVALID = "FieldValueInvalid"
+_UNASKED = "failed to check if repository exists: github.com"
+_ALL = (
+    Scenario(
+        "vanished-branch",
+        "the branch of a repository is not there; kubectl edit githost brings it back",
+        (_host(),),
+        _repository(branch="non-existent-branch"),
+        ((INVALID, "spec.github.branch", "branch not found"),),
+    ),
+    Scenario(
+        "wrong-installation",
+        "a GitHub App is installed, but not under the ID that a connection names",
+        (_host(), _app()),
+        _CONNECTION,
+        ((INVALID, "spec.installationID", "invalid installation ID: 999999999"),),
+    ),
+    Scenario(
+        "wrong-token",
+        "a token is refused, and the repository is not there either",
+        (_host(tokens=[{"value": "good", "write": True}]),),
+        _repository("grafana/missing", secure={"token": {"create": "wrong"}}),
+        (
+            (INVALID, "spec.github.url", "repository not found"),
+            (INVALID, "secure.token", "not authorized"),
+        ),
+    ),
+    Scenario(
+        "outage",
+        f"GitHub answers 503 and is well again after {HEALED_AFTER} seconds",
+        (_host(outage={"code": 503, "healsAfterSeconds": HEALED_AFTER}),),
+        _repository(),
+        ((INVALID, "spec.github.url", f"{_UNASKED} answered 503 Service Unavailable"),),
+    ),
+    Scenario(
+        "rate-limit",
+        "GitHub answers 429 until kubectl edit githost takes the outage away",
+        (_host(outage={"code": 429}),),
+        _repository(),
+        ((INVALID, "spec.github.url", f"{_UNASKED} has reached its rate limit"),),
+    ),
+)
+SCENARIOS: Mapping[str, Scenario] = {scenario.name: scenario for scenario in _ALL}
+"""By name, in the order in which they are listed."""
+
+
+def find(name: str) -> Scenario:
+    """The scenario of that name. Raises UnknownScenario."""
+    found = SCENARIOS.get(name)
+    if found is None:
+        choices = ", ".join(SCENARIOS)
+        raise UnknownScenario(f"there is no scenario {name!r}; there are {choices}")
+    return found
