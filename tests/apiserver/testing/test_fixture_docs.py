@@ -19,7 +19,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "pytest.md"
 def test_the_examples_of_the_page_pass(run):
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     result = run("\n".join(blocks))
-    result.assert_outcomes(passed=14)
+    result.assert_outcomes(passed=15)
 
 
 def test_every_marker_is_on_the_page():
