@@ -130,7 +130,8 @@ class App:
         elapsed = time.perf_counter() - started
         if heard is not None and received is not None:
             await self._tell(request, response, info, request_id, (heard, received))
-        parts.metrics.count(info, response.status, elapsed)
+        media = request.headers.get(hdrs.CONTENT_TYPE, "") if info.verb == "patch" else ""
+        parts.metrics.count(info, response.status, elapsed, media)
         if parts.on_request is not None:
             record = _record(request, info, response, elapsed)
             if parts.records_bodies:

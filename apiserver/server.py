@@ -513,7 +513,9 @@ class APIServer:
     async def _parts(self) -> Parts:
         metrics = Metrics()
         handlers = Handlers(self.registry, Renderer(self.stamps))
-        endpoints = Endpoints(metrics, self.resources, self._failures)
+        endpoints = Endpoints(
+            metrics, self.resources, self.store.count, self._stored_bytes, self._failures
+        )
         if self.options.worker is not None:
             siblings = workers.Siblings(self.options.worker, endpoints.figures)
             await siblings.start()
@@ -581,6 +583,10 @@ class APIServer:
         log = http.audit.AuditLog(self.options.audit_log, policy)
         self._stack.callback(log.close)
         self._listeners.append(log.write)
+
+    def _stored_bytes(self) -> int | None:
+        """The size of the file that keeps everything; None where there is none."""
+        return None if self.options.data is None else self.options.data.stat().st_size
 
     def _pages(self) -> Endpoint:
         return console.Pages()

@@ -23,6 +23,12 @@ Endpoint = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamRe
 
 # The reference whose behaviour is served; clients compare it with their own version.
 REFERENCE = "v1.36.2"
+_BUILD = {
+    "build_date": "buildDate", "compiler": "compiler", "git_commit": "gitCommit",
+    "git_tree_state": "gitTreeState", "git_version": "gitVersion", "go_version": "goVersion",
+    "major": "major", "minor": "minor", "platform": "platform",
+}  # fmt: skip
+"""Labels of kubernetes_build_info, as `/version` names them."""
 _READABLE = ("*/*", "text/*", "text/plain")
 _WARNING = (
     "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility "
@@ -83,6 +89,8 @@ class Endpoints:
         self,
         metrics: Metrics,
         resources: Resources,
+        count: Callable[[str], int],
+        stored_bytes: Callable[[], int | None],
         failures: Callable[[], Mapping[str, str]],
     ) -> None:
         self.health = health.Health(failures)
@@ -90,6 +98,8 @@ class Endpoints:
         """The other processes of this server, where there are some."""
         self._metrics = metrics
         self._resources = resources
+        self._count = count
+        self._stored_bytes = stored_bytes
 
     def figures(self) -> Object:
         """What this process has counted, for the others."""
@@ -134,8 +144,19 @@ class Endpoints:
         for figures in found:
             total.add(figures["requests"])
             entries.update(figures["caches"])
-        workers = 0 if self.siblings is None else len(found)
-        text = http.exposition.text(total, entries, workers)
+        version = version_document()
+        told = http.exposition.Figures(
+            requests=total,
+            entries=entries,
+            workers=0 if self.siblings is None else len(found),
+            objects={
+                (each.group, each.plural): self._count(each.prefix)
+                for each in self._resources.installed()
+            },
+            stored_bytes=self._stored_bytes(),
+            build={name: version[known] for name, known in _BUILD.items()},
+        )
+        text = http.exposition.text(told)
         return Answer(text, CIMultiDict({"Content-Type": METRICS}))
 
     async def levels(

@@ -1,8 +1,9 @@
 """Prometheus' text of a server's figures; loaded when somebody asks for `/metrics`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -10,14 +11,55 @@ from prometheus_client.core import (
     Metric,
 )
 
-from inkube.apiserver.http.metrics import BUCKETS, LABELS, Metrics
+from inkube.apiserver.http.metrics import APPLY, BUCKETS, Metrics
+
+_LABELS = (
+    "verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component",
+)  # fmt: skip
+_VERBS = {
+    "get": "GET", "head": "GET", "list": "LIST", "watch": "WATCH", "watchone": "WATCH",
+    "create": "POST", "post": "POST", "update": "PUT", "put": "PUT", "patch": "PATCH",
+    APPLY: "APPLY", "delete": "DELETE", "deletecollection": "DELETECOLLECTION", "proxy": "CONNECT",
+}  # fmt: skip
+"""Ours → apiserver/pkg/endpoints/metrics/metrics.go, canonicalVerb and cleanVerb."""
+_CONNECTED = frozenset(
+    {
+        *(("pods", part) for part in ("attach", "exec", "portforward", "proxy")),
+        ("nodes", "proxy"),
+        ("services", "proxy"),
+    }
+)
+_REQUESTS = (
+    "[STABLE] Requests by verb, dry run, group, version, resource, scope, component and code."
+)
+_DURATIONS = (
+    "[STABLE] Seconds until the answer was sent, by verb, dry run, group, version, resource, "
+    "subresource, scope and component."
+)
+_OBJECTS = "[STABLE] Stored objects by kind."
+_SIZE = "[STABLE] Bytes of the file that keeps everything."
+_BUILD = "[ALPHA] The version whose behaviour is served, of value 1."
 
 
-def text(metrics: Metrics, entries: Mapping[str, int], workers: int) -> bytes:
-    """The exposition format. `entries` is what caches hold, by name; `workers` is how many
-    processes all of it is of, 0 where there are no others."""
+class Figures(NamedTuple):
+    """What there is to tell. `requests` and `entries`, which is what caches hold, may be of several
+    processes, `workers` of them; 0 where there is one."""
+
+    requests: Metrics
+    entries: Mapping[str, int]
+    workers: int
+    objects: Mapping[tuple[str, str], int]
+    """How many are stored, by group and plural."""
+    stored_bytes: int | None
+    """None where they are in memory."""
+    build: Mapping[str, str]
+
+
+def text(figures: Figures) -> bytes:
+    """The exposition format."""
     registry = CollectorRegistry()
-    registry.register(_Collector(metrics, entries, workers))
+    registry.register(_Collector(figures))
+    ProcessCollector(registry=registry)
     return generate_latest(registry)
 
 
@@ -50,31 +92,60 @@ class _Checks:
 
 
 class _Collector:
-    def __init__(self, metrics: Metrics, entries: Mapping[str, int], workers: int) -> None:
-        self._metrics, self._entries, self._workers = metrics, entries, workers
+    def __init__(self, figures: Figures) -> None:
+        self._figures = figures
 
     def collect(self) -> Iterator[Metric]:
         """prometheus_client's collector protocol."""
-        total = CounterMetricFamily(
-            "apiserver_request", "Requests by verb, resource and code.", labels=[*LABELS, "code"]
-        )
-        for labels, series in self._metrics.series.items():
+        requests = self._figures.requests
+        total = CounterMetricFamily("apiserver_request", _REQUESTS, labels=[*_LABELS, "code"])
+        labelled = [(_labels(key), series) for key, series in requests.series.items()]
+        for labels, series in labelled:
             for code, number in series.codes.items():
                 total.add_metric([*labels, str(code)], number)
         yield total
         histogram = HistogramMetricFamily(
-            "apiserver_request_duration_seconds", "How long requests took.", labels=list(LABELS)
+            "apiserver_request_duration_seconds", _DURATIONS, labels=_LABELS
         )
-        for labels, series in self._metrics.series.items():
-            histogram.add_metric(list(labels), _cumulative(series.buckets), series.seconds)
+        for labels, series in labelled:
+            histogram.add_metric(labels, _cumulative(series.buckets), series.seconds)
         yield histogram
+        yield from self._of_storage()
+        build = GaugeMetricFamily("kubernetes_build_info", _BUILD, labels=[*self._figures.build])
+        build.add_metric([*self._figures.build.values()], 1)
+        yield build
         entries = GaugeMetricFamily("inkube_cache_entries", "What caches hold.", labels=["cache"])
-        for name, number in self._entries.items():
+        for name, number in self._figures.entries.items():
             entries.add_metric([name], number)
         yield entries
-        if self._workers:
+        if self._figures.workers:
             text = "Workers that these figures are of: those that answered."
-            yield GaugeMetricFamily("inkube_workers", text, self._workers)
+            yield GaugeMetricFamily("inkube_workers", text, self._figures.workers)
+
+    def _of_storage(self) -> Iterator[Metric]:
+        old = GaugeMetricFamily("apiserver_storage_objects", _OBJECTS, labels=["resource"])
+        new = GaugeMetricFamily(
+            "apiserver_resource_objects", _OBJECTS, labels=["group", "resource"]
+        )
+        for (group, plural), number in self._figures.objects.items():
+            old.add_metric([f"{plural}.{group}" if group else plural], number)
+            new.add_metric([group, plural], number)
+        yield old
+        yield new
+        if self._figures.stored_bytes is not None:
+            size = GaugeMetricFamily(
+                "apiserver_storage_size_bytes", _SIZE, labels=["storage_cluster_id"]
+            )
+            size.add_metric(["etcd-0"], self._figures.stored_bytes)
+            yield size
+
+
+def _labels(key: Sequence[str]) -> list[str]:
+    """The labels of `_LABELS` for a key of `Metrics.series`."""
+    verb, group, version, resource, subresource, dry_run, scope = key
+    shown = "CONNECT" if (resource, subresource) in _CONNECTED else _VERBS.get(verb, "other")
+    component = "" if subresource.startswith("/") else "apiserver"
+    return [shown, dry_run, group, version, resource, subresource, scope, component]
 
 
 def _cumulative(buckets: list[int]) -> list[tuple[str, float]]:

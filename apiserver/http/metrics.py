@@ -1,6 +1,7 @@
 """Counts and durations of requests, for `/metrics`.
 
-Plain dictionaries on the hot path; `exposition` formats them when asked.
+Plain dictionaries on the hot path; `exposition` formats them when asked. What is told apart follows
+apiserver/pkg/endpoints/metrics/metrics.go.
 """
 
 from bisect import bisect_left
@@ -9,8 +10,15 @@ from typing import Any
 
 from inkube.apiserver.http.requests import RequestInfo
 
-BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0)
-LABELS = ("verb", "group", "version", "resource", "subresource")
+BUCKETS = (
+    0.0005, 0.001, 0.0025, 0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0,
+    4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
+)  # fmt: skip
+"""Seconds: those of kube-apiserver, and three below them."""
+APPLY = "apply"
+"""The verb of a patch that is an apply."""
+_APPLY_MEDIA = "application/apply-patch+yaml"
+_HEALTH = frozenset({"/healthz", "/livez", "/readyz"})
 MOST = 10_000  # sets of labels: kinds come and go
 _METHODS = frozenset({"get", "head", "post", "put", "patch", "delete", "options"})
 
@@ -31,7 +39,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.series: dict[tuple[str, ...], Series] = {}
-        """By labels."""
+        """By verb, group, version, resource, subresource, dry run and scope."""
 
     def told(self) -> list[Any]:
         """The same for another process, as JSON has it; see `add`."""
@@ -49,18 +57,34 @@ class Metrics:
             series.buckets = [sum(pair) for pair in zip(series.buckets, buckets, strict=True)]
             series.seconds += seconds
 
-    def count(self, info: RequestInfo, code: int, seconds: float) -> None:
-        """Note one request. Refused ones share labels: what they name may not even exist, and
-        clients must not be able to grow the table; an OPTIONS that is no verb is never refused."""
-        if info.is_resource and info.verb and code < 400 and len(self.series) < MOST:
-            labels: tuple[Any, ...] = info.shape[:5]
-        elif info.is_resource or info.verb in _METHODS:
-            labels = (info.verb, "", "", "", "")
+    def count(self, info: RequestInfo, code: int, seconds: float, media: str = "") -> None:
+        """Note one request, with the media type of its body. Refused ones share labels: what they
+        name may not even exist, and clients must not be able to grow the table; an OPTIONS that is
+        no verb is never refused."""
+        verb: Any = info.verb
+        if verb == "patch" and media == _APPLY_MEDIA:
+            verb = APPLY
+        if info.is_resource and verb and code < 400 and len(self.series) < MOST:
+            labels: tuple[Any, ...] = (verb, *info.shape[1:5], _dry_run(info), _scope(info))
+        elif info.is_resource or verb in _METHODS:
+            health = info.path if info.path in _HEALTH else ""
+            labels = (verb, "", "", "", health, "", "")
         else:
-            labels = ("other", "", "", "", "")
+            labels = ("other", "", "", "", "", "", "")
         series = self.series.get(labels)
         if series is None:
             series = self.series[labels] = Series()
         series.codes[code] = series.codes.get(code, 0) + 1
         series.buckets[bisect_left(BUCKETS, seconds)] += 1
         series.seconds += seconds
+
+
+def _dry_run(info: RequestInfo) -> str:
+    """`All`, or nothing; what else stands there is refused."""
+    return "All" if info.query and "dryRun" in info.query else ""
+
+
+def _scope(info: RequestInfo) -> str:
+    if info.name or info.verb == "create":
+        return "resource"
+    return "namespace" if info.namespace else "cluster"

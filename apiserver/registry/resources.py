@@ -277,6 +277,10 @@ class Resources:
             self.load()
         return self._kinds.get((group, kind))
 
+    def installed(self) -> Iterable[Resource]:
+        """Those that are installed; what was deferred is left out, and has no objects."""
+        return tuple(self._table.values())
+
     def __iter__(self) -> Iterator[Resource]:
         self.load()
         return iter(tuple(self._table.values()))

@@ -129,10 +129,10 @@ async def test_labels_of_the_metrics_are_no_words_of_the_client(monkeypatch):
         counted.count(requests.parse("OPTIONS", f"/apis/g{number}/v1/kinds"), 204, 0.1)
         counted.count(requests.parse("GET", f"/apis/g{number}/v1/kinds"), 200, 0.1)
     assert sorted(counted.series) == [
-        ("", "", "", "", ""),
-        ("list", "", "", "", ""),
-        ("list", "g0", "v1", "kinds", ""),
-        ("other", "", "", "", ""),
+        ("", "", "", "", "", "", ""),
+        ("list", "", "", "", "", "", ""),
+        ("list", "g0", "v1", "kinds", "", "", "cluster"),
+        ("other", "", "", "", "", "", ""),
     ]
 
 

@@ -142,8 +142,8 @@ async def test_workers_share_a_port_and_what_is_stored(serve: Serve, http: Any, 
         async with http.get(f"{served.url}{MAPS}/m{number}") as answer:
             assert answer.status == 200
     name = (
-        'apiserver_request_total{code="200",group="",resource="configmaps",'
-        'subresource="",verb="get",version="v1"}'
+        'apiserver_request_total{code="200",component="apiserver",dry_run="",group="",'
+        'resource="configmaps",scope="resource",subresource="",verb="GET",version="v1"}'
     )
     assert (await counted(http, served))[name] - before.get(name, 0) == 10
     served.process.terminate()
