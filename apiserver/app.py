@@ -335,14 +335,14 @@ class App:
             call.warn(_ASSUMED.format(info.namespace))
         if route.served.version.deprecated:
             call.warn(route.served.version.deprecation_warning)
-        voice = route.resource.voice
+        wording = route.resource.wording
         try:
             if not route.is_misplaced:
                 return await parts.routes.answer(route, request, info, call, trouble)
-            return responses.unknown_path(plain=voice.unknown_is_plain)
+            return responses.unknown_path(plain=wording.unknown_is_plain)
         except status.StatusError as error:
             form = negotiation.safe(request, info.query)
-            return responses.error(voice.refusal(error), form, call.warnings)
+            return responses.error(wording.refusal(error), form, call.warnings)
 
     async def _unserved(
         self, request: Request, info: RequestInfo, user: User
@@ -353,18 +353,23 @@ class App:
         if endpoint is not None and info.namespace and not info.name:
             answer: web.StreamResponse = await endpoint(request, info, user)
             return answer
-        return responses.unknown_path(plain=resources.voice(info.group).unknown_is_plain)
+        return responses.unknown_path(plain=resources.wording(info.group).unknown_is_plain)
 
     def _admit(self, request: Request, info: RequestInfo) -> User:
         """Who is asking. Raises StatusError, unless what is asked for is open to all."""
         try:
             return self._parts.access.admit(request, info)
         except status.StatusError:
-            resource = info.subresource and self._parts.resources.get(info.group, info.resource)
-            subresource = resource and resource.subresources.get(info.subresource)
-            if subresource and subresource.is_open and self._delegate(info) is None:
+            if self._is_open(info) and self._delegate(info) is None:
                 return ANONYMOUS
             raise
+
+    def _is_open(self, info: RequestInfo) -> bool:
+        """Whether it is a subresource that is answered whoever asks."""
+        resource = info.subresource and self._parts.resources.get(info.group, info.resource)
+        served = resource.served(info.version) if resource else None
+        found = served.version.subresource(info.subresource) if served is not None else None
+        return found is not None and found.is_open
 
     def _delegate(self, info: RequestInfo) -> Delegate | None:
         """The aggregated API server that a path belongs to, `/apis/GROUP/VERSION` and below."""
@@ -398,7 +403,7 @@ class App:
         if parts[1] not in ("api", "apis") or not version or not version[0]:
             return False
         resources = self._parts.resources
-        return resources.voice(group).is_routed and any(
+        return resources.wording(group).is_routed and any(
             version[0] in found.versions for found in resources.group(group)
         )
 

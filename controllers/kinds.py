@@ -27,7 +27,7 @@ from inkube.controllers.manager import Controller, Result, Watch
 from inkube.controllers.secure import SecureValues
 from inkube.controllers.transactions import Part, Transaction, View
 from inkube.controllers.work import Work
-from inkube.schemas import crds, models
+from inkube.schemas import crds, definitions, models
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.status import StatusError
@@ -103,11 +103,14 @@ class KindModule(Generic[R]):
     @cached_property
     def definition(self) -> Definition:
         """What the registry serves."""
-        found = self.model.definition
+        declared, own = self.model.definition, tuple(self._own_subresources())
         if self.checks and self.reports_checks:
-            found = models.telling_errors(found)
+            declared = models.telling_errors(declared)
         return replace(
-            found,
+            declared,
+            versions=tuple(
+                replace(each, subresources=each.subresources + own) for each in declared.versions
+            ),
             create_on_update=self.create_on_update,
             unconditional_update=self.unconditional_update,
             returns_deleted=self.returns_deleted,
@@ -117,6 +120,15 @@ class KindModule(Generic[R]):
             stale=self.stale,
             malformed=self.malformed,
         )
+
+    def _own_subresources(self) -> Iterator[definitions.Subresource]:
+        for each in self.subresources:
+            yield definitions.Subresource(
+                each.name, each.kind, verbs=each.verbs, is_open=each.is_open
+            )
+        for part in self.parts:
+            if part.name:
+                yield definitions.Subresource(part.name, verbs=part.verbs)
 
     def strategy(self) -> Strategy:
         """What the registry asks about objects."""

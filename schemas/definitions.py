@@ -52,6 +52,29 @@ class Scale(NamedTuple):
     label_selector: str = ""
 
 
+class Subresource(NamedTuple):
+    """What a kind answers under an object's name, as discovery tells it.
+
+    `kind` is "" where it is the parent's own; `group` and `version` are "" where they are.
+    """
+
+    name: str
+    kind: str = ""
+    group: str = ""
+    version: str = ""
+    verbs: tuple[str, ...] = ("get", "patch", "update")
+    is_open: bool = False
+    """Whether it is answered whoever asks; it then finds out itself whom to believe."""
+
+
+def subresources(*, status: bool, scale: Scale | None) -> tuple[Subresource, ...]:
+    """Those that a kind has which is no built-in one."""
+    found = [Subresource("status")] if status else []
+    if scale is not None:
+        found.append(Subresource("scale", "Scale", "autoscaling", "v1"))
+    return tuple(found)
+
+
 class Column(NamedTuple):
     """One printer column of `kubectl get`; `json_path` as in a CRD (`.spec.size`)."""
 
@@ -119,6 +142,8 @@ class Version:
     storage: bool = True
     status: bool = False
     scale: Scale | None = None
+    subresources: tuple[Subresource, ...] = ()
+    """All of them, status and scale included, in the order in which discovery lists them."""
     columns: tuple[Column, ...] = ()
     selectable_fields: tuple[SelectableField, ...] = (NAME_FIELD, NAMESPACE_FIELD)
     unknown_field: str = UNKNOWN_FIELD
@@ -127,6 +152,10 @@ class Version:
     """Whether field selectors know `=` and `==` alone, and no empty value."""
     deprecated: bool = False
     deprecation_warning: str = ""
+
+    def subresource(self, name: str) -> Subresource | None:
+        """The subresource of that name."""
+        return next((each for each in self.subresources if each.name == name), None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,8 +172,6 @@ class Definition:
     """What to do instead, for the refusal of a write whose verb is not there."""
     webhook: Mapping[str, Any] | None = field(default=None, hash=False)
     """The webhook that converts versions, if one does: `spec.conversion.webhook` of the CRD."""
-    subresources: tuple[str, ...] = ()
-    """Further subresources beside status and scale, such as `token` or `approval`."""
     terminating: bool = False
     """The CRD is being deleted: what is there may go, nothing new may come."""
 

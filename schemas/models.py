@@ -28,6 +28,7 @@ from inkube.schemas.definitions import (
     SelectableField,
     Version,
     selectable,
+    subresources,
 )
 from inkube.schemas.fielderrors import OMITTED, FieldError, Type
 from inkube.schemas.meta import GVK, GVR
@@ -366,6 +367,7 @@ def _definition(
                 schema=schema,
                 status=status_subresource,
                 scale=scale,
+                subresources=subresources(status=status_subresource, scale=scale),
                 columns=tuple(columns),
                 selectable_fields=selectable(selectable_fields, namespaced=namespaced),
                 unknown_field=unknown_field,

@@ -15,7 +15,7 @@ from inkube.schemas.builtin import behaviours, served
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin.behaviours.base import keep
 from inkube.schemas.cel.rules.evaluation import NOT_CHECKED, RuleSet, blocks_rules
-from inkube.schemas.definitions import Definition, Origin, Version
+from inkube.schemas.definitions import Definition, Version
 from inkube.schemas.documents import Document
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang.unmarshal import DecodeError
@@ -93,6 +93,8 @@ class Kinds:
     """The kinds that objects are checked against, and the objects as they were before."""
 
     definitions: dict[tuple[str, str], Definition] = field(default_factory=dict)
+    defined: dict[tuple[str, str], Definition] = field(default_factory=dict)
+    """Those of CRDs among the documents."""
     old: dict[tuple[str, str, str, str], Object] = field(default_factory=dict)
     schemas: dict[GVK, tuple[CompiledSchema, RuleSet]] = field(default_factory=dict)
 
@@ -150,16 +152,17 @@ class Kinds:
         yield from (_from_error(read, error, _in_file(error.field)) for error in errors)
         if not errors:
             definition = crds.to_definition(crd)
-            self.definitions[definition.group, definition.names.kind] = definition
+            self.defined[definition.group, definition.names.kind] = definition
 
     def _check(self, read: _Read) -> Iterator[Finding]:
         gvk = GVK.of(read.value.get("apiVersion") or "", read.value["kind"])
-        definition = self.definitions.get((gvk.group, gvk.kind))
+        custom = self.defined.get((gvk.group, gvk.kind))
+        definition = custom or self.definitions.get((gvk.group, gvk.kind))
         version = definition.version(gvk.version) if definition is not None else None
         if definition is None or version is None:
             text = f'no matches for kind "{gvk.kind}" in version "{gvk.api_version}"'
             yield _finding(read, UNKNOWN_KIND, text)
-        elif definition.origin is Origin.BUILTIN:
+        elif custom is None:
             yield from _check_builtin(read, definition, version)
         else:
             if gvk not in self.schemas:

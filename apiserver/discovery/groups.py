@@ -15,9 +15,9 @@ from multidict import CIMultiDict
 from inkube.apiserver.http import negotiation, responses
 from inkube.apiserver.http.delivery import Answer
 from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry import voices
 from inkube.apiserver.registry.calls import User
 from inkube.apiserver.registry.resources import Resource, Resources
+from inkube.schemas import wordings
 from inkube.schemas.aggregation import priorities, registrations
 from inkube.schemas.aggregation.registrations import Registration
 from inkube.schemas.meta import GVR
@@ -50,14 +50,14 @@ class Discovery:
         version = parts[1] if parts[0] == "api" else (parts[2] if len(parts) > 2 else "")
         if (parts[0] == "apis" and group == "") or group not in groups:
             return responses.plain_not_found()
-        voice = self._resources.voice(group)
+        wording = self._resources.wording(group)
         if version and version not in groups[group]:
-            return responses.unknown_path(plain=voice.unknown_is_plain)
+            return responses.unknown_path(plain=wording.unknown_is_plain)
         if version and not self._resources.group(group):
             return responses.plain_not_found()  # registered as served here, which it is not
-        if version and not voice.allows(info.method, info.verb, "", ("get",)):
-            raise voice.method_not_allowed(GVR(group, version, ""), info.verb)
-        if version and voice.is_routed:
+        if version and not wording.allows(info.method, info.verb, "", ("get",)):
+            raise wording.method_not_allowed(GVR(group, version, ""), info.verb)
+        if version and wording.is_routed:
             negotiation.route(request.headers.get(hdrs.ACCEPT))
         form = negotiation.asked(request, info.query, transforms=())
         if version:
@@ -116,7 +116,7 @@ class Discovery:
         sorts: set[str] = set()
         for resource in sorted(self._resources, key=_place):
             versions = found.setdefault(resource.group, {})
-            if resource.voice.sorts_versions:
+            if resource.wording.sorts_versions:
                 sorts.add(resource.group)
             for version in resource.definition.served():
                 versions[version.name] = None
@@ -130,7 +130,7 @@ class Discovery:
     def _with_delegates(self, served: dict[str, list[str]]) -> dict[str, list[str]]:
         """The same with what others answer for, in the order of all priorities."""
         local = [
-            _local(group, version, self._resources.voice(group), at)
+            _local(group, version, self._resources.wording(group), at)
             for group, versions in served.items()
             for at, version in enumerate(versions)
         ]
@@ -195,13 +195,13 @@ class Discovery:
 
 def _place(resource: Resource) -> tuple[int, str]:
     """Compiled-in groups as they were installed, then those declared in Python, then CRDs'."""
-    order = resource.voice.group_order
-    return order, resource.group if order == voices.CUSTOM.group_order else ""
+    order = resource.wording.group_order
+    return order, resource.group if order == wordings.EXTENSIONS.group_order else ""
 
 
-def _local(group: str, version: str, voice: voices.Voice, at: int) -> Registration:
+def _local(group: str, version: str, wording: wordings.Wording, at: int) -> Registration:
     """What is served here as if it were registered; `at` is its place among the versions."""
-    least = priorities.CUSTOM + voices.CUSTOM.group_order - voice.group_order
+    least = priorities.CUSTOM + wordings.EXTENSIONS.group_order - wording.group_order
     priority = priorities.GROUPS.get(group, least)
     if group == "apiregistration.k8s.io":
         priority = priorities.FIRST
@@ -250,23 +250,25 @@ def subresources(resource: Resource, version: str) -> list[Object]:
     """The subresources as an APIResourceList shows them."""
     served = resource.served(version)
     assert served is not None, "asked for served versions only"
-    own: list[Object] = [
+    return [
         {
-            "name": f"{resource.plural}/{name}",
+            "name": f"{resource.plural}/{each.name}",
             "singularName": "",
             "namespaced": resource.namespaced,
-            "kind": each.kind,
+            **({"group": each.group, "version": each.version} if each.version else {}),
+            "kind": each.kind or resource.kind,
             "verbs": list(each.verbs),
         }
-        for name, each in resource.subresources.items()
+        for each in served.version.subresources
     ]
-    return resource.voice.subresources(served) + own
 
 
 def _discovery(resource: Resource, version: str) -> Object:
     """An APIResourceDiscovery. Built-in kinds leave group and version to be the list's own."""
     names = resource.definition.names
-    group, shown = (resource.group, version) if resource.voice.discovery_repeats_group else ("", "")
+    group, shown = (
+        (resource.group, version) if resource.wording.discovery_repeats_group else ("", "")
+    )
     item: Object = {
         "resource": names.plural,
         "responseKind": _kind(group, shown, names.kind),

@@ -8,6 +8,7 @@ change. Follows kube-openapi/pkg/handler3 and handler.
 import asyncio
 import hashlib
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import fields
 from functools import partial
 
 import orjson
@@ -21,10 +22,10 @@ from inkube.apiserver.registry.calls import User
 from inkube.apiserver.registry.delegates import Delegate
 from inkube.apiserver.registry.resources import Resources
 from inkube.apiserver.registry.worker import HEAVY, Worker
-from inkube.schemas import status
-from inkube.schemas.definitions import Definition, Origin
+from inkube.schemas import status, wordings
+from inkube.schemas.definitions import Definition
 from inkube.schemas.objects import Object
-from inkube.schemas.openapi import aggregated, proto, v3, voices
+from inkube.schemas.openapi import aggregated, proto, v3
 from inkube.schemas.versions import preference
 
 Key = tuple[str, str]
@@ -199,7 +200,7 @@ def _of_groups(kinds: dict[Key, list[Definition]]) -> Iterator[_Document]:
     """Groups of custom resources have no documents of their own."""
     seen = set()
     for (group, _), found in kinds.items():
-        if group and group not in seen and voices.of(found[0]).in_group_documents:
+        if group and group not in seen and wordings.of(found[0]).documents_groups:
             seen.add(group)
             make = partial(v3.group_document, found[0])
             yield _Document(f"apis/{group}", group, _digest(group.encode()), make)
@@ -238,15 +239,16 @@ def _hash(definitions: Sequence[Definition], version: str) -> str:
     for definition in definitions:
         served = definition.version(version)
         assert served is not None, "grouped by served versions"
-        custom = definition.origin is not Origin.BUILTIN
-        parts = (
-            definition.group, version, definition.names, definition.namespaced,
-            definition.verbs, served.status, served.scale, served.selectable_fields,
-        )  # fmt: skip
-        digest.update(repr(parts).encode())
-        if custom:
+        values = (getattr(definition, name) for name in _FACTS)
+        facts = [value for value in values if not callable(value)]
+        own = version, served.subresources, served.selectable_fields
+        digest.update(repr((facts, own)).encode())
+        if not wordings.of(definition).has_types:
             digest.update(orjson.dumps(served.schema))
     return digest.hexdigest().upper()
+
+
+_FACTS = [each.name for each in fields(Definition) if each.name not in ("versions", "webhook")]
 
 
 def _digest(body: bytes) -> str:

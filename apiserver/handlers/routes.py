@@ -83,9 +83,9 @@ class Routes:
         if info.namespace or not info.group or not is_of_one:
             return info
         resource = self._resources.get(info.group, info.resource)
-        if resource is None or not resource.namespaced or not resource.voice.default_namespace:
+        if resource is None or not resource.namespaced or not resource.wording.default_namespace:
             return info
-        return requests.within(info, resource.voice.default_namespace)
+        return requests.within(info, resource.wording.default_namespace)
 
     def find(self, info: RequestInfo) -> Route | None:
         """Where a request goes; None for a kind or version that is not served."""
@@ -128,18 +128,18 @@ class Routes:
 
     def _form(self, route: Route, request: Request, info: RequestInfo) -> Form:
         """The form of the answer. Raises StatusError 400 or 406."""
-        resource, voice = route.resource, route.resource.voice
+        resource, wording = route.resource, route.resource.wording
         if resource.definition.max_body:
             incoming.allow(request, resource.definition.max_body)
-        if voice.is_routed:
+        if wording.is_routed:
             lists = info.verb in ("list", "watch")
             negotiation.route(request.headers.get(hdrs.ACCEPT), lists=lists)
         form = negotiation.asked(
             request,
             info.query,
             transforms=route.transforms,
-            any_application=voice.any_application,
-            messages=voice.has_messages,
+            any_application=wording.any_application,
+            messages=wording.has_messages,
         )
         if form.kind == "Table":
             include = info.query.get("includeObject", "")
@@ -150,22 +150,22 @@ class Routes:
     def _handler(self, info: RequestInfo, call: Call) -> Handler:
         """Who answers; looks at nothing that requests of one shape differ in. Raises StatusError
         404 or 405."""
-        voice = call.resource.voice
+        wording = call.resource.wording
         verbs = call.resource.definition.verbs
         if info.deprecated and info.subresource:
-            raise _no_route(call, voice.no_subresource(call.served.gvr, call.name))
+            raise _no_route(call, wording.no_subresource(call.served.gvr, call.name))
         if info.deprecated and call.verb not in WATCHES:
-            raise _no_route(call, voice.method_not_allowed(call.served.gvr, call.verb))
+            raise _no_route(call, wording.method_not_allowed(call.served.gvr, call.verb))
         if call.subresource and call.subresource != "status":
             return self._subresource(info, call)
         if (call.subresource == "status" and not call.served.version.status) or info.rest:
-            raise voice.no_subresource(call.served.gvr, call.name)
+            raise wording.no_subresource(call.served.gvr, call.name)
         if call.subresource and call.verb not in ("get", "update", "patch"):
-            raise voice.method_not_allowed(call.served.gvr, call.verb)
-        if call.verb in WATCHES and voice.watches(info.method, verbs):
+            raise wording.method_not_allowed(call.served.gvr, call.verb)
+        if call.verb in WATCHES and wording.watches(info.method, verbs):
             return self._watch
         handler = self._verbs.get(call.verb)
-        if handler is None or not voice.allows(info.method, call.verb, call.name, verbs):
+        if handler is None or not wording.allows(info.method, call.verb, call.name, verbs):
             raise _no_route(call, _not_allowed(call))
         if call.verb == "create" or "watch" not in verbs:  # what stores nothing has no watch
             kind = call.resource.group, call.resource.plural, ""
@@ -173,25 +173,27 @@ class Routes:
         return handler
 
     def _subresource(self, info: RequestInfo, call: Call) -> Handler:
-        own = call.resource.subresources.get(call.subresource)
-        if own is not None and own.handler is not None:
-            return own.handler
-        if own is not None:
-            if call.verb not in own.verbs or info.rest:
-                raise call.resource.voice.method_not_allowed(call.served.gvr, call.verb)
+        own = call.resource.handlers
+        if call.subresource in own:
+            handler = own[call.subresource]
+            if handler is not None:
+                return handler
+            part = call.served.version.subresource(call.subresource)
+            if part is None or call.verb not in part.verbs or info.rest:
+                raise call.resource.wording.method_not_allowed(call.served.gvr, call.verb)
             return self._verbs[call.verb]
         table = self._subresources()
         handler = table.get((call.resource.group, call.resource.plural, call.subresource))
         if handler is None:
             handler = table.get(("*", "*", call.subresource))
         if handler is None:
-            raise call.resource.voice.no_subresource(call.served.gvr, call.name)
+            raise call.resource.wording.no_subresource(call.served.gvr, call.name)
         return handler
 
 
 def _not_allowed(call: Call) -> status.StatusError:
     """405, with what the kind proposes instead of a write that it does not have."""
-    error = call.resource.voice.method_not_allowed(call.served.gvr, call.verb)
+    error = call.resource.wording.method_not_allowed(call.served.gvr, call.verb)
     instead = call.resource.definition.instead
     if instead and call.verb not in ("get", "list", *WATCHES):
         error.message += f"; {instead}"
@@ -200,7 +202,7 @@ def _not_allowed(call: Call) -> status.StatusError:
 
 def _no_route(call: Call, error: status.StatusError) -> status.StatusError:
     """A refusal from before any handler, without the warnings a handler gives."""
-    if not call.resource.voice.warns_without_route:
+    if not call.resource.wording.warns_without_route:
         call.warnings.clear()
     return error
 

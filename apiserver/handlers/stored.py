@@ -66,6 +66,6 @@ def items(call: Call, entries: Sequence[Entry]) -> Iterable[bytes]:
         found = columns.data(entries)
     else:
         found = (data_of(call, entry) for entry in entries)
-    if call.resource.voice.items_have_type:
+    if call.resource.wording.items_have_type:
         return found
     return storedbytes.untyped(found, served.api_version, served.kind)

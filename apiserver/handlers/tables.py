@@ -42,7 +42,7 @@ def transform(
         return table(call, objects, form, now, metadata=metadata, include=include)
     if metadata is None:
         if form.kind == "PartialObjectMetadataList":
-            raise call.resource.voice.not_a_list(call.resource.group, call.resource.kind)
+            raise call.resource.wording.not_a_list(call.resource.group, call.resource.kind)
         return partial(objects[0], form.version)
     found = transformed(call, form, now, metadata=metadata, include=include)
     items = [found.make(obj) for obj in objects]
@@ -118,7 +118,7 @@ def columns(call: Call) -> list[Column]:
     if call.subresource == "scale":
         return list(_SCALE)
     own = list(call.served.version.columns)
-    if own and call.resource.voice.columns_have_name:
+    if own and call.resource.wording.columns_have_name:
         return own
     return [NAME, *(own or [AGE])]
 
@@ -134,11 +134,11 @@ def row(
     """One TableRow."""
     cells = None
     if call.subresource != "scale":
-        cells = call.resource.voice.cells(call.served.gvr, obj, now)
+        cells = call.resource.wording.cells(call.served.gvr, obj, now)
     if cells is None:
         cells = [cell(column, obj, now) for column in shown]
     made: Object = {"cells": cells}
-    conditions = call.resource.voice.row_conditions(call.served.gvr, obj)
+    conditions = call.resource.wording.row_conditions(call.served.gvr, obj)
     if conditions:
         made["conditions"] = conditions
     if include == "None":

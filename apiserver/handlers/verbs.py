@@ -55,7 +55,7 @@ class Exchange(NamedTuple):
     @property
     def lenient(self) -> bool:
         """Whether `dryRun=true` is read as All."""
-        return self.call.resource.voice.reads_dry_run_true
+        return self.call.resource.wording.reads_dry_run_true
 
     def read_options(self, kind: str, *, apply: bool = False) -> None:
         """Give the call the options of a create, update or patch. Raises StatusError 422."""
@@ -124,7 +124,7 @@ class Handlers:
         obj = await self._decoded(exchange, body, media)
         intake.check_namespace(call, obj)
         if call.name:
-            if call.resource.voice.names_match and obj["metadata"].get("name"):
+            if call.resource.wording.names_match and obj["metadata"].get("name"):
                 intake.check_name(call, obj)
             obj["metadata"]["name"] = call.name
         return await self._answer(exchange, await self._registry.create(call, obj))
@@ -145,7 +145,7 @@ class Handlers:
     async def patch(self, exchange: Exchange) -> web.StreamResponse:
         """PATCH, every type."""
         call = exchange.call
-        kind = bodies.patch_kind(exchange.request, call.resource.voice)
+        kind = bodies.patch_kind(exchange.request, call.resource.wording)
         if not call.name:
             raise status.bad_request("name must be provided")
         exchange.read_options("PatchOptions", apply=kind == "apply")

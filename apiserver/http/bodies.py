@@ -4,17 +4,17 @@ from typing import Any
 
 from aiohttp import hdrs, web
 
-from inkube.apiserver.registry import intake, voices
+from inkube.apiserver.registry import intake
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.changes import Patch
-from inkube.apiserver.registry.voices import Voice
 from inkube.apiserver.registry.worker import Worker
-from inkube.schemas import bodies, status
+from inkube.schemas import bodies, status, wordings
 from inkube.schemas.builtin import protobuf
 from inkube.schemas.golang.gotext import quote
 from inkube.schemas.golang.unmarshal import DecodeError, cannot_unmarshal
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
+from inkube.schemas.wordings import Wording
 
 MAX_BODY = 3 * 1024 * 1024  # apiserver/pkg/server/config.go: MaxRequestBodyBytes
 JSON = "application/json"
@@ -71,7 +71,7 @@ def media_type(request: web.BaseRequest) -> str:
     if media == _PROTOBUF:
         return PROTOBUF
     accepted = f"{JSON}, application/yaml, {_PROTOBUF}"
-    raise status.unsupported_media_type(voices.UNKNOWN_FORMAT + accepted)
+    raise status.unsupported_media_type(wordings.UNKNOWN_FORMAT + accepted)
 
 
 def read_object(call: Call, body: bytes, media: str) -> Object:
@@ -79,37 +79,37 @@ def read_object(call: Call, body: bytes, media: str) -> Object:
     kind = call.served.kind
     if media == PROTOBUF:
         head, data = open_protobuf(body, kind)
-        call.resource.voice.check_type(call.served, head)
+        call.resource.wording.check_type(call.served, head)
         return intake.admit(call, decode_protobuf(data, call.served.gvk), [])
     decoded = bodies.decode_object(
         body,
         "yaml" if media == "yaml" else "json",
         kind=kind,
         want_duplicates=call.options.validation != "Ignore",
-        needs_kind=call.resource.voice.body_names_kind,
+        needs_kind=call.resource.wording.body_names_kind,
     )
     obj: Object = decoded.value
-    call.resource.voice.check_type(call.served, obj)
+    call.resource.wording.check_type(call.served, obj)
     obj.setdefault("apiVersion", "")
     strict = call.options.validation == "Strict"
     duplicates = decoded.strict_texts() if strict else decoded.duplicates
     text = b""
     if media == "yaml":
         obj = bodies.sorted_keys(obj)
-    elif call.resource.voice.has_messages:  # the kind has a Go type
+    elif call.resource.wording.has_messages:  # the kind has a Go type
         text = body
     obj = intake.admit(call, obj, duplicates, text)
-    call.resource.voice.check_version(call.served, obj)
+    call.resource.wording.check_version(call.served, obj)
     return obj
 
 
-def patch_kind(request: web.BaseRequest, voice: Voice) -> str:
+def patch_kind(request: web.BaseRequest, wording: Wording) -> str:
     """Which patch the Content-Type names. Raises StatusError 415."""
     media = request.headers.get(hdrs.CONTENT_TYPE, "").partition(";")[0].strip().lower()
     kind = _PATCHES.get(media, "")
-    if kind in voice.patches:
+    if kind in wording.patches:
         return kind
-    raise voice.unknown_patch(name for name, kind in _PATCHES.items() if kind in voice.patches)
+    raise wording.unknown_patch(name for name, kind in _PATCHES.items() if kind in wording.patches)
 
 
 def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:

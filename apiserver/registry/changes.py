@@ -71,7 +71,7 @@ def patch(call: Call, kind: str, document: Patch) -> Update:
         new, unknown = patched(call, kind, old, body)
         if not isinstance(new, dict):
             raise status.bad_request("a patch must leave an object")
-        call.resource.voice.check_patched_type(call.served, new)
+        call.resource.wording.check_patched_type(call.served, new)
         strict = document.duplicates
         if kind == "json":
             strict = decoding.in_document_order(document.text.encode(), strict, unknown)

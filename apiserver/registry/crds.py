@@ -46,7 +46,9 @@ class Installer:
         """Versions that built-in kinds have are theirs: their router answers for the whole path
         (apiserver/pkg/server/handler.go, director)."""
         kinds = self._resources.group(definition.group)
-        taken = {v.name for kind in kinds if kind.voice.is_routed for v in kind.definition.versions}
+        taken = {
+            v.name for kind in kinds if kind.wording.is_routed for v in kind.definition.versions
+        }
         if not taken:
             return definition
         versions = (

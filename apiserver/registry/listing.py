@@ -63,7 +63,7 @@ class Page(NamedTuple):
     def metadata(self, call: Call) -> Object:
         """ListMeta; custom resources carry an empty continue, built-in kinds do not."""
         meta: Object = {}
-        if self.token or call.resource.voice.tells_empty_continue:
+        if self.token or call.resource.wording.tells_empty_continue:
             meta["continue"] = self.token
         if self.remaining is not None:
             meta["remainingItemCount"] = self.remaining

@@ -1,46 +1,33 @@
 """The live table of what is served: every definition, compiled lazily, behind one lookup.
 
-A `Resource` is a definition with its strategy, its voice and, where versions differ in more than
+A `Resource` is a definition with its strategy, its wording and, where versions differ in more than
 their name, its converter. Installing a CRD puts a new Resource in place of the old one; calls under
 way keep theirs.
 """
 
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from inkube.apiserver.registry import voices
+from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.delegates import Delegate
 from inkube.apiserver.registry.renewals import Renewals
 from inkube.apiserver.registry.transactions import Transactor
-from inkube.apiserver.registry.voices import Voice
-from inkube.schemas import crds
+from inkube.schemas import crds, wordings
 from inkube.schemas.definitions import Definition, Version
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
 from inkube.schemas.served import Served
 from inkube.schemas.strategy import Strategy
+from inkube.schemas.wordings import Wording
 from inkube.storage import columns
 from inkube.storage.entry import Entry
 
 T = TypeVar("T")
 
 
-class Subresource(NamedTuple):
-    """What a kind answers under an object's name and is no object; `kind` is told by discovery.
-
-    `handler` takes the exchange of `handlers.verbs`, an endpoint's (below) what `app` gives it.
-    With None it is the object itself, which the verbs' own handlers serve: another address of an
-    update, with a part of its own in the strategy.
-    """
-
-    handler: Callable[[Any], Awaitable[Any]] | None
-    kind: str
-    verbs: tuple[str, ...]
-    is_open: bool = False
-    """Whether it is answered whoever asks; the handler then finds out itself whom to believe."""
-
-
+Handler = Callable[[Any], Awaitable[Any]]
+"""Answers the exchange of `handlers.verbs`, an endpoint (below) what `app` gives it."""
 Endpoint = Callable[[Any, Any, Any], Awaitable[Any]]
 
 
@@ -76,7 +63,7 @@ class Resource:
         stored_as: "Resource | None" = None,
         since: int = 0,
         is_view: bool = False,
-        subresources: Mapping[str, Subresource] | None = None,
+        handlers: Mapping[str, Handler | None] | None = None,
     ) -> None:
         self.definition = definition
         self._make_strategy = make_strategy
@@ -84,9 +71,11 @@ class Resource:
         """Who is waited for when an object is wanted in another version; None: nobody."""
         self.transactor = transactor
         """What the kind does around its writes, between their last check and their commit."""
-        self.voice = voices.of(definition)
+        self.wording = wordings.of(definition)
         self.is_view = is_view
-        self.subresources = subresources or {}
+        self.handlers = handlers or {}
+        """Who answers subresources that only this kind has, by name. With None it is the object
+        itself, which the verbs' own handlers serve: another address of an update."""
         self.group = definition.group
         self.plural = definition.names.plural
         self.kind = definition.names.kind
@@ -97,7 +86,7 @@ class Resource:
         self.versions = {each.name: serve(definition, each) for each in definition.versions}
         own = self.versions[definition.storage_version.name]
         self.storage: Served = own if stored_as is None else stored_as.storage
-        self.prefix: str = self.voice.prefix(definition) if stored_as is None else stored_as.prefix
+        self.prefix: str = self._own_prefix() if stored_as is None else stored_as.prefix
         self._renewals = Renewals()
         self._made: dict[Hashable, Any] = {}
 
@@ -105,6 +94,9 @@ class Resource:
     def strategy(self) -> Strategy:
         """What code decides for the kind; made, and what it needs imported, on first use."""
         return self._make_strategy()
+
+    def _own_prefix(self) -> str:
+        return keys.prefix(self.plural, self.group if self.wording.keys_have_group else "")
 
     def decode(self, served: Served, obj: Object, unknown: list[str] | None) -> Object:
         """Give an incoming object its types and defaults; unknown fields go to `unknown`.
@@ -291,9 +283,9 @@ class Resources:
             self.load()
         return [resource for resource in self._table.values() if resource.group == name]
 
-    def voice(self, group: str) -> Voice:
+    def wording(self, group: str) -> Wording:
         """How a group speaks of what it does not serve."""
-        return next((resource.voice for resource in self.group(group)), voices.CUSTOM)
+        return next((resource.wording for resource in self.group(group)), wordings.EXTENSIONS)
 
 
 async def _nothing() -> None:

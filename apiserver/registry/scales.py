@@ -5,12 +5,12 @@ Follows apiextensions-apiserver/pkg/registry/customresource/etcd.go (ScaleREST).
 
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.resources import Resource
-from inkube.apiserver.registry.voices import read_path
 from inkube.schemas import status
 from inkube.schemas.definitions import Scale
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
 from inkube.schemas.ownership import scalefields
+from inkube.schemas.wordings import read_path
 
 SCALE = GVK("autoscaling", "v1", "Scale")
 
@@ -22,7 +22,7 @@ def to_scale(call: Call, obj: Object, *, lenient: bool = False, owned: bool = Fa
     """
     paths = paths_of(call)
     replicas = read_path(obj, paths.spec_replicas)
-    if replicas is None and call.resource.voice.scale_needs_replicas and not lenient:
+    if replicas is None and call.resource.wording.scale_needs_replicas and not lenient:
         why = f'the spec replicas field "{paths.spec_replicas}" does not exist'
         error = status.internal(f"Internal error occurred: {why}")
         error.details = {"causes": [{"message": why}]}
@@ -36,7 +36,7 @@ def to_scale(call: Call, obj: Object, *, lenient: bool = False, owned: bool = Fa
         "spec": {"replicas": replicas} if replicas else {},
         "status": {"replicas": read_path(obj, paths.status_replicas) or 0},
     }
-    selector = call.resource.voice.scale_selector(call.served.gvr, obj, paths)
+    selector = call.resource.wording.scale_selector(call.served.gvr, obj, paths)
     if selector:
         scale["status"]["selector"] = selector
     if owned:

@@ -41,7 +41,7 @@ def put(call: Call, scale: Object, stamps: Stamps) -> Update:
         found = builtin_decoding.decode(scale, SCALE)
     except builtin_decoding.DecodeError as error:
         # of custom resources the reference has no word for the type that it failed to read
-        if call.resource.voice.scale_needs_replicas:
+        if call.resource.wording.scale_needs_replicas:
             raise status.bad_request(UNREGISTERED) from error
         raise builtin_decoding.refusal(SCALE, error) from error
     _tell_unknown(call, found.unknown)
@@ -123,7 +123,7 @@ def _check(call: Call, scale: Object) -> None:
     replicas = (scale.get("spec") or {}).get("replicas", 0)
     if replicas >= 0:
         return
-    raise call.resource.voice.negative_replicas(call.served, call.name, replicas)
+    raise call.resource.wording.negative_replicas(call.served, call.name, replicas)
 
 
 def _carried_back(call: Call, old: Object, scale: Object) -> Object:

@@ -186,7 +186,7 @@ class InProcessClient:
         if found.is_namespaces:
             where = ""
         if subresource == "scale" and served.version.scale is None:
-            raise found.voice.no_subresource(served.gvr, name)
+            raise found.wording.no_subresource(served.gvr, name)
         return Call(
             verb, found, served, where, name, subresource, user=CONTROLLER, manager=self._manager
         )
@@ -210,7 +210,7 @@ def _worded(call: Call) -> Iterator[None]:
     try:
         yield
     except status.StatusError as error:
-        call.resource.voice.refusal(error)
+        call.resource.wording.refusal(error)
         raise
 
 

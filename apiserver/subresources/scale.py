@@ -25,7 +25,7 @@ class ScaleHandler:
         """Answer one request. Raises StatusError 404 where the kind has no scale."""
         call = exchange.call
         if call.served.version.scale is None:
-            raise call.resource.voice.no_subresource(call.served.gvr, call.name)
+            raise call.resource.wording.no_subresource(call.served.gvr, call.name)
         if call.verb == "get":
             version = exchange.query.get("resourceVersion", "")
             await listing.settle(self._registry.store, version, listing.known_version)
@@ -56,7 +56,7 @@ class ScaleHandler:
 
     async def _patch(self, exchange: Exchange) -> web.StreamResponse:
         call = exchange.call
-        kind = bodies.patch_kind(exchange.request, call.resource.voice)
+        kind = bodies.patch_kind(exchange.request, call.resource.wording)
         exchange.read_options("PatchOptions", apply=kind == "apply")
         body = await bodies.read(exchange.request)
         document = (await exchange.worker.run(len(body), bodies.decode_patch, kind, body)).value

@@ -161,7 +161,7 @@ def _check_place(attributes: Attributes) -> None:
     assert attributes.object is not None, "asked by the caller"
     intake.check_namespace(attributes.call, attributes.object)
     call = attributes.call
-    call.resource.voice.check_admitted_type(call.served, attributes.object)
+    call.resource.wording.check_admitted_type(call.served, attributes.object)
 
 
 def _failed(hook: Hook, error: CallFailed) -> status.StatusError:

@@ -6,7 +6,7 @@ of tables. The registry asks `behaviours`, discovery `definitions`, tables `colu
 
 from inkube.schemas import lazy
 from inkube.schemas.builtin.definitions import definitions
-from inkube.schemas.builtin.resources import Resource, Subresource
+from inkube.schemas.builtin.resources import Resource
 
-__all__ = ["Resource", "Subresource", "definitions"]
+__all__ = ["Resource", "definitions"]
 __getattr__ = lazy.exports(__name__)

@@ -1,4 +1,3 @@
 from inkube.schemas.builtin import quotas as quotas
 from inkube.schemas.builtin.definitions import definitions as definitions
 from inkube.schemas.builtin.resources import Resource as Resource
-from inkube.schemas.builtin.resources import Subresource as Subresource

@@ -57,7 +57,6 @@ def by_name() -> dict[tuple[str, str], Definition]:
 
 
 def _definition(resource: resources.Resource) -> Definition:
-    own = tuple(sub.name for sub in resource.subresources if sub.name not in ("status", "scale"))
     return Definition(
         group=resource.group,
         names=_names(resource),
@@ -65,7 +64,6 @@ def _definition(resource: resources.Resource) -> Definition:
         namespaced=resource.namespaced,
         origin=Origin.BUILTIN,
         verbs=resource.verbs,
-        subresources=own,
         undecided_warning=_UNDECIDED.get(resource.plural, ""),
         **{"unconditional_update": True, "relaxed_subresources": True, **resource.flags},
     )
@@ -96,6 +94,7 @@ def _version(resource: resources.Resource, name: str) -> LazyVersion:
         storage=name == resource.stored,
         status="status" in has,
         scale=_SCALE if "scale" in has else None,
+        subresources=resource.subresources,
         selectable_fields=fields.of(
             resource.group, resource.plural, namespaced=resource.namespaced
         ),

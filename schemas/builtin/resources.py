@@ -9,19 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from inkube.schemas import caches
-from inkube.schemas.definitions import ALL_VERBS
+from inkube.schemas.definitions import ALL_VERBS, Subresource
 
 _INDEX = Path(__file__).with_name("resources.txt")
-
-
-class Subresource(NamedTuple):
-    """A subresource in discovery; `group` and `version` are "" where they are the parent's."""
-
-    name: str
-    kind: str
-    group: str = ""
-    version: str = ""
-    verbs: tuple[str, ...] = ("get", "patch", "update")
 
 
 class Resource(NamedTuple):
@@ -68,7 +58,7 @@ def _resource(line: str) -> Resource:
         short_names=_names(short),
         categories=_names(categories),
         verbs=ALL_VERBS if verbs == "all" else _names(verbs),
-        subresources=tuple(_subresources(subs, kind)),
+        subresources=tuple(_subresources(subs)),
         flags={} if flags == "-" else dict(map(_flag, flags.split(";"))),
     )
 
@@ -86,7 +76,7 @@ def _flag(text: str) -> tuple[str, Any]:
     return name, value
 
 
-def _subresources(words: list[str], parent: str) -> Iterator[Subresource]:
+def _subresources(words: list[str]) -> Iterator[Subresource]:
     for word in words:
         if word == "-":
             continue
@@ -95,4 +85,4 @@ def _subresources(words: list[str], parent: str) -> Iterator[Subresource]:
         name, _, kind = rest.partition(":")
         group, _, version = place.rpartition("/")
         allowed = _names(verbs) if verbs else ("get", "patch", "update")
-        yield Subresource(name, kind or parent, group, version, allowed)
+        yield Subresource(name, kind, group, version, allowed)

@@ -2,7 +2,16 @@
 
 from inkube.schemas import versions
 from inkube.schemas.crds import conditions
-from inkube.schemas.definitions import Column, Definition, Names, Origin, Scale, Version, selectable
+from inkube.schemas.definitions import (
+    Column,
+    Definition,
+    Names,
+    Origin,
+    Scale,
+    Version,
+    selectable,
+    subresources,
+)
 from inkube.schemas.objects import Object
 
 
@@ -37,14 +46,16 @@ def _names(names: Object) -> Names:
 
 
 def _version(version: Object, spec: Object) -> Version:
-    subresources = version.get("subresources") or {}
+    declared = version.get("subresources") or {}
+    status, scale = declared.get("status") is not None, _scale(declared.get("scale"))
     return Version(
         name=version["name"],
         schema=(version.get("schema") or {}).get("openAPIV3Schema") or {},
         served=bool(version.get("served")),
         storage=bool(version.get("storage")),
-        status=subresources.get("status") is not None,
-        scale=_scale(subresources.get("scale")),
+        status=status,
+        scale=scale,
+        subresources=subresources(status=status, scale=scale),
         columns=tuple(map(_column, version.get("additionalPrinterColumns") or ())),
         selectable_fields=selectable(
             (field["jsonPath"] for field in version.get("selectableFields") or ()),

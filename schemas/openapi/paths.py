@@ -12,12 +12,11 @@ from typing import NamedTuple
 
 import orjson
 
-from inkube.schemas import caches
+from inkube.schemas import caches, wordings
 from inkube.schemas.definitions import Definition, Names
 from inkube.schemas.objects import Object
-from inkube.schemas.openapi import voices
 from inkube.schemas.openapi.notation import META, gvk_of, reference
-from inkube.schemas.openapi.voices import MEDIA, Voice
+from inkube.schemas.wordings import MEDIA, Wording
 
 _METHODS = {
     "get": "get", "list": "get", "create": "post", "update": "put", "patch": "patch",
@@ -82,8 +81,8 @@ def paths(definition: Definition, version: str) -> Object:
     root = f"/apis/{definition.group}/{version}" if definition.group else f"/api/{version}"
     inner = f"{root}/namespaces/{{namespace}}/{plural}" if definition.namespaced else None
     collection = inner or f"{root}/{plural}"
-    voice = voices.of(definition)
-    name = voice.name_of(definition, version)
+    wording = wordings.of(definition)
+    name = wording.schema_of(definition, version)
     shown = _Shown(definition, version, name, gvk_of(definition, version))
     found: Object = {}
     _put(found, collection, shown, _of(verbs, "deletecollection", "list", "create"))
@@ -91,17 +90,19 @@ def paths(definition: Definition, version: str) -> Object:
         _put(found, f"{root}/{plural}", shown, _of(verbs, "list"))
     if "get" in verbs:
         _put(found, f"{collection}/{{name}}", shown, _of(verbs, "delete", "get", "patch", "update"))
-    if voice.tells_watches and "watch" in verbs:
+    if wording.documents_watches and "watch" in verbs:
         watched = collection.replace(root, f"{root}/watch", 1)
         for path in dict.fromkeys((f"{root}/watch/{plural}", watched)):
             _put(found, path, shown, ["watchlist"])
         _put(found, f"{watched}/{{name}}", shown, ["watch"])
-    for name, (schema, gvk), sub_verbs in voice.subresources(definition, version):
-        sub = _Shown(definition, version, schema, gvk, name)
-        path = f"{collection}/{{name}}/{name}"
-        _put(found, path, sub, sub_verbs)
-        if name == "proxy":
-            _put(found, f"{path}/{{path}}", sub, sub_verbs)
+    served = definition.version(version)
+    for part in served.subresources if served is not None else ():
+        schema, gvk = wording.part_of(definition, version, part)
+        sub = _Shown(definition, version, schema, gvk._asdict(), part.name)
+        path = f"{collection}/{{name}}/{part.name}"
+        _put(found, path, sub, part.verbs)
+        if part.name == "proxy":
+            _put(found, f"{path}/{{path}}", sub, part.verbs)
     return found
 
 
@@ -121,7 +122,7 @@ class Texts:
         names, served = definition.names, definition.version(self._version)
         assert served is not None, "a document has the kinds that its version serves"
         facts = (getattr(definition, name) for name in _FACTS)
-        sort = (*facts, served.status, served.scale is None, _vowel(names.kind))
+        sort = (*facts, served.subresources, _vowel(names.kind))
         if sort not in self._known:
             stand_in = Names(_PLURAL, f"{names.kind[0]}{_KIND}")
             made = paths(replace(definition, names=stand_in), self._version)
@@ -152,8 +153,8 @@ class _Shown(NamedTuple):
     sub: str = ""
 
     @property
-    def voice(self) -> Voice:
-        return voices.of(self.definition)
+    def wording(self) -> Wording:
+        return wordings.of(self.definition)
 
     @property
     def kind(self) -> str:
@@ -234,7 +235,7 @@ def _operation(path: str, shown: _Shown, verb: str) -> Object:
 
 
 def _phrase(shown: _Shown, verb: str) -> str:
-    if verb == "list" and shown.voice.tells_watches and "watch" in shown.definition.verbs:
+    if verb == "list" and shown.wording.documents_watches and "watch" in shown.definition.verbs:
         return f"list or watch objects of kind {shown.kind}"
     text = _PHRASES[verb].format(f"{shown.sub} of " if shown.sub else "", shown.kind)
     return text.replace(f" a {shown.kind}", f" an {shown.kind}") if _vowel(shown.kind) else text
@@ -270,9 +271,9 @@ def _connection(path: str, shown: _Shown, verb: str) -> Object:
 
 def _responses(shown: _Shown, verb: str) -> Object:
     """What comes back, by code."""
-    schema, media = _answered(shown, verb), shown.voice.media
+    schema, media = _answered(shown, verb), shown.wording.media
     if verb in ("list", "watch", "watchlist"):
-        media = shown.voice.list_media(shown.definition)
+        media = shown.wording.list_media(shown.definition)
     if shown.sub == "log":
         media, schema = ("text/plain", *MEDIA), ""
     found = {"200": answer("OK", schema, media)}
@@ -286,7 +287,7 @@ def _responses(shown: _Shown, verb: str) -> Object:
 
 def _answered(shown: _Shown, verb: str) -> str:
     definition = shown.definition
-    if verb == "delete" and not shown.sub and shown.voice.returns_deleted(definition):
+    if verb == "delete" and not shown.sub and definition.returns_deleted:
         return shown.schema
     if verb in ("delete", "deletecollection"):
         return f"{META}.Status"
@@ -304,7 +305,7 @@ def answer(text: str, schema: str, media: Iterable[str] = MEDIA) -> Object:
 def _body(shown: _Shown, verb: str) -> Object | None:
     if verb == "patch":
         schema = reference(f"{META}.Patch")
-        content = {name: {"schema": schema} for name in shown.voice.patch_media}
+        content = {name: {"schema": schema} for name in shown.wording.patch_media}
         return {"required": True, "content": content}
     if verb in ("delete", "deletecollection"):
         return {"content": {"*/*": {"schema": reference(f"{META}.DeleteOptions")}}}
@@ -321,7 +322,7 @@ def tag(definition: Definition, version: str = "") -> str:
 
 def _group(definition: Definition) -> str:
     """A group in operation ids: `Core`, `RbacAuthorization`, `StableExampleCom`."""
-    return _camel(voices.of(definition).group_word(definition.group)) or "Core"
+    return _camel(wordings.of(definition).group_word(definition.group)) or "Core"
 
 
 def _operation_id(path: str, shown: _Shown, verb: str) -> str:

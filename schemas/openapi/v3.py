@@ -9,10 +9,11 @@ from typing import Any
 
 import orjson
 
+from inkube.schemas import wordings
 from inkube.schemas.definitions import Definition
 from inkube.schemas.gotypes import table
 from inkube.schemas.objects import Object
-from inkube.schemas.openapi import enums, notation, voices
+from inkube.schemas.openapi import enums, notation
 from inkube.schemas.openapi import paths as openapipaths
 from inkube.schemas.openapi.notation import META
 
@@ -52,7 +53,7 @@ def document(definitions: Sequence[Definition], version: str) -> Object:
     paths: Object = {}
     for definition in definitions:
         paths |= openapipaths.paths(definition, version)
-    if all(voices.of(d).in_group_documents for d in definitions):
+    if all(wordings.of(d).documents_groups for d in definitions):
         paths = openapipaths.of_version(definitions, version) | paths
         return _kubernetes(paths, {(d.group, version) for d in definitions})
     return {**_CUSTOM, "paths": paths, "components": {"schemas": components(definitions, version)}}
@@ -60,7 +61,7 @@ def document(definitions: Sequence[Definition], version: str) -> Object:
 
 def text(definitions: Sequence[Definition], version: str) -> bytes:
     """The document as JSON."""
-    if any(voices.of(d).in_group_documents for d in definitions):
+    if any(wordings.of(d).documents_groups for d in definitions):
         return orjson.dumps(document(definitions, version))
     texts = openapipaths.Texts(version)
     made = orjson.dumps({**_CUSTOM, "components": {"schemas": components(definitions, version)}})
@@ -147,11 +148,15 @@ def components(definitions: Sequence[Definition], version: str) -> Object:
     own: Object = {}
     wanted = set(_ALWAYS)
     for definition in definitions:
-        voice = voices.of(definition)
-        name = voice.name_of(definition, version)
+        wording = wordings.of(definition)
+        name = wording.schema_of(definition, version)
         wanted |= {name, f"{name}List"}
-        wanted |= {schema for _, (schema, _), _ in voice.subresources(definition, version)}
-        own |= voice.schemas(definition, version)
+        served = definition.version(version)
+        parts = served.subresources if served is not None else ()
+        wanted |= {wording.part_of(definition, version, part)[0] for part in parts}
+        if not wording.has_types:
+            own[name] = notation.custom(definition, version)
+            own[f"{name}List"] = notation.list_of(definition, version, name)
     found = table.components(n for n in sorted(wanted) if n in table.table().types)
     groups = {(d.group, version) for d in definitions}
     _mark(found, groups)

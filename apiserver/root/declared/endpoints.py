@@ -29,7 +29,7 @@ class SubresourceHandler:
         info = exchange.info
         if info.verb not in self._own.verbs:
             gvr = call.served.gvr
-            raise call.resource.voice.method_not_allowed(gvr, info.verb)
+            raise call.resource.wording.method_not_allowed(gvr, info.verb)
         question = await _question(exchange.request, info, call.served.api_version)
         reply = await self._own.answer(question, self._environment)
         return _rendered(reply, exchange.form)

@@ -14,7 +14,7 @@ from inkube.apiserver.admission.declaredkinds import DeclaredKinds
 from inkube.apiserver.auth.keyfiles import Keys
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.faults.active import Faults
-from inkube.apiserver.registry.resources import Resource, Resources, Subresource
+from inkube.apiserver.registry.resources import Handler, Resource, Resources
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.root.declared.endpoints import SubresourceHandler, endpoint
 from inkube.apiserver.root.declared.records import Shown, StoredRecords, transactor
@@ -127,27 +127,21 @@ def _install(parts: Parts, module: KindModule[Any], environment: Environment) ->
     definition = module.definition
     view = module.view
     source = None if view is None else parts.resources.get(view.of.group, view.of.resource)
-    kind = definition.names.kind
-    subresources = {
-        each.name: Subresource(
-            SubresourceHandler(each, environment), each.kind, each.verbs, each.is_open
-        )
-        for each in module.subresources
+    handlers: dict[str, Handler | None] = {
+        each.name: SubresourceHandler(each, environment) for each in module.subresources
     }
-    subresources |= {
-        each.name: Subresource(None, kind, each.verbs) for each in module.parts if each.name
-    }
+    handlers |= {each.name: None for each in module.parts if each.name}
     resource = Resource(
         definition,
         module.strategy,
         transactor=None
         if module.transaction is None
         else transactor(module.transaction, lambda: environment, _records(parts), parts.store),
-        converter=None if view is None else Shown(view, kind, lambda: environment),
+        converter=None if view is None else Shown(view, definition.names.kind, lambda: environment),
         stored_as=source,
         since=0 if view is not None else parts.store.revision,
         is_view=view is not None,
-        subresources=subresources,
+        handlers=handlers,
     )
     parts.resources.install(resource)
     for version in definition.versions:

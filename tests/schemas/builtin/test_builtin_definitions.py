@@ -28,7 +28,7 @@ def test_names_and_verbs_are_those_of_discovery():
     assert pods.names.categories == ("all",)
     assert pods.names.singular == "pod"
     assert pods.storage_version.status
-    assert "exec" in pods.subresources
+    assert pods.storage_version.subresource("exec") is not None
     assert "deletecollection" not in definition("", "namespaces").verbs
     assert definition("apps", "deployments").storage_version.scale is not None
     assert not definition("", "namespaces").namespaced

@@ -1,10 +1,11 @@
-"""How answers are worded: one voice per sort of kind, so that nobody has to ask for the sort.
+"""How the API servers of a cluster word what they say: one value per family of server.
 
-    Voice        custom resources: apiextensions-apiserver's words
-    ├── Python   kinds declared in Python, which are custom resources with a little more patience
-    └── Builtin  kube-apiserver's words, CustomResourceDefinitions among them
+    EXTENSIONS   apiextensions-apiserver: custom resources
+    PYTHON       kinds declared in Python, which are custom resources with a little more patience
+    KUBERNETES   kube-apiserver, CustomResourceDefinitions among its kinds
 
-What may be done to objects is `behaviours`.
+Answers over HTTP, discovery, tables and OpenAPI documents all ask the same value, so that nobody
+has to ask where a kind comes from. What may be done to objects is said by strategies.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,22 +13,29 @@ from datetime import datetime
 from itertools import zip_longest
 from typing import Any, ClassVar
 
-from inkube.apiserver.registry import keys
 from inkube.schemas import fielderrors, status
-from inkube.schemas.builtin import columns, decoding, resources
-from inkube.schemas.definitions import Definition, Origin, Scale
+from inkube.schemas.builtin import columns, decoding
+from inkube.schemas.definitions import Definition, Origin, Scale, Subresource
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
-from inkube.schemas.meta import GVR
+from inkube.schemas.gotypes import table
+from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.objects import Object
 from inkube.schemas.selectors import format_selector
 from inkube.schemas.served import Served
 from inkube.schemas.status import StatusError
 
 UNKNOWN_FORMAT = "the body of the request was in an unknown format - accepted media types include: "
+SCALE = "io.k8s.api.autoscaling.v1.Scale"
+"""The name of a Scale's schema."""
+JSON = "application/json"
+MEDIA = (JSON, "application/vnd.kubernetes.protobuf", "application/yaml")
+_STREAMED = (
+    *MEDIA, "application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch",
+)  # fmt: skip
 
 
-class Voice:
+class Wording:
     """The words of custom resources."""
 
     unknown_is_plain: ClassVar[bool] = True
@@ -64,13 +72,25 @@ class Voice:
     discovery_repeats_group: ClassVar[bool] = True
     """Whether aggregated discovery says group and version of each kind again."""
 
-    def prefix(self, definition: Definition) -> str:
-        """What the keys of the kind's objects begin with."""
-        return keys.prefix(definition.names.plural, definition.group)
+    keys_have_group: ClassVar[bool] = True
+    """Whether the keys of stored objects say the group."""
+    documents_groups: ClassVar[bool] = False
+    """Whether OpenAPI describes the paths of groups and of their versions."""
+    documents_watches: ClassVar[bool] = False
+    """Whether watches have documented paths of their own and lists are said to watch as well."""
+    has_types: ClassVar[bool] = False
+    """Whether the schemas of its kinds are among the types that are compiled in."""
+    media: ClassVar[Sequence[str]] = (JSON, "application/yaml")
+    """What objects are documented to come as."""
+    patch_media: ClassVar[Sequence[str]] = (
+        "application/apply-patch+yaml",
+        "application/json-patch+json",
+        "application/merge-patch+json",
+    )
 
     def allows(self, method: str, verb: str, name: str, verbs: Sequence[str]) -> bool:
         """Whether a request of that verb gets to a handler; `verbs` are the kind's own."""
-        return True
+        return verb in verbs
 
     def watches(self, method: str, verbs: Sequence[str]) -> bool:
         """Whether a request to watch does."""
@@ -128,18 +148,28 @@ class Voice:
         """One object was asked for as a list of metadata."""
         return status.unknown("content is not a list")
 
-    def subresources(self, served: Served) -> list[Object]:
-        """The subresources as an APIResourceList shows them."""
-        plural, version = served.gvr.resource, served.version
-        base: Object = {"singularName": "", "namespaced": served.definition.namespaced}
-        scale = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
-        verbs = {"verbs": ["get", "patch", "update"]}
-        found: list[Object] = []
-        if version.status:
-            found.append({"name": f"{plural}/status", **base, "kind": served.kind, **verbs})
-        if version.scale:
-            found.append({"name": f"{plural}/scale", **base, **scale, **verbs})
-        return found
+    def schema_of(self, definition: Definition, version: str) -> str:
+        """The name of a kind's schema: `com.example.v1.Widget` for the group example.com."""
+        labels = ".".join(reversed(definition.group.split("."))) if definition.group else "core"
+        return f"{labels}.{version}.{definition.names.kind}"
+
+    def part_of(self, definition: Definition, version: str, part: Subresource) -> tuple[str, GVK]:
+        """The name of the schema that a subresource answers with, "" without one, and the kind that
+        its operations name: with a scale the kind that is scaled, as the reference has it."""
+        own = definition.gvk(version)
+        if part.name == "scale":
+            return SCALE, own
+        if part.kind in ("", definition.names.kind):
+            return self.schema_of(definition, version), own
+        return "", own._replace(kind=part.kind)
+
+    def list_media(self, definition: Definition) -> Sequence[str]:
+        """What lists and watches are documented to come as."""
+        return self.media
+
+    def group_word(self, group: str) -> str:
+        """The group as operation ids are made of."""
+        return group
 
     def scale_selector(self, gvr: GVR, obj: Object, paths: Scale) -> str:
         """The selector that a Scale shows."""
@@ -154,7 +184,7 @@ class Voice:
         return status.invalid(served.gvk.group, served.kind, name, [error])
 
 
-class Python(Voice):
+class _Python(Wording):
     """The words of kinds declared in Python: bodies may leave out what the address says."""
 
     body_names_kind = False
@@ -171,9 +201,6 @@ class Python(Voice):
     def check_patched_type(self, served: Served, obj: Object) -> None:
         self.check_type(served, obj)
         super().check_patched_type(served, obj)
-
-    def allows(self, method: str, verb: str, name: str, verbs: Sequence[str]) -> bool:
-        return verb in verbs
 
     def refusal(self, error: StatusError) -> StatusError:
         """A cause has the members of a field error beside Kubernetes' own, so that a front end
@@ -196,7 +223,7 @@ class Python(Voice):
         return error
 
 
-class Builtin(Voice):
+class _Kubernetes(Wording):
     """The words of kube-apiserver's own kinds."""
 
     unknown_is_plain = False
@@ -213,8 +240,12 @@ class Builtin(Voice):
     group_order = 0
     discovery_repeats_group = False
 
-    def prefix(self, definition: Definition) -> str:
-        return keys.prefix(definition.names.plural)
+    keys_have_group = False
+    documents_groups = True
+    documents_watches = True
+    has_types = True
+    media = MEDIA
+    patch_media = (*Wording.patch_media, "application/strategic-merge-patch+json")
 
     def allows(self, method: str, verb: str, name: str, verbs: Sequence[str]) -> bool:
         """Only where kube-apiserver has routes: no HEAD, no POST on a name."""
@@ -264,17 +295,20 @@ class Builtin(Voice):
             f"(*{package}.{kind})"
         )
 
-    def subresources(self, served: Served) -> list[Object]:
-        plural = served.gvr.resource
-        known = resources.by_name().get((served.gvr.group, plural))
-        found = []
-        for sub in known.subresources if known else ():
-            item: Object = {"name": f"{plural}/{sub.name}", "singularName": ""}
-            item["namespaced"] = served.definition.namespaced
-            if sub.version:
-                item |= {"group": sub.group, "version": sub.version}
-            found.append(item | {"kind": sub.kind, "verbs": list(sub.verbs)})
-        return found
+    def schema_of(self, definition: Definition, version: str) -> str:
+        known = table.table().of(definition.gvk(version))
+        return known or super().schema_of(definition, version)
+
+    def part_of(self, definition: Definition, version: str, part: Subresource) -> tuple[str, GVK]:
+        group = part.group if part.version else definition.group
+        gvk = GVK(group, part.version or version, part.kind or definition.names.kind)
+        return table.table().of(gvk) or "", gvk
+
+    def list_media(self, definition: Definition) -> Sequence[str]:
+        return _STREAMED if "watch" in definition.verbs else MEDIA
+
+    def group_word(self, group: str) -> str:
+        return group.removesuffix(".k8s.io")
 
     def scale_selector(self, gvr: GVR, obj: Object, paths: Scale) -> str:
         selector = (obj.get("spec") or {}).get("selector") or {}
@@ -298,13 +332,13 @@ def _name_the_taken(details: Object) -> None:
     details["causes"] = [{**error.cause(), **error.item()}]
 
 
-CUSTOM = Voice()
-_VOICES = {Origin.BUILTIN: Builtin(), Origin.CUSTOM: CUSTOM, Origin.PYTHON: Python()}
+EXTENSIONS, PYTHON, KUBERNETES = Wording(), _Python(), _Kubernetes()
+_WORDINGS = {Origin.BUILTIN: KUBERNETES, Origin.CUSTOM: EXTENSIONS, Origin.PYTHON: PYTHON}
 
 
-def of(definition: Definition) -> Voice:
-    """The voice of a kind."""
-    return _VOICES[definition.origin]
+def of(definition: Definition) -> Wording:
+    """How the server speaks that a kind belongs to."""
+    return _WORDINGS[definition.origin]
 
 
 def read_path(obj: Object, path: str) -> Any:
