@@ -14,7 +14,6 @@ __getattr__ = lazy.exports(__name__)
 _Family = dict[str, str]
 """Plural → `module.Class` of this package, imported when the kind is first used."""
 _CORE: _Family = {
-    "endpoints": "services.Endpoints",
     "events": "events.CoreEvents",
     "namespaces": "namespaces.Namespaces",
     "nodes": "nodes.Nodes",
@@ -54,7 +53,6 @@ _GROUPS: dict[str, _Family] = {
     "apiextensions.k8s.io": {"customresourcedefinitions": "definitions.Definitions"},
     "apiregistration.k8s.io": {"apiservices": "apiservices.Registrations"},
     "apps": _APPS,
-    "autoscaling": {"horizontalpodautoscalers": "autoscaling.Autoscalers"},
     "batch": {"cronjobs": "jobs.CronJobs", "jobs": "jobs.Jobs"},
     "certificates.k8s.io": {"certificatesigningrequests": "certificates.SigningRequests"},
     "discovery.k8s.io": {"endpointslices": "services.EndpointSlices"},
@@ -64,7 +62,6 @@ _GROUPS: dict[str, _Family] = {
         "prioritylevelconfigurations": "flowcontrol.PriorityLevels",
     },
     "networking.k8s.io": _NETWORKING,
-    "policy": {"poddisruptionbudgets": "autoscaling.DisruptionBudgets"},
     "resource.k8s.io": {
         "deviceclasses": "devices.slices.Classes",
         "resourceclaims": "devices.claims.Claims",

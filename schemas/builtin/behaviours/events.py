@@ -4,6 +4,7 @@ Follows pkg/apis/core/validation/events.go.
 """
 
 from inkube.schemas import fielderrors
+from inkube.schemas.builtin import rules
 from inkube.schemas.builtin.behaviours import checks, metadata, naming
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
 from inkube.schemas.fielderrors import FieldError
@@ -97,7 +98,8 @@ class Events(BuiltinStrategy):
             errors += _series(obj)
         for member, name in _FIXED:
             if (obj.get(member) or None) != (old.get(member) or None):
-                errors.append(fielderrors.invalid(name, obj.get(member), checks.IMMUTABLE))
+                shown = rules.shown_member("events.v1.Event", member, obj.get(member))
+                errors.append(fielderrors.invalid(name, shown, checks.IMMUTABLE))
         return errors
 
 

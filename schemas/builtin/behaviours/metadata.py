@@ -14,6 +14,7 @@ _RBAC = "rbac.authorization.k8s.io"
 _ADMISSION = "admissionregistration.k8s.io"
 _AGAIN: dict[tuple[str, str], tuple[int, int]] = {
     ("", "configmaps"): (1, 1),
+    ("", "endpoints"): (1, 1),
     ("", "limitranges"): (0, 1),
     ("", "nodes"): (1, 1),
     ("", "persistentvolumeclaims"): (1, 1),

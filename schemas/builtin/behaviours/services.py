@@ -24,7 +24,6 @@ RANGE = "10.0.0.0/16"
 _FIRST_NODE_PORT, _NODE_PORTS = 30_000, 2_768
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _LONGEST_STICKY = 86400
-_MAX_ADDRESSES, _MAX_HINTS = 100, 8
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _STICKY_SECONDS = 10_800
 _ONCE = "may not change once set"
@@ -379,142 +378,33 @@ def _reach(spec: Object) -> list[FieldError]:
     return errors
 
 
-class Endpoints(BuiltinStrategy):
-    """The old list of a service's addresses."""
-
-    def default(self, obj: Object) -> None:
-        for subset in obj.get("subsets") or []:
-            for port in subset.get("ports") or []:
-                port.setdefault("protocol", "TCP")
-
-    def check(self, obj: Object) -> list[FieldError]:
-        errors = []
-        for index, subset in enumerate(obj.get("subsets") or []):
-            path = f"subsets[{index}]"
-            if not subset.get("addresses") and not subset.get("notReadyAddresses"):
-                why = "must specify `addresses` or `notReadyAddresses`"
-                errors.append(fielderrors.required(path, why))
-            for member in ("addresses", "notReadyAddresses"):
-                errors += _endpoint_addresses(subset.get(member) or [], f"{path}.{member}")
-            ports = subset.get("ports") or []
-            for at, port in enumerate(ports):
-                errors += _endpoint_port(port, f"{path}.ports[{at}]", many=len(ports) > 1)
-        return errors
-
-
-def _endpoint_addresses(given: list[Object], path: str) -> list[FieldError]:
-    """validateEndpointAddress."""
-    errors: list[FieldError] = []
-    for index, one in enumerate(given):
-        place, text = f"{path}[{index}]", one.get("ip", "")
-        errors += addresses.check(text, f"{place}.ip")
-        if one.get("hostname"):
-            errors += checks.named(one["hostname"], f"{place}.hostname", naming.label)
-        if one.get("nodeName"):
-            errors += checks.named(one["nodeName"], f"{place}.nodeName", naming.subdomain)
-        errors += addresses.check_reachable(text, f"{place}.ip")
-    return errors
-
-
-def _endpoint_port(port: Object, path: str, *, many: bool) -> list[FieldError]:
-    errors = []
-    if port.get("name"):
-        errors += checks.named(port["name"], f"{path}.name", naming.label)
-    elif many:
-        errors.append(fielderrors.required(f"{path}.name"))
-    errors += checks.port(port.get("port", 0), f"{path}.port")
-    return errors + checks.one_of(port.get("protocol"), f"{path}.protocol", _PROTOCOLS)
-
-
 class EndpointSlices(BuiltinStrategy):
     """A part of a service's addresses, all of one type."""
 
-    def default(self, obj: Object) -> None:
-        for port in obj.get("ports") or []:
-            port.setdefault("name", "")
-            port.setdefault("protocol", "TCP")
+    def prepare_for_create(self, context: Context, obj: Object) -> None:
+        super().prepare_for_create(context, obj)
+        _drop_topology(obj, {})
 
-    def check(self, obj: Object) -> list[FieldError]:
-        kind = obj.get("addressType", "")
-        errors = checks.one_of(kind, "addressType", ("FQDN", "IPv4", "IPv6"))
-        if errors:
-            return errors
-        for index, endpoint in enumerate(obj.get("endpoints") or []):
-            errors += _endpoint(endpoint, kind, f"endpoints[{index}]")
-        names_of: list[str] = []
-        for index, port in enumerate(obj.get("ports") or []):
-            errors += _slice_port(port, f"ports[{index}]", names_of)
-            names_of.append(port.get("name", ""))
-        return errors
-
-    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
-        """What did not change is not looked at again."""
-        changed: Object = {
-            member: [] if same(obj.get(member), old.get(member)) else obj.get(member)
-            for member in ("endpoints", "ports")
-        }
-        errors = self.check({**obj, **changed})
-        return errors + checks.immutable(obj, old, "", "addressType")
+    def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
+        super().prepare_object(context, obj, old)
+        _drop_topology(obj, old)
 
 
-def _endpoint(endpoint: Object, kind: str, path: str) -> list[FieldError]:
-    """One of validateEndpoints."""
-    given = endpoint.get("addresses") or []
-    errors: list[FieldError] = []
-    if not given:
-        why = "must contain at least 1 address"
-        errors.append(fielderrors.required(f"{path}.addresses", why))
-    elif len(given) > _MAX_ADDRESSES:
-        errors.append(fielderrors.too_many(f"{path}.addresses", len(given), _MAX_ADDRESSES))
-    for index, address in enumerate(given):
-        place = f"{path}.addresses[{index}]"
-        if kind == "FQDN":
-            errors += checks.named(address, place, naming.subdomain)
-            continue
-        found = addresses.parse(address)
-        if found is None or found.version == 4 or "%" in address:
-            errors += addresses.check(address, place)
-        if found is not None:
-            if f"IPv{found.version}" != kind:
-                why = f"must be an {kind} address"
-                errors.append(fielderrors.invalid(f"{path}.addresses", address, why))
-            errors += addresses.check_reachable(address, place)
-    if endpoint.get("nodeName"):
-        errors += checks.named(endpoint["nodeName"], f"{path}.nodeName", naming.subdomain)
-    if endpoint.get("hostname"):
-        errors += checks.named(endpoint["hostname"], f"{path}.hostname", naming.label)
-    topology = endpoint.get("deprecatedTopology") or {}
-    errors += metadata.labels(topology, f"{path}.deprecatedTopology")
-    return errors + _hints(endpoint.get("hints") or {}, f"{path}.hints")
+def _drop_topology(obj: Object, old: Object) -> None:
+    """dropTopologyOnV1: the topology of earlier versions goes once the endpoints change."""
+    endpoints, before = obj.get("endpoints") or [], old.get("endpoints") or []
+    if same(endpoints, before):
+        return
+    known = {(each.get("deprecatedTopology") or {}).get(_HOSTNAME) for each in before}
+    for endpoint in endpoints:
+        node = (endpoint.pop("deprecatedTopology", None) or {}).get(_HOSTNAME)
+        if (
+            endpoint.get("nodeName") is None
+            and node in known
+            and node
+            and not names.subdomain(node)
+        ):
+            endpoint["nodeName"] = node
 
 
-def _hints(hints: Object, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    for member in ("forZones", "forNodes"):
-        given = hints.get(member) or []
-        if len(given) > _MAX_HINTS:
-            place = f"{path}.{member}"
-            errors.append(fielderrors.too_many(place, len(given), _MAX_HINTS))
-            continue
-        seen: set[str] = set()
-        for index, hint in enumerate(given):
-            name, place = hint.get("name", ""), f"{path}.{member}[{index}].name"
-            if name in seen:
-                errors.append(fielderrors.duplicate(place, name))
-            elif name:
-                errors += checks.named(name, place, names.label_value)
-            seen.add(name)
-    return errors
-
-
-def _slice_port(port: Object, path: str, before: list[str]) -> list[FieldError]:
-    name = port.get("name", "")
-    errors: list[FieldError] = []
-    if name:
-        errors += checks.named(name, f"{path}.name", naming.label)
-    if name in before:
-        errors.append(fielderrors.duplicate(f"{path}.name", name))
-    errors += checks.one_of(port.get("protocol"), f"{path}.protocol", _PROTOCOLS)
-    if port.get("appProtocol"):
-        errors += checks.named(port["appProtocol"], f"{path}.appProtocol", names.label_key)
-    return errors
+_HOSTNAME = "kubernetes.io/hostname"

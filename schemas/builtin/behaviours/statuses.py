@@ -43,10 +43,6 @@ _COUNTERS: dict[tuple[str, str], str] = {
     ("apps", "daemonsets"): """currentNumberScheduled numberMisscheduled desiredNumberScheduled
         numberReady observedGeneration updatedNumberScheduled numberAvailable numberUnavailable
         collisionCount""",
-    ("autoscaling", "horizontalpodautoscalers"): "currentReplicas desiredReplicas",
-    ("policy", "poddisruptionbudgets"): (
-        "disruptionsAllowed currentHealthy desiredHealthy expectedPods"
-    ),
 }
 _BALANCED = (("", "services"), ("networking.k8s.io", "ingresses"))
 

@@ -1,5 +1,6 @@
 """`if=`: when a line holds. `strategy`, `!strategy`, `type:A|B`, `~tokens` (changed, or new),
-`^hostNetwork` (of a struct around), `create`, `update`, `@call`; joined by commas."""
+`^hostNetwork` (of a struct around), `create`, `update`, `@call`, `@call(word)`; joined by
+commas."""
 
 from collections.abc import Callable
 
@@ -23,8 +24,11 @@ def _part(text: str, type_name: str, file: str, where: str) -> Condition:
         whether = _part(text[1:], type_name, file, where)
         return lambda frame: not whether(frame)
     if text.startswith("@"):
-        found: Condition = calls.find(file, text[1:], where)
-        return found
+        name, parenthesis, argument = text[1:].partition("(")
+        found = calls.find(file, name, where)
+        if parenthesis:
+            return lambda frame: bool(found(argument.removesuffix(")"), frame))
+        return lambda frame: bool(found(frame))
     if text in ("update", "create"):
         updates = text == "update"
         return lambda frame: frame.updates is updates

@@ -38,6 +38,12 @@ def shown_list(name: str, values: Any) -> Verbatim:
     return Verbatim(_items(name, values))
 
 
+def shown_member(name: str, member: str, value: Any) -> Any:
+    """A member of a type as its value is shown: as Go shows it where it is a struct."""
+    struct = shapes.fields(name)[member].struct
+    return shown(struct, value) if struct and value is not None else value
+
+
 def _items(name: str, values: Any) -> str:
     if not values:
         return "null"

@@ -85,9 +85,12 @@ def _forbidden(word: Word, _subject: Subject) -> Check:
     return check
 
 
-def _invalid(word: Word, _subject: Subject) -> Check:
+def _invalid(word: Word, subject: Subject) -> Check:
+    struct = subject.shape.struct if subject.goes else ""
+
     def check(value: Any, path: str, _frame: Frame) -> Iterable[FieldError] | None:
-        return [fielderrors.invalid(path, value, _said(word.text, value, path))]
+        shown = internal.shown(struct, value) if struct else value
+        return [fielderrors.invalid(path, shown, _said(word.text, value, path))]
 
     return check
 

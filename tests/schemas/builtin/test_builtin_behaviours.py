@@ -50,7 +50,10 @@ SOUND = {
         }
     },
     "HorizontalPodAutoscaler": {
-        "spec": {"maxReplicas": 3, "scaleTargetRef": {"kind": "Deployment", "name": "d"}}
+        "spec": {
+            "maxReplicas": 3,
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"},
+        }
     },
     "PodDisruptionBudget": {"spec": {"minAvailable": 1, "selector": {}}},
     "Ingress": {

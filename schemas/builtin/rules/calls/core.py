@@ -418,3 +418,30 @@ def _node_addresses(given: list[Object]) -> list[FieldError]:
             errors.append(fielderrors.duplicate(f"status.addresses[{index}]", shown))
         seen.add(place)
     return errors
+
+
+# endpoints
+
+
+def has_siblings(member: str, frame: Frame) -> bool:
+    """Whether the list of that name that a struct stands in has more than one item."""
+    return frame.up is not None and len(frame.up.obj.get(member) or ()) > 1
+
+
+def endpoint_address(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """IsValidIPForLegacyField: what the old object has, may stay."""
+    return [] if value in _known_addresses(frame.root.old) else addresses.check(value, path)
+
+
+def endpoint_reachable(value: str, path: str, _frame: Frame) -> list[FieldError]:
+    """ValidateEndpointIP."""
+    return addresses.check_reachable(value, path)
+
+
+def _known_addresses(old: Object | None) -> set[str]:
+    return {
+        each.get("ip", "")
+        for subset in (old or {}).get("subsets") or ()
+        for member in ("addresses", "notReadyAddresses")
+        for each in subset.get(member) or ()
+    }

@@ -1,0 +1,49 @@
+"""What is irregular in discovery.k8s.io: addresses of a type, names of ports."""
+
+from inkube.schemas import fielderrors
+from inkube.schemas.builtin.behaviours import addresses, naming
+from inkube.schemas.builtin.rules.frames import Frame
+from inkube.schemas.fielderrors import FieldError
+
+
+def address(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """An address of the slice's type; known types alone are judged."""
+    kind = frame.root.obj.get("addressType")
+    if kind == "FQDN":
+        return _domain(value, path)
+    errors: list[FieldError] = []
+    found = addresses.parse(value)
+    if found is None or found.version == 4 or "%" in value:
+        errors += addresses.check(value, path)
+    if found is not None:
+        if f"IPv{found.version}" != kind:
+            why = f"must be an {kind} address"
+            errors.append(fielderrors.invalid(f"{frame.path}.addresses", value, why))
+        errors += addresses.check_reachable(value, path)
+    return errors
+
+
+def _domain(value: str, path: str) -> list[FieldError]:
+    """IsFullyQualifiedDomainName: two labels at least."""
+    if not value:
+        return [fielderrors.required(path)]
+    name = value.removesuffix(".")
+    problems = naming.subdomain(name)
+    if problems:
+        return [fielderrors.invalid(path, name, ",".join(problems))]
+    if "." not in name:
+        why = "should be a domain with at least two segments separated by dots"
+        return [fielderrors.invalid(path, name, why)]
+    return [
+        fielderrors.invalid(path, label, ",".join(naming.label(label)))
+        for label in name.split(".")
+        if naming.label(label)
+    ]
+
+
+def port_name(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """A label or nothing, and each once."""
+    errors = [fielderrors.invalid(path, value, why) for why in naming.label(value)] if value else []
+    ports = frame.root.obj.get("ports") or ()
+    first = next((port for port in ports if port.get("name", "") == value), frame.obj)
+    return errors if first is frame.obj else [*errors, fielderrors.duplicate(path, value)]
