@@ -3,11 +3,13 @@
 Follows pkg/apis/core/validation/events.go.
 """
 
+from typing import Any
+
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin import rules
 from inkube.schemas.builtin.behaviours import checks, metadata, naming
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.gotypes import internal
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Context
@@ -98,11 +100,20 @@ class Events(BuiltinStrategy):
             errors += _series(obj)
         for member, name in _FIXED:
             if (obj.get(member) or None) != (old.get(member) or None):
-                shown = rules.shown_member("events.v1.Event", member, obj.get(member))
+                shown = _shown(member, obj.get(member))
                 errors.append(fielderrors.invalid(name, shown, checks.IMMUTABLE))
         return errors
 
 
+def _shown(member: str, value: Any) -> Any:
+    struct = _STRUCTS.get(member)
+    return value if struct is None or value is None else internal.value(struct, value)
+
+
+_STRUCTS = {
+    "regarding": "core.ObjectReference", "related": "core.ObjectReference",
+    "deprecatedSource": "core.EventSource",
+}  # fmt: skip
 _FIXED = (
     ("regarding", "involvedObject"), ("reason", "reason"), ("note", "message"),
     ("deprecatedSource", "source"), ("deprecatedFirstTimestamp", "firstTimestamp"),

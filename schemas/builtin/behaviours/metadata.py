@@ -34,6 +34,7 @@ _AGAIN: dict[tuple[str, str], tuple[int, int]] = {
     ("policy", "poddisruptionbudgets"): (0, 0),
     ("resource.k8s.io", "deviceclasses"): (1, 1),
     ("resource.k8s.io", "resourceclaims"): (1, 1),
+    ("resource.k8s.io", "resourceclaimtemplates"): (1, 1),
     (_ADMISSION, "mutatingadmissionpolicies"): (0, 1),
     (_ADMISSION, "mutatingadmissionpolicybindings"): (0, 1),
     (_ADMISSION, "mutatingwebhookconfigurations"): (0, 1),
@@ -86,6 +87,23 @@ def template(meta: Object, path: str) -> list[FieldError]:
         wrong = names.label_key(key.lower())
         errors += [fielderrors.invalid(f"{path}.annotations", key, why) for why in wrong]
     return errors
+
+
+_OF_TEMPLATES = (
+    "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation",
+    "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences",
+    "finalizers", "managedFields",
+)  # fmt: skip
+
+
+def only_labels(meta: Object, path: str) -> list[FieldError]:
+    """What templates of claims may not set: all but labels and annotations, an empty list being
+    set, too (ValidateTemplateObjectMeta)."""
+    return [
+        fielderrors.forbidden(f"{path}.{member}", "cannot be set")
+        for member in _OF_TEMPLATES
+        if meta.get(member) is not None
+    ]
 
 
 def finalizers(given: list[str], path: str, *, counted: bool) -> list[FieldError]:

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from inkube.schemas import fielderrors, quantity
-from inkube.schemas.builtin.rules import calls, formats, internal
+from inkube.schemas.builtin.rules import calls, formats
 from inkube.schemas.builtin.rules.frames import Check, Frame
 from inkube.schemas.builtin.rules.shapes import Shape
 from inkube.schemas.builtin.rules.table import RuleError, Word
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.gotypes import internal
 
 IMMUTABLE = "field is immutable"
 
@@ -86,13 +87,22 @@ def _forbidden(word: Word, _subject: Subject) -> Check:
 
 
 def _invalid(word: Word, subject: Subject) -> Check:
-    struct = subject.shape.struct if subject.goes else ""
+    struct = _internal_name(subject)
 
     def check(value: Any, path: str, _frame: Frame) -> Iterable[FieldError] | None:
-        shown = internal.shown(struct, value) if struct else value
+        shown = internal.value(struct, value) if struct else value
         return [fielderrors.invalid(path, shown, _said(word.text, value, path))]
 
     return check
+
+
+def _internal_name(subject: Subject) -> str:
+    """The internal type of a struct that is shown (`show=go`). Raises KeyError for none."""
+    if not subject.goes:
+        return ""
+    package, _, name = subject.shape.struct.rpartition(".")
+    internal.view(found := f"{package.partition('.')[0]}.{name}", {})
+    return found
 
 
 def _warn(word: Word, _subject: Subject) -> Check:
@@ -218,7 +228,7 @@ def _immutable(word: Word, subject: Subject) -> Check:
     text = word.text or IMMUTABLE
     path_in = subject.name.split(".")
 
-    struct = subject.shape.struct if subject.goes else ""
+    struct = _internal_name(subject)
 
     def check(value: Any, path: str, frame: Frame) -> Iterable[FieldError] | None:
         if not frame.updates:
@@ -228,7 +238,7 @@ def _immutable(word: Word, subject: Subject) -> Check:
             return None
         if "forbidden" in how:
             return [fielderrors.forbidden(path, _said(text, value, path))]
-        shown = internal.shown(struct, value) if struct else value
+        shown = internal.value(struct, value) if struct else value
         return [fielderrors.invalid(path, shown, _said(text, value, path))]
 
     return check

@@ -14,6 +14,7 @@ from inkube.schemas.builtin.behaviours.devices import parts as deviceparts
 from inkube.schemas.builtin.behaviours.devices import selectors as deviceselectors
 from inkube.schemas.fielderrors import FieldError, Verbatim
 from inkube.schemas.golang import netip
+from inkube.schemas.gotypes import internal
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Context
@@ -42,7 +43,7 @@ class Claims(BuiltinStrategy):
         return _devices((obj.get("spec") or {}).get("devices") or {}, "spec.devices")
 
     def check_update(self, obj: Object, old: Object) -> list[FieldError]:
-        return _fixed(obj, old)
+        return _fixed(obj, old, "resource.ResourceClaimSpec")
 
     def prepare_status(self, context: Context, obj: Object, old: Object) -> None:
         """What drivers said of devices goes with their allocation."""
@@ -67,18 +68,21 @@ class Templates(BuiltinStrategy):
 
     def check(self, obj: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}
-        errors = metadata.template(spec.get("metadata") or {}, "spec.metadata")
+        given = spec.get("metadata") or {}
+        errors = metadata.template(given, "spec.metadata")
+        errors += metadata.only_labels(given, "spec.metadata")
         inner = (spec.get("spec") or {}).get("devices") or {}
         return errors + _devices(inner, "spec.spec.devices")
 
     def check_update(self, obj: Object, old: Object) -> list[FieldError]:
-        return _fixed(obj, old)
+        return self.check(obj) + _fixed(obj, old, "resource.ResourceClaimTemplateSpec")
 
 
-def _fixed(obj: Object, old: Object) -> list[FieldError]:
+def _fixed(obj: Object, old: Object, struct: str) -> list[FieldError]:
     if same(obj.get("spec"), old.get("spec")):
         return []
-    return [fielderrors.invalid("spec", obj.get("spec"), checks.IMMUTABLE)]
+    shown = internal.value(struct, obj.get("spec") or {})
+    return [fielderrors.invalid("spec", shown, checks.IMMUTABLE)]
 
 
 def _fill(spec: Object) -> None:

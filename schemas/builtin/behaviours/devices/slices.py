@@ -77,9 +77,9 @@ class Slices(BuiltinStrategy):
     def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         spec, before = obj.get("spec") or {}, old.get("spec") or {}
         pools = [one.get("pool") or {} for one in (spec, before)]
-        errors = checks.immutable(pools[0], pools[1], "spec.pool.", "name")
-        errors += checks.immutable(spec, before, "spec.", "driver", "nodeName")
-        return errors + _slice(spec, before)
+        errors = _slice(spec, before)
+        errors += checks.immutable(pools[0], pools[1], "spec.pool.", "name")
+        return errors + checks.immutable(spec, before, "spec.", "driver", "nodeName")
 
 
 def _date_taints(obj: Object, now: str) -> None:

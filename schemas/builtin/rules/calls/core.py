@@ -7,11 +7,11 @@ import math
 from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin import resourcenames
 from inkube.schemas.builtin.behaviours import addresses
-from inkube.schemas.builtin.rules import internal
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.builtin.rules.words import IMMUTABLE, same
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gojson, unmarshal
+from inkube.schemas.gotypes import internal
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 
@@ -295,7 +295,7 @@ def scopes_kept(value: list[str] | None, path: str, frame: Frame) -> list[FieldE
 def scope_selector(value: list[Object], path: str, frame: Frame) -> list[FieldError]:
     """validateScopedResourceSelectorRequirement, whose paths have no index."""
     errors: list[FieldError] = []
-    shown = internal.shown("core.v1.ScopeSelector", frame.obj["scopeSelector"])
+    shown = internal.value("core.ScopeSelector", frame.obj["scopeSelector"])
     for one in value:
         scope = one.get("scopeName", "")
         if scope not in _SCOPES:
@@ -372,7 +372,7 @@ def taints(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
         elif effect not in _EFFECTS:
             errors.append(fielderrors.not_supported(f"{place}.effect", effect, _EFFECTS))
         if (key, effect) in seen:
-            shown = internal.shown("core.v1.Taint", taint)
+            shown = internal.value("core.Taint", taint)
             why = "taints must be unique by key and effect pair"
             errors.append(fielderrors.duplicate(place, shown, why))
         seen.add((key, effect))
@@ -414,7 +414,7 @@ def _node_addresses(given: list[Object]) -> list[FieldError]:
     for index, one in enumerate(given):
         place = (one.get("type", ""), one.get("address", ""))
         if place in seen:
-            shown = internal.shown("core.v1.NodeAddress", one)
+            shown = internal.value("core.NodeAddress", one)
             errors.append(fielderrors.duplicate(f"status.addresses[{index}]", shown))
         seen.add(place)
     return errors

@@ -2,9 +2,9 @@
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import requirements, scheduling
-from inkube.schemas.builtin.rules import internal
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.gotypes import internal
 from inkube.schemas.objects import Object
 
 _KEYS = ("key", "operator", "value", "effect")
@@ -26,7 +26,7 @@ def tolerations(value: list[Object], path: str, _frame: Frame) -> list[FieldErro
     for index, each in enumerate(value):
         key = tuple(each.get(member, "") for member in _KEYS)
         if key in seen:
-            shown = internal.shown("core.v1.Toleration", each)
+            shown = internal.value("core.Toleration", each)
             errors.append(fielderrors.duplicate(f"{path}[{index}]", shown))
         seen.add(key)
     return errors

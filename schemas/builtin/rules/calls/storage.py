@@ -1,10 +1,10 @@
 """What is irregular in storage.k8s.io."""
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin.rules import internal
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.builtin.rules.words import IMMUTABLE, same
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.gotypes import internal
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 
@@ -102,7 +102,7 @@ def drivers_kept(value: list[Object], path: str, frame: Frame) -> list[FieldErro
     """ValidateCSINodeUpdate: drivers may come and go, and count anew, but do not change."""
     before = ((frame.old or {}).get("spec") or {}).get("drivers") or []
     return [
-        fielderrors.invalid(path, internal.shown("storage.v1.CSINodeDriver", driver), IMMUTABLE)
+        fielderrors.invalid(path, internal.value("storage.CSINodeDriver", driver), IMMUTABLE)
         for old in before
         for driver in ({**each, "allocatable": None} for each in value)
         if driver["name"] == old["name"] and not same(driver, {**old, "allocatable": None})
