@@ -209,6 +209,19 @@ def _add_facts(types: dict[str, Any], facts: Facts) -> None:
             field, _, go_type = word.partition("=")
             node = short[name]["properties"][field]
             node.get("items", node)["x-go-type"] = go_type
+    for name, words in facts["typed"].items():
+        for word in words:
+            field, _, go_type = word.partition("=")
+            node = short[name]["properties"][field.removesuffix("{}")]
+            (node["additionalProperties"] if field.endswith("{}") else node)["x-go-type"] = go_type
+    for name, words in facts["embedded"].items():
+        for word in words:
+            struct, _, fields = word.partition("=")
+            listed = fields.removeprefix("-").split(",")
+            properties = short[name]["properties"]
+            inside = properties.keys() - listed if fields.startswith("-") else listed
+            for field in sorted(inside):
+                properties[field]["x-go-in"] = struct
 
 
 def _mark(field: dict[str, Any], section: str) -> None:

@@ -101,7 +101,7 @@ class _Walk:
                 if value or known.zero_kept:
                     made[key] = value
             elif value is not None:
-                stack.append(key)
+                stack.append(known.place)
                 kept = self.value(known.type, value, prefix + key)
                 stack.pop()
                 if kept or known.zero_kept:

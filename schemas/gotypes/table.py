@@ -2,9 +2,9 @@
 
 It lies in blocks of a few types each, packed by themselves: a server that serves the kinds of few
 blocks never unpacks the others, which take half a MiB and as much again while they are read. A
-type is an OpenAPI schema whose `$ref`s are names of other types. `x-go` and `x-go-type` on a
-field tell what OpenAPI does not (see `facts.txt`); `types` reads them, schemas handed out do not
-carry them.
+type is an OpenAPI schema whose `$ref`s are names of other types. On a field `x-go`,
+`x-go-type` and `x-go-in` tell what OpenAPI does not (see `facts.txt`); `types` reads them, schemas
+handed out do not carry them.
 """
 
 import bisect
@@ -21,7 +21,7 @@ from inkube.schemas.meta import GVK
 
 Schema = dict[str, Any]
 _FOLDER = Path(__file__).parent
-_GO = ("x-go", "x-go-type")
+_GO = ("x-go", "x-go-type", "x-go-in")
 _ANYTHING: Schema = {"x-kubernetes-preserve-unknown-fields": True}
 
 

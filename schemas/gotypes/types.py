@@ -61,6 +61,8 @@ class GoField(NamedTuple):
     """What is of this Python type stays as it is: most members are texts, which need no walk."""
     zero_kept: bool = False
     """Whether a zero that was given is sent."""
+    place: str = ""
+    """What Go's errors call the field: its key, after the embedded structs that it is in."""
 
 
 Made = dict[str, GoType]
@@ -106,7 +108,7 @@ def _fill(made: GoType, name: str, unfinished: Made) -> None:
         required = frozenset(node.get("required", ()))
         made.struct = name.rpartition(".")[2]
         made.fields = {
-            key: _field(_type(child, unfinished), child, required=key in required)
+            key: _field(key, _type(child, unfinished), child, required=key in required)
             for key, child in node.get("properties", {}).items()
         }
         made.always = [
@@ -121,7 +123,7 @@ def _short(name: str) -> str:
     return ".".join(name.split(".")[-2:])
 
 
-def _field(made: GoType, node: Schema, *, required: bool) -> GoField:
+def _field(key: str, made: GoType, node: Schema, *, required: bool) -> GoField:
     fact = node.get("x-go")
     struct = made.kind == "struct"
     default = node.get("default")
@@ -136,6 +138,7 @@ def _field(made: GoType, node: Schema, *, required: bool) -> GoField:
         default=None if struct else default or None,
         leaf=_LEAVES.get(made.kind),
         zero_kept=always or pointer or value or made.kind in _NEVER_ZERO,
+        place=f"{node['x-go-in']}.{key}" if "x-go-in" in node else key,
     )
 
 
@@ -146,11 +149,11 @@ def _type(node: Schema, unfinished: Made) -> GoType:
     kind = node.get("type")
     if kind == "array":
         item = _type(node["items"], unfinished)
-        return GoType("list", f"[]{item.name}", item)
+        return GoType("list", node.get("x-go-type") or f"[]{item.name}", item)
     if kind == "object" and "additionalProperties" in node:
         item = _type(node["additionalProperties"], unfinished)
         name = "v1.ResourceList" if item.kind == "quantity" else f"map[string]{item.name}"
-        return GoType("map", name, item)
+        return GoType("map", node.get("x-go-type") or name, item)
     if kind == "integer":
         name = node.get("format", "int64")
         return GoType(name, name)
