@@ -114,6 +114,15 @@ def main() -> None:
 @click.option(
     "--authorization-mode", type=click.Choice(["AlwaysAllow", "RBAC"]), default="AlwaysAllow"
 )
+@click.option(
+    "--enable-admission-plugins",
+    multiple=True,
+    metavar="NAME,…",
+    help="ServiceAccount, which --workloads asks anyway.",
+)
+@click.option(
+    "--disable-admission-plugins", multiple=True, metavar="NAME,…", help="Those not to be asked."
+)
 @click.option("--audit-log", type=_FILE, help="Append audit events to this file.")
 @click.option("--audit-policy-file", type=_FILE, help="Which requests the audit log tells of.")
 @click.option("--allow-origin", multiple=True, help="Origin of web pages that may ask (CORS).")
@@ -245,6 +254,10 @@ def _named(arguments: dict[str, Any]) -> dict[str, Any]:
     if len(chosen) > 1:
         raise click.UsageError(f"{' and '.join(chosen)} exclude each other")
     arguments["data"] = None if chosen and not data else data or LOCAL
+    for member in ("enable_admission_plugins", "disable_admission_plugins"):
+        arguments[member] = [name for given in arguments[member] for name in given.split(",")]
+    if arguments["workloads"]:
+        arguments["enable_admission_plugins"].append("ServiceAccount")
     nodes, stages = arguments.pop("nodes"), arguments.pop("stages")
     if arguments["workloads"]:
         arguments["workloads"] = inkube.Workloads(nodes=nodes, stages=stages)

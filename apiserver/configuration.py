@@ -148,6 +148,9 @@ class Options:
     """Where the addresses of services are from."""
     advertise_address: str = ""
     """Where the service `kubernetes` leads; empty is the address listened on."""
+    enable_admission_plugins: Sequence[str] = ()
+    """Admission plugins that are asked beside the usual ones, by Kubernetes' names: ServiceAccount,
+    which refuses pods whose account is not there and mounts tokens."""
     disable_admission_plugins: Sequence[str] = ()
     """Admission plugins that are not asked, by Kubernetes' names."""
     audit_log: Path | None = None
@@ -211,6 +214,12 @@ class Options:
     def given_services(self) -> dict[str, str]:
         """`NAMESPACE/NAME` of the Services with an address that was given, and that `HOST:PORT`."""
         return dict(text.split("=", 1) for text in self.service_addresses)
+
+    @property
+    def asks_accounts(self) -> bool:
+        """Whether the admission plugin ServiceAccount is asked."""
+        name = "ServiceAccount"
+        return name in self.enable_admission_plugins and name not in self.disable_admission_plugins
 
     @property
     def shows_the_past(self) -> bool:

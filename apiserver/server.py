@@ -207,6 +207,8 @@ class APIServer:
             declared=self._declared,
             dispatcher=lambda: self._dispatcher,
             cidr=cidr,
+            generate_name=self.stamps.generate_name,
+            enabled=self.options.enable_admission_plugins,
             disabled=self.options.disable_admission_plugins,
         )
         self.registry = Registry(self.store, Chain(chain), self.stamps)
@@ -246,6 +248,8 @@ class APIServer:
             self._notice("persistentvolumeclaims", notices.is_to_go, self._protect_claims)
             self._notice("persistentvolumes", notices.is_to_go, self._protect_volumes)
             self._notice("volumeattributesclasses", notices.is_to_go, self._protect_classes)
+            if self.options.asks_accounts:
+                root.accounts.add(self.manager, self.manager.client)
 
     async def _run_controllers(self) -> None:
         await self._stack.enter_async_context(self.manager)

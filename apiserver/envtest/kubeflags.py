@@ -104,7 +104,8 @@ def options(given: Given) -> dict[str, Any]:
         "service_account_issuer": tuple(given.all("service-account-issuer")),
         "service_account_key_file": tuple(map(Path, given.all("service-account-key-file"))),
         "api_audiences": tuple(given.all("api-audiences")),
-        "disable_admission_plugins": _plugins(given),
+        "enable_admission_plugins": _plugins(given, "enable"),
+        "disable_admission_plugins": _plugins(given, "disable"),
         "controllers": False,  # they are kube-controller-manager's
         "modules": "none",
     }
@@ -129,16 +130,16 @@ def ignored(given: Given) -> Iterator[str]:
             yield name
 
 
-def _plugins(given: Given) -> tuple[str, ...]:
+def _plugins(given: Given, verb: str) -> tuple[str, ...]:
     """Upstream says it in these words: apiserver/pkg/server/options/admission.go, Validate."""
-    for flag in ("enable-admission-plugins", "disable-admission-plugins"):
-        for name in filter(None, given.all(flag)):
-            if name not in names.KNOWN | names.POLICIES:
-                raise FlagError(f'{flag} plugin "{name}" is unknown')
-    found = tuple(filter(None, given.all("disable-admission-plugins")))
-    if names.POLICIES & set(found):
+    flag = f"{verb}-admission-plugins"
+    found = tuple(filter(None, given.all(flag)))
+    for name in found:
+        if name not in names.KNOWN | names.POLICIES:
+            raise FlagError(f'{flag} plugin "{name}" is unknown')
+    if verb == "disable" and names.POLICIES & set(found):
         raise FlagError("admission policies cannot be turned off here")
-    return found
+    return tuple(name for name in found if name not in names.POLICIES)
 
 
 def _mode(given: Given) -> str:

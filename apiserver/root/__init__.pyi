@@ -14,6 +14,7 @@ from inkube.apiserver.root.sharedkeys import SharedKeys as SharedKeys
 from inkube.apiserver.root.sources import past as past
 from inkube.apiserver.root.sources import replay as replay
 from inkube.apiserver.root.sources import snapshots as snapshots
+from inkube.controllers.core import accounts as accounts
 from inkube.controllers.core import flowcontrol as flowcontrol
 from inkube.controllers.core import protection as protection
 from inkube.storage.sql.postgresql import postgresql_log as postgresql_log

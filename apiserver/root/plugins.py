@@ -24,6 +24,9 @@ _ATTRIBUTES = ("storage.k8s.io", "volumeattributesclasses")
 _REQUESTS = ("certificates.k8s.io", "certificatesigningrequests")
 _INGRESSES = ("networking.k8s.io", "ingresses")
 
+OPTIONAL = frozenset({"ServiceAccount"})
+"""Plugins that are not asked unless they are enabled: pods of tests need no accounts."""
+
 
 def in_order(
     store: Store,
@@ -33,19 +36,23 @@ def in_order(
     declared: Plugin,
     dispatcher: Callable[[], "webhooks.Dispatcher"],
     cidr: str,
+    generate_name: Callable[[str], str],
+    enabled: Collection[str],
     disabled: Collection[str],
 ) -> list[Plugin | Later]:
-    """Every plugin but the disabled ones. Raises ValueError for a name that none has.
+    """Every plugin but the disabled ones, and those of `OPTIONAL` that are enabled.
 
-    Webhooks are called by what `dispatcher` gives, services get addresses of `cidr`.
+    Webhooks are called by what `dispatcher` gives, services get addresses of `cidr`. Raises
+    ValueError for a name that no plugin has.
     """
-    for name in sorted(set(disabled) - names.KNOWN):
+    for name in sorted({*enabled, *disabled} - names.KNOWN):
         raise ValueError(f'admission-control plugin "{name}" is unknown')
     authorizer = security.authorizer
     every: list[Plugin | Later] = [
         NamespaceLifecycle(store),
         *security.rights,
         Later("LimitRanger", (_PODS, _CLAIMS), lambda: admission.LimitRanger(store)),
+        Later("ServiceAccount", (_PODS,), lambda: admission.ServiceAccounts(store, generate_name)),
         Later("TaintNodesByCondition", (_NODES,), lambda: admission.TaintNewNodes()),  # noqa: PLW0108 # its name loads it
         PodSecurity(store),
         Later("Priority", (_PODS, _CLASSES), lambda: admission.Priority(store)),
@@ -78,4 +85,5 @@ def in_order(
         Later("", (_SERVICES,), lambda: admission.ServiceAllocation(store, cidr)),
         QuotaAdmission(store),  # last: what it lets pass is counted
     ]
-    return [plugin for plugin in every if plugin.name not in disabled]
+    left_out = {*disabled, *(OPTIONAL - set(enabled))}
+    return [plugin for plugin in every if plugin.name not in left_out]

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 
 from inkube.controllers.client import Client, Object
+from inkube.controllers.core.accounts import is_ending as is_ending
 from inkube.controllers.informer import Key
 from inkube.controllers.manager import Reconcile, Result
 from inkube.schemas.meta import GVR
@@ -14,12 +15,6 @@ from inkube.schemas.status import StatusError
 
 AT_MOST = 500
 """Pods that one reconcile creates or deletes at most (BurstReplicas)."""
-
-
-def is_ending(error: StatusError) -> bool:
-    """Whether something was refused because its namespace is going (HasStatusCause)."""
-    causes = (error.details or {}).get("causes") or ()
-    return any(cause.get("reason") == "NamespaceTerminating" for cause in causes)
 
 
 def patient(reconcile: Reconcile) -> Reconcile:

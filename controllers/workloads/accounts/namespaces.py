@@ -1,22 +1,20 @@
-"""The ServiceAccount `default` and the authority's ConfigMap of every namespace, kept there.
+"""The authority's ConfigMap of every namespace, kept there; the accounts are `core.accounts`'.
 
-Follows pkg/controller/serviceaccount/serviceaccounts_controller.go and
-pkg/controller/certificates/rootcacertpublisher.
+Follows pkg/controller/certificates/rootcacertpublisher.
 """
 
 from collections.abc import Callable, Iterator
 
 from inkube.controllers.client import Object
+from inkube.controllers.core import accounts
+from inkube.controllers.core.accounts import NAMESPACES
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Watch
 from inkube.controllers.workloads import writes
 from inkube.controllers.workloads.cluster import Cluster
 from inkube.schemas.status import Reason, StatusError
 
-NAMESPACES = "v1/namespaces"
-ACCOUNTS = "v1/serviceaccounts"
 CONFIG_MAPS = "v1/configmaps"
-_DEFAULT = "default"
 _ROOT = "kube-root-ca.crt"
 _DESCRIPTION = (
     "Contains a CA bundle that can be used to verify the kube-apiserver when using internal "
@@ -50,18 +48,8 @@ async def _ensure(cluster: Cluster, body: Object) -> None:
 
 
 def add_accounts(cluster: Cluster) -> None:
-    """Run serviceaccount-controller."""
-    namespaces, accounts = cluster.informer(NAMESPACES), cluster.informer(ACCOUNTS)
-
-    async def reconcile(key: Key) -> None:
-        present = accounts.get(Key(key.name, _DEFAULT))
-        if present is None and _is_active(namespaces.get(key)):
-            metadata = {"name": _DEFAULT, "namespace": key.name}
-            body = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
-            await _ensure(cluster, body)
-
-    watches = (Watch(NAMESPACES), Watch(ACCOUNTS, _named(_DEFAULT)))
-    cluster.manager.add(Controller("serviceaccount-controller", writes.patient(reconcile), watches))
+    """Run serviceaccount-controller, as servers with the admission plugin ServiceAccount do."""
+    accounts.add(cluster.manager, cluster.client())
 
 
 def add_authority(cluster: Cluster) -> None:

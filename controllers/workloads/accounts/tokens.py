@@ -7,10 +7,10 @@ import base64
 from collections.abc import Iterator
 
 from inkube.controllers.client import Object
+from inkube.controllers.core.accounts import ACCOUNTS
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Watch
 from inkube.controllers.workloads import pods, templates, writes
-from inkube.controllers.workloads.accounts.namespaces import ACCOUNTS
 from inkube.controllers.workloads.cluster import Cluster
 
 NAME = "serviceaccount-token-controller"

@@ -16,6 +16,8 @@ async def test_a_late_plugin_is_asked_about_every_kind_it_handles():
             declared=Plugin(),
             dispatcher=lambda: server._dispatcher,
             cidr="10.0.0.0/16",
+            generate_name=str,
+            enabled=(),
             disabled=(),
         )
         kinds = list(server.resources)

@@ -1,0 +1,189 @@
+"""Admission of pods by their ServiceAccount: it has to be there, and its token is mounted.
+
+Follows plugin/pkg/admission/serviceaccount. As upstream, an account of the name `default` that is
+about to be made is waited for a moment.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+from inkube.apiserver.registry import keys
+from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
+from inkube.apiserver.registry.resources import Resource
+from inkube.schemas import status
+from inkube.schemas.objects import Object
+from inkube.storage.store import Store
+
+DEFAULT = "default"
+PATIENCE = 0.5
+"""Seconds that a pod waits for its namespace's account `default` (upstream: 0.3 to 0.6)."""
+_MIRROR = "kubernetes.io/config.mirror"
+_ENFORCED = "kubernetes.io/enforce-mountable-secrets"
+_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
+_VOLUME = "kube-api-access-"
+_SECONDS = 3607
+"""An hour, after which the kubelet fetches another token, and some."""
+_CONTAINERS = (
+    ("initContainers", "init container"),
+    ("containers", "container"),
+    ("ephemeralContainers", "ephemeral container"),
+)
+
+
+class ServiceAccounts(Plugin):
+    """Pods get the account `default`, a token in every container, the account's pull secrets."""
+
+    name = "ServiceAccount"
+
+    def __init__(self, store: Store, generate_name: Callable[[str], str]) -> None:
+        self._store = store
+        self._generate_name = generate_name
+
+    def handles(self, resource: Resource, operation: Operation) -> bool:
+        return (resource.group, resource.plural) == ("", "pods") and operation == "CREATE"
+
+    async def mutate(self, attributes: Attributes) -> None:
+        pod, call = attributes.object, attributes.call
+        if pod is None or call.subresource or _is_mirror(pod):
+            return
+        spec = pod["spec"]
+        name = spec.get("serviceAccountName") or DEFAULT
+        spec["serviceAccountName"] = spec["serviceAccount"] = name
+        account = await self._account(pod, call.namespace, call.name)
+        if _mounts(account, spec):
+            self._mount(spec)
+        if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
+            spec["imagePullSecrets"] = [
+                {"name": one.get("name", "")} for one in account["imagePullSecrets"]
+            ]
+
+    async def validate(self, attributes: Attributes) -> None:
+        pod, call = attributes.object, attributes.call
+        if pod is None or call.subresource:
+            return
+        if _is_mirror(pod):
+            why = _wrong_with_mirror(pod["spec"])
+        else:
+            account = await self._account(pod, call.namespace, call.name)
+            notes = account["metadata"].get("annotations") or {}
+            limited = notes.get(_ENFORCED, "").lower() in ("true", "t", "1")
+            why = next(_not_referenced(account, pod["spec"]), "") if limited else ""
+        if why:
+            raise status.forbidden("", "pods", call.name, why)
+
+    async def _account(self, pod: Object, namespace: str, name: str) -> Object:
+        """The pod's account. Raises StatusError 403."""
+        wanted = pod["spec"].get("serviceAccountName") or ""
+        key = keys.key("serviceaccounts", namespace, wanted)
+        if wanted == DEFAULT and self._store.get(key) is None:
+            await self._appears(key)
+        entry = self._store.get(key)
+        if entry is None:
+            why = (
+                f"error looking up service account {namespace}/{wanted}: "
+                f'serviceaccount "{wanted}" not found'
+            )
+            raise status.forbidden("", "pods", name, why)
+        found: Object = entry.value
+        return found
+
+    async def _appears(self, key: str) -> None:
+        there = asyncio.Event()
+        following = self._store.follow(key, lambda changes: there.set(), anew=there.set)
+        with closing(following):
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    await there.wait()
+            except TimeoutError:
+                return  # whoever asks says that it is not there
+
+    def _mount(self, spec: Object) -> None:
+        """Mount a token in every container that mounts nothing else there."""
+        volumes = spec.get("volumes") or []
+        names = (one["name"] for one in volumes if one["name"].startswith(_VOLUME))
+        present = next(names, "")
+        name = present or self._generate_name(_VOLUME)
+        needed = False
+        for member in ("initContainers", "containers"):
+            for container in spec.get(member) or ():
+                mounts = container.get("volumeMounts") or []
+                if any(mount.get("mountPath") == _PATH for mount in mounts):
+                    continue
+                mount = {"name": name, "readOnly": True, "mountPath": _PATH}
+                container["volumeMounts"] = [*mounts, mount]
+                needed = True
+        if needed and not present:
+            spec["volumes"] = [*volumes, {"name": name, "projected": _projected()}]
+
+
+def _is_mirror(pod: Object) -> bool:
+    """Whether a kubelet tells of a static pod: nothing of it may be changed."""
+    return _MIRROR in (pod["metadata"].get("annotations") or {})
+
+
+def _mounts(account: Object, spec: Object) -> bool:
+    wanted = spec.get("automountServiceAccountToken")
+    if wanted is None:
+        wanted = account.get("automountServiceAccountToken")
+    return wanted is not False
+
+
+def _projected() -> Object:
+    namespace = {"apiVersion": "v1", "fieldPath": "metadata.namespace"}
+    return {
+        "sources": [
+            {"serviceAccountToken": {"expirationSeconds": _SECONDS, "path": "token"}},
+            {
+                "configMap": {
+                    "name": "kube-root-ca.crt",
+                    "items": [{"key": "ca.crt", "path": "ca.crt"}],
+                }
+            },
+            {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": namespace}]}},
+        ],
+        "defaultMode": 0o644,
+    }
+
+
+def _wrong_with_mirror(spec: Object) -> str:
+    if spec.get("serviceAccountName"):
+        return "a mirror pod may not reference service accounts"
+    for volume in spec.get("volumes") or ():
+        if "secret" in volume:
+            return "a mirror pod may not reference secrets"
+        sources = (volume.get("projected") or {}).get("sources") or ()
+        if any("serviceAccountToken" in source for source in sources):
+            return "a mirror pod may not use ServiceAccountToken volume projections"
+    return ""
+
+
+def _not_referenced(account: Object, spec: Object) -> Iterator[str]:
+    """The Secrets of a pod that its account, which limits them, does not name."""
+    allowed = {one.get("name") for one in account.get("secrets") or ()}
+    name = account["metadata"]["name"]
+    tail = f"is not allowed because service account {name} does not reference that secret"
+    for volume in spec.get("volumes") or ():
+        secret = (volume.get("secret") or {}).get("secretName")
+        if "secret" in volume and secret not in allowed:
+            yield f'volume with secret.secretName="{secret}" {tail}'
+    for member, kind in _CONTAINERS:
+        for container in spec.get(member) or ():
+            own = f"{kind} {container['name']} with"
+            for variable in container.get("env") or ():
+                source = (variable.get("valueFrom") or {}).get("secretKeyRef")
+                if source is not None and source.get("name") not in allowed:
+                    secret = f'secret.secretName="{source.get("name", "")}"'
+                    yield f"{own} envVar {variable['name']} referencing {secret} {tail}"
+            for each in container.get("envFrom") or ():
+                source = each.get("secretRef")
+                if source is not None and source.get("name") not in allowed:
+                    secret = f'secret.secretName="{source.get("name", "")}"'
+                    yield f"{own} envFrom referencing {secret} {tail}"
+    pulled = {one.get("name") for one in account.get("imagePullSecrets") or ()}
+    for at, one in enumerate(spec.get("imagePullSecrets") or ()):
+        if one.get("name") not in pulled:
+            yield (
+                f'imagePullSecrets[{at}].name="{one.get("name", "")}" is not allowed because '
+                f"service account {name} does not reference that imagePullSecret"
+            )
