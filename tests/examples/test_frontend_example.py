@@ -13,7 +13,7 @@ from inkube import APIServer
 EXAMPLE = Path(__file__).parents[2] / "examples" / "frontend"
 NODE = shutil.which("node")
 TSC = EXAMPLE / "node_modules" / ".bin" / "tsc"
-CLEAN = {"fields": {}, "form": []}
+CLEAN = {"fields": {}, "form": [], "supported": {}}
 
 
 async def output_of(*command):
@@ -40,9 +40,9 @@ async def test_a_form_is_validated_saved_and_kept_current():
     steps = [json.loads(line) for line in told.splitlines()]
     shown = {each["step"]: each["value"] for each in steps}
     assert list(shown["first try"]["fields"]) == ["title"]
-    assert shown["second try"] == {"fields": {"branch": wrong("mian")}, "form": []}
+    assert shown["second try"] == missing_branch("main")
     assert [shown[step] for step in ("third try", "created", "polled")] == [CLEAN] * 3
-    assert shown["branch gone"] == {"fields": {"branch": "branch not found"}, "form": []}
+    assert shown["branch gone"] == missing_branch("trunk")
     assert shown["pulled"]["state"] == "success"
     assert [each["kind"] for each in shown["pulled"]["summary"]] == ["Dashboard", "Folder"]
     names = [name.rpartition("-")[0] or name for name in shown["resources"]]
@@ -59,8 +59,10 @@ async def test_a_form_is_validated_saved_and_kept_current():
     ]
 
 
-def wrong(branch):
-    return f'Invalid value: "{branch}": branch not found'
+def missing_branch(*others):
+    """What the form shows in either phase."""
+    supported = {"branch": list(others)}
+    return {"fields": {"branch": "branch not found"}, "form": [], "supported": supported}
 
 
 def test_the_page_is_labelled_and_has_all_that_its_script_looks_for():

@@ -26,14 +26,18 @@ export class Client {
     create(object) {
         return this.ask("POST", "", object);
     }
-    /** Everything the server would check of a create, outside systems included; nothing is stored. */
+    /**
+     * Everything the server would check of a create, outside systems included; nothing is stored. A name that is
+     * taken is a finding at `metadata.name`.
+     */
     async validate(object) {
         try {
             await this.ask("POST", "?dryRun=All", object);
             return [];
         }
         catch (error) {
-            if (error instanceof StatusError && error.code === 422)
+            const isFinding = error instanceof StatusError && (error.code === 422 || error.reason === "AlreadyExists");
+            if (isFinding)
                 return error.causes;
             throw error;
         }
@@ -87,9 +91,24 @@ export class Client {
     watch(name, resourceVersion) {
         return this.changes(new URLSearchParams({ resourceVersion, fieldSelector: `metadata.name=${name}` }));
     }
-    async *changes(query) {
+    /**
+     * One object as it is, then every change of it; one that is not there is told as a bookmark. It ends when the
+     * server ends it, or the signal.
+     */
+    async *followOne(name, signal) {
+        const fieldSelector = `metadata.name=${name}`;
+        const { items, metadata } = await this.ask("GET", `?${new URLSearchParams({ fieldSelector })}`);
+        for (const object of items)
+            yield { type: "ADDED", object };
+        if (items.length === 0)
+            yield { type: "BOOKMARK", object: { metadata } };
+        const { resourceVersion = "" } = metadata;
+        yield* this.changes(new URLSearchParams({ resourceVersion, fieldSelector }), signal);
+    }
+    async *changes(query, signal) {
         query.set("watch", "true");
         const stop = new AbortController();
+        signal?.addEventListener("abort", () => stop.abort(), { once: true });
         try {
             const answer = await fetch(`${this.base}?${query}`, { signal: stop.signal });
             if (!answer.ok || answer.body === null)

@@ -7,8 +7,10 @@
  */
 import { Client } from "./client.js";
 import { jobs, pull, recent, resources } from "./jobs.js";
-import { badges, ofCauses, ofStatus, reconciledByPoll, reconciledByWatch, repositories, toRepository, } from "./repositories.js";
+import { toFormErrors } from "./forms.js";
+import { badges, FIELDS, reconciledByPoll, reconciledByWatch, repositories, toRepository } from "./repositories.js";
 const server = process.argv[2] ?? "http://127.0.0.1:8001";
+const shown = (found) => toFormErrors(found, FIELDS);
 const show = (step, value) => console.log(JSON.stringify({ step, value }));
 const client = repositories(server, "default");
 const hosts = new Client(server, "/apis/world.inkube.dev/v1/githosts");
@@ -26,15 +28,15 @@ await hosts.create({
 });
 const form = { name: "dashboards", title: "", url: "https://git.example/team/dashboards", branch: "mian" };
 // While the user types: everything is checked, nothing is stored.
-show("first try", ofCauses(await client.validate(toRepository(form))));
+show("first try", shown(await client.validate(toRepository(form))));
 form.title = "Dashboards";
-show("second try", ofCauses(await client.validate(toRepository(form))));
+show("second try", shown(await client.validate(toRepository(form))));
 form.branch = "main";
-show("third try", ofCauses(await client.validate(toRepository(form))));
+show("third try", shown(await client.validate(toRepository(form))));
 // Saved: wait until the controller has looked at it.
 const created = await client.create(toRepository(form));
-show("created", ofStatus((await reconciledByWatch(client, created)).status));
-show("polled", ofStatus((await reconciledByPoll(client, form.name)).status));
+show("created", shown(await reconciledByWatch(client, created)));
+show("polled", shown(await reconciledByPoll(client, form.name)));
 show("badges", await badges(client));
 // Its files are pulled: once by itself, then when the user asks.
 await reconciledByPoll(client, form.name, (repository) => repository.status?.sync?.state === "success");
@@ -47,5 +49,5 @@ show("newest job", (await recent(client, form.name))[0]?.spec);
 // The world changes, the object does not: its status tells.
 await hosts.patch("git.example", { spec: { repositories: [{ path: "team/dashboards", branches: ["trunk"] }] } });
 const broken = await reconciledByPoll(client, form.name, (repository) => !repository.status?.health?.healthy);
-show("branch gone", ofStatus(broken.status));
+show("branch gone", shown(broken));
 show("badges", await badges(client));

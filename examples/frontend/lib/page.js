@@ -4,16 +4,19 @@
  */
 import { StatusError } from "./client.js";
 import { jobs, pull, recent, resources } from "./jobs.js";
-import { badge, ofCauses, ofStatus, repositories, toRepository, } from "./repositories.js";
+import { toFormErrors } from "./forms.js";
+import { badge, FIELDS, repositories, toRepository } from "./repositories.js";
 const where = new URLSearchParams(location.search);
 const server = where.get("server") ?? "http://127.0.0.1:8001";
 const namespace = where.get("namespace") ?? "default";
 const client = repositories(server, namespace);
 const allJobs = jobs(server, namespace);
+const NOTHING = { fields: {}, form: [], supported: {} };
+const shownOf = (found) => toFormErrors(found, FIELDS);
 const known = new Map();
 let shown = "";
 const form = find("form");
-const FIELDS = ["name", "title", "url", "branch"];
+const INPUTS = ["name", "title", "url", "branch"];
 // -------------------------------------------------------------------------------- the form
 let turn = 0;
 let timer;
@@ -30,7 +33,7 @@ form.addEventListener("submit", (event) => {
 });
 async function validate() {
     const own = ++turn;
-    const errors = ofCauses(await client.validate(toRepository(values())));
+    const errors = shownOf(await client.validate(toRepository(values())));
     if (own === turn)
         showErrors(errors, (input) => input.dataset.touched === "true");
 }
@@ -40,29 +43,36 @@ async function save() {
     try {
         const created = await client.create(toRepository(values()));
         if (own === turn)
-            showErrors({ fields: {}, form: [] });
+            showErrors(NOTHING);
         say(`Saved ${created.metadata.name}`);
         await open(created.metadata.name);
     }
     catch (error) {
-        if (!(error instanceof StatusError && error.code === 422))
+        if (!(error instanceof StatusError && error.causes.length > 0))
             throw error;
-        showErrors(ofCauses(error.causes));
+        showErrors(shownOf(error));
         say("Not saved");
     }
 }
 function values() {
-    const [name, title, url, branch] = FIELDS.map((field) => input(field).value.trim());
+    const [name, title, url, branch] = INPUTS.map((field) => input(field).value.trim());
     return { name, title, url, branch };
 }
 function showErrors(errors, isWanted = () => true) {
-    for (const field of FIELDS) {
+    for (const field of INPUTS) {
         const element = input(field);
         const text = isWanted(element) ? (errors.fields[field] ?? "") : "";
         element.setAttribute("aria-invalid", String(text !== ""));
         find(`#${field}-error`).textContent = text;
+        offer(field, errors.supported[field] ?? []);
     }
     find("#form-error").textContent = errors.form.join("; ");
+}
+/** Offer values that would be right, where the server names some. */
+function offer(field, values) {
+    const list = document.querySelector(`#${field}-values`);
+    const options = values.map((value) => element("option", value));
+    list?.replaceChildren(...options);
 }
 // -------------------------------------------------------------------------------- the list
 /** Follow the list for as long as the page is open; a watch that ends begins with a list again. */
@@ -117,7 +127,7 @@ function showDetail() {
         return; // the watch will tell
     find("#health").textContent = badge(repository);
     find("#sync").textContent = state(repository);
-    const { fields, form } = ofStatus(repository.status);
+    const { fields, form } = shownOf(repository);
     const texts = [...Object.entries(fields).map(([field, text]) => `${field}: ${text}`), ...form];
     find("#errors").replaceChildren(...texts.map((text) => element("li", text)));
 }

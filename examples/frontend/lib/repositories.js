@@ -1,11 +1,12 @@
 /** Repositories: their types, and what a page does with them. */
 import { Client } from "./client.js";
+import { isReconciled } from "./resource.js";
 export const GROUP = "/apis/provisioning.grafana.app/v0alpha1";
 export function repositories(server, namespace) {
     return new Client(server, `${GROUP}/namespaces/${namespace}/repositories`);
 }
 /** Where the server's fields are on the form. */
-const FORM_FIELDS = {
+export const FIELDS = {
     "metadata.name": "name",
     "spec.title": "title",
     "spec.git.url": "url",
@@ -23,24 +24,6 @@ export function toRepository(form) {
             sync: { enabled: true, target: "folder", intervalSeconds: 60 },
         },
     };
-}
-/** Causes of a 422 and `status.fieldErrors` alike: one shape, one mapping. */
-export function toFormErrors(errors) {
-    const found = { fields: {}, form: [] };
-    for (const { field, text } of errors) {
-        const key = FORM_FIELDS[field];
-        if (key === undefined)
-            found.form.push(field === "" ? text : `${field}: ${text}`);
-        else
-            found.fields[key] ??= text;
-    }
-    return found;
-}
-export const ofCauses = (causes) => toFormErrors(causes.map((cause) => ({ field: cause.field, text: cause.message })));
-export const ofStatus = (status) => toFormErrors((status?.fieldErrors ?? []).map((error) => ({ field: error.field ?? "", text: error.detail ?? error.type })));
-/** Whether the controller has looked at the newest spec. */
-export function isReconciled(repository) {
-    return repository.status?.observedGeneration === repository.metadata.generation;
 }
 /** Wait for the controller by a watch: the first answer, then changes only. */
 export async function reconciledByWatch(client, repository) {

@@ -1,5 +1,7 @@
 /** A typed client for any kind, over fetch, without dependencies. */
 
+import type { Finding } from "./forms.js";
+
 export interface Meta {
   name: string;
   uid?: string;
@@ -18,11 +20,11 @@ export interface Resource<Spec, Status> {
   status?: Status;
 }
 
-/** One thing wrong, at one field; `type` and `reason` say the same. */
-export interface Cause {
-  type: string;
+/** Why a request was refused: a finding, and how Kubernetes' clients read it. */
+export interface Cause extends Finding {
+  /** The same as `type`. */
   reason: string;
-  field: string;
+  /** The detail with the value before it. */
   message: string;
 }
 
@@ -66,13 +68,17 @@ export class Client<T extends Resource<unknown, unknown>> {
     return this.ask("POST", "", object);
   }
 
-  /** Everything the server would check of a create, outside systems included; nothing is stored. */
+  /**
+   * Everything the server would check of a create, outside systems included; nothing is stored. A name that is
+   * taken is a finding at `metadata.name`.
+   */
   async validate(object: T): Promise<Cause[]> {
     try {
       await this.ask("POST", "?dryRun=All", object);
       return [];
     } catch (error) {
-      if (error instanceof StatusError && error.code === 422) return error.causes;
+      const isFinding = error instanceof StatusError && (error.code === 422 || error.reason === "AlreadyExists");
+      if (isFinding) return error.causes;
       throw error;
     }
   }
@@ -128,9 +134,26 @@ export class Client<T extends Resource<unknown, unknown>> {
     return this.changes(new URLSearchParams({ resourceVersion, fieldSelector: `metadata.name=${name}` }));
   }
 
-  private async *changes(query: URLSearchParams): AsyncGenerator<WatchEvent<T>> {
+  /**
+   * One object as it is, then every change of it; one that is not there is told as a bookmark. It ends when the
+   * server ends it, or the signal.
+   */
+  async *followOne(name: string, signal?: AbortSignal): AsyncGenerator<WatchEvent<T>> {
+    const fieldSelector = `metadata.name=${name}`;
+    const { items, metadata } = await this.ask<{ items: T[]; metadata: Meta }>(
+      "GET",
+      `?${new URLSearchParams({ fieldSelector })}`,
+    );
+    for (const object of items) yield { type: "ADDED", object };
+    if (items.length === 0) yield { type: "BOOKMARK", object: { metadata } as T };
+    const { resourceVersion = "" } = metadata;
+    yield* this.changes(new URLSearchParams({ resourceVersion, fieldSelector }), signal);
+  }
+
+  private async *changes(query: URLSearchParams, signal?: AbortSignal): AsyncGenerator<WatchEvent<T>> {
     query.set("watch", "true");
     const stop = new AbortController();
+    signal?.addEventListener("abort", () => stop.abort(), { once: true });
     try {
       const answer = await fetch(`${this.base}?${query}`, { signal: stop.signal });
       if (!answer.ok || answer.body === null) throw await refusal(answer);

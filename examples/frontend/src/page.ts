@@ -5,27 +5,21 @@
 
 import { StatusError } from "./client.js";
 import { jobs, pull, recent, resources, type JobStatus } from "./jobs.js";
-import {
-  badge,
-  ofCauses,
-  ofStatus,
-  repositories,
-  toRepository,
-  type FormErrors,
-  type Repository,
-  type RepositoryForm,
-} from "./repositories.js";
+import { toFormErrors, type Findings, type FormErrors } from "./forms.js";
+import { badge, FIELDS, repositories, toRepository, type Repository, type RepositoryForm } from "./repositories.js";
 
 const where = new URLSearchParams(location.search);
 const server = where.get("server") ?? "http://127.0.0.1:8001";
 const namespace = where.get("namespace") ?? "default";
 const client = repositories(server, namespace);
 const allJobs = jobs(server, namespace);
+const NOTHING: FormErrors<keyof RepositoryForm> = { fields: {}, form: [], supported: {} };
+const shownOf = (found: Findings) => toFormErrors(found, FIELDS);
 const known = new Map<string, Repository>();
 let shown = "";
 
 const form = find<HTMLFormElement>("form");
-const FIELDS: (keyof RepositoryForm)[] = ["name", "title", "url", "branch"];
+const INPUTS: (keyof RepositoryForm)[] = ["name", "title", "url", "branch"];
 
 // -------------------------------------------------------------------------------- the form
 
@@ -47,7 +41,7 @@ form.addEventListener("submit", (event) => {
 
 async function validate(): Promise<void> {
   const own = ++turn;
-  const errors = ofCauses(await client.validate(toRepository(values())));
+  const errors = shownOf(await client.validate(toRepository(values())));
   if (own === turn) showErrors(errors, (input) => input.dataset.touched === "true");
 }
 
@@ -56,29 +50,37 @@ async function save(): Promise<void> {
   say("Saving…");
   try {
     const created = await client.create(toRepository(values()));
-    if (own === turn) showErrors({ fields: {}, form: [] });
+    if (own === turn) showErrors(NOTHING);
     say(`Saved ${created.metadata.name}`);
     await open(created.metadata.name);
   } catch (error) {
-    if (!(error instanceof StatusError && error.code === 422)) throw error;
-    showErrors(ofCauses(error.causes));
+    if (!(error instanceof StatusError && error.causes.length > 0)) throw error;
+    showErrors(shownOf(error));
     say("Not saved");
   }
 }
 
 function values(): RepositoryForm {
-  const [name, title, url, branch] = FIELDS.map((field) => input(field).value.trim()) as [string, string, string, string];
+  const [name, title, url, branch] = INPUTS.map((field) => input(field).value.trim()) as [string, string, string, string];
   return { name, title, url, branch };
 }
 
-function showErrors(errors: FormErrors, isWanted: (input: HTMLInputElement) => boolean = () => true): void {
-  for (const field of FIELDS) {
+function showErrors(errors: FormErrors<keyof RepositoryForm>, isWanted: (input: HTMLInputElement) => boolean = () => true): void {
+  for (const field of INPUTS) {
     const element = input(field);
     const text = isWanted(element) ? (errors.fields[field] ?? "") : "";
     element.setAttribute("aria-invalid", String(text !== ""));
     find(`#${field}-error`).textContent = text;
+    offer(field, errors.supported[field] ?? []);
   }
   find("#form-error").textContent = errors.form.join("; ");
+}
+
+/** Offer values that would be right, where the server names some. */
+function offer(field: keyof RepositoryForm, values: string[]): void {
+  const list = document.querySelector(`#${field}-values`);
+  const options = values.map((value) => element("option", value));
+  list?.replaceChildren(...options);
 }
 
 // -------------------------------------------------------------------------------- the list
@@ -135,7 +137,7 @@ function showDetail(): void {
   if (repository === undefined) return; // the watch will tell
   find("#health").textContent = badge(repository);
   find("#sync").textContent = state(repository);
-  const { fields, form } = ofStatus(repository.status);
+  const { fields, form } = shownOf(repository);
   const texts = [...Object.entries(fields).map(([field, text]) => `${field}: ${text}`), ...form];
   find("#errors").replaceChildren(...texts.map((text) => element("li", text)));
 }

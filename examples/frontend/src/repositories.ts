@@ -1,15 +1,8 @@
 /** Repositories: their types, and what a page does with them. */
 
-import { Client, type Cause, type Resource } from "./client.js";
-
-/** Only the type is always there; an error may belong to no field. */
-export interface FieldError {
-  type: string;
-  field?: string;
-  detail?: string;
-  origin?: string;
-  badValue?: unknown;
-}
+import { Client, type Resource } from "./client.js";
+import type { Fields, Finding } from "./forms.js";
+import { isReconciled } from "./resource.js";
 
 export interface RepositorySpec {
   title: string;
@@ -21,7 +14,7 @@ export interface RepositorySpec {
 
 export interface RepositoryStatus {
   observedGeneration?: number;
-  fieldErrors?: FieldError[];
+  fieldErrors?: Finding[];
   health?: { healthy: boolean; checked: number; message?: string[] };
   sync?: { state: string; message: string[]; lastRef?: string };
   stats?: { group: string; resource: string; count: number }[];
@@ -44,18 +37,12 @@ export interface RepositoryForm {
 }
 
 /** Where the server's fields are on the form. */
-const FORM_FIELDS: Record<string, keyof RepositoryForm> = {
+export const FIELDS: Fields<keyof RepositoryForm> = {
   "metadata.name": "name",
   "spec.title": "title",
   "spec.git.url": "url",
   "spec.git.branch": "branch",
 };
-
-/** Texts to show: beside fields, and on top of the form for what belongs to none. */
-export interface FormErrors {
-  fields: Partial<Record<keyof RepositoryForm, string>>;
-  form: string[];
-}
 
 export function toRepository(form: RepositoryForm): Repository {
   return {
@@ -69,30 +56,6 @@ export function toRepository(form: RepositoryForm): Repository {
       sync: { enabled: true, target: "folder", intervalSeconds: 60 },
     },
   };
-}
-
-/** Causes of a 422 and `status.fieldErrors` alike: one shape, one mapping. */
-export function toFormErrors(errors: { field: string; text: string }[]): FormErrors {
-  const found: FormErrors = { fields: {}, form: [] };
-  for (const { field, text } of errors) {
-    const key = FORM_FIELDS[field];
-    if (key === undefined) found.form.push(field === "" ? text : `${field}: ${text}`);
-    else found.fields[key] ??= text;
-  }
-  return found;
-}
-
-export const ofCauses = (causes: Cause[]) =>
-  toFormErrors(causes.map((cause) => ({ field: cause.field, text: cause.message })));
-
-export const ofStatus = (status: RepositoryStatus | undefined) =>
-  toFormErrors(
-    (status?.fieldErrors ?? []).map((error) => ({ field: error.field ?? "", text: error.detail ?? error.type })),
-  );
-
-/** Whether the controller has looked at the newest spec. */
-export function isReconciled(repository: Repository): boolean {
-  return repository.status?.observedGeneration === repository.metadata.generation;
 }
 
 /** Wait for the controller by a watch: the first answer, then changes only. */

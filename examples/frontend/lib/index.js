@@ -1,0 +1,6 @@
+/** What a front end imports: `npm install PATH/examples/frontend`, then `import … from "inkube-client"`. */
+export * from "./client.js";
+export * from "./forms.js";
+export * from "./jobs.js";
+export * from "./repositories.js";
+export * from "./resource.js";

@@ -1,0 +1,41 @@
+/** Jobs: what is done with a repository's files, and how to wait for it. */
+import { Client, type Resource } from "./client.js";
+import { type Repository } from "./repositories.js";
+export interface JobSpec {
+    action?: string;
+    repository?: string;
+    pull?: {
+        incremental?: boolean;
+    };
+}
+export interface JobStatus {
+    state?: "pending" | "working" | "success" | "warning" | "error";
+    message?: string;
+    progress?: number;
+    errors?: string[];
+    summary?: {
+        kind?: string;
+        total: number;
+        create?: number;
+        update?: number;
+        delete?: number;
+        noop?: number;
+    }[];
+}
+export type Job = Resource<JobSpec, JobStatus>;
+export interface ResourceItem {
+    path: string;
+    resource: string;
+    name: string;
+    title?: string;
+}
+export declare function jobs(server: string, namespace: string): Client<Job>;
+/**
+ * Ask for a pull and tell every state of its job. A job is deleted once it is done: what was told last
+ * is how it ended.
+ */
+export declare function pull(all: Client<Job>, of: Client<Repository>, name: string): AsyncGenerator<JobStatus>;
+/** What the last pull made. */
+export declare function resources(of: Client<Repository>, name: string): Promise<ResourceItem[]>;
+/** The jobs of the last ten minutes, the newest first. */
+export declare function recent(of: Client<Repository>, name: string): Promise<Job[]>;

@@ -1,0 +1,156 @@
+"""The typed client as npm installs it: form errors of both phases, objects that stay current."""
+
+import asyncio
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from inkube import APIServer
+
+PACKAGE = Path(__file__).parents[2] / "examples" / "frontend"
+PROGRAM = Path(__file__).parent / "frontend" / "useresource.mjs"
+HOST = {
+    "apiVersion": "world.inkube.dev/v1",
+    "kind": "GitHost",
+    "metadata": {"name": "git.example"},
+    "spec": {"repositories": [{"path": "team/dashboards", "branches": ["main"]}]},
+}
+REPOSITORY = {
+    "apiVersion": "provisioning.grafana.app/v0alpha1",
+    "kind": "Repository",
+    "metadata": {"name": "dashboards", "namespace": "default"},
+    "spec": {
+        "title": "Dashboards",
+        "type": "git",
+        "git": {"url": "https://git.example/team/dashboards", "branch": "mian"},
+    },
+}
+GVR = "provisioning.grafana.app/v0alpha1/repositories"
+
+pytestmark = pytest.mark.skipif(
+    not (shutil.which("node") and shutil.which("npm")), reason="node and npm are not installed"
+)
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A folder with a program and the package, installed from its folder and nowhere else."""
+    folder = tmp_path_factory.mktemp("page")
+    package = folder / "package"
+    kept = shutil.ignore_patterns("node_modules", "src")
+    shutil.copytree(PACKAGE, package, ignore=kept)
+    (folder / "package.json").write_text('{"name": "page", "private": true, "type": "module"}')
+    shutil.copy(PROGRAM, folder)
+    return folder
+
+
+@pytest.fixture
+async def page(installed):
+    """`await page(*arguments)`: the program at work; its lines are read as JSON by `next_line`."""
+    if not (installed / "node_modules").exists():
+        await run(installed, "npm", "install", "--offline", "--no-audit", "--no-fund", "./package")
+    started = []
+
+    async def start(*arguments):
+        process = await asyncio.create_subprocess_exec(
+            "node", PROGRAM.name, *arguments, cwd=installed, stdout=asyncio.subprocess.PIPE
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
+
+
+async def run(folder, *command):
+    process = await asyncio.create_subprocess_exec(
+        *command, cwd=folder, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    told, _ = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == 0, told.decode()
+
+
+async def until(process, is_so):
+    """The first state the page shows that is as it should be."""
+    async with asyncio.timeout(30):
+        while line := await process.stdout.readline():
+            state = json.loads(line)
+            if is_so(state):
+                return state
+    raise AssertionError("the page ended")
+
+
+async def test_both_phases_are_shown_by_one_function(page):
+    async with APIServer(offline=True, retry_seconds=0.0) as server:
+        await server.client.create(HOST)
+        process = await page("validate", server.url, json.dumps(REPOSITORY))
+        refused = await until(process, lambda state: True)
+        await server.client.create(REPOSITORY)
+        await server.settled()
+        process = await page("follow", server.url, "dashboards")
+        state = await until(process, lambda state: state["errors"]["fields"])
+        process = await page("validate", server.url, json.dumps(REPOSITORY))
+        taken = await until(process, lambda state: True)
+    wrong = {"branch": "branch not found"}
+    assert refused == {"fields": wrong, "form": [], "supported": {"branch": ["main"]}}
+    assert state["errors"] == refused
+    assert (state["isBehind"], state["retries"], state["isKnown"]) == (False, 0, True)
+    assert taken["fields"] == wrong
+
+
+async def test_a_taken_name_stands_at_the_name(page):
+    good = {**REPOSITORY, "spec": {**REPOSITORY["spec"], "git": {"url": "https://git.example/a/b"}}}
+    async with APIServer(offline=True, retry_seconds=0.0) as server:
+        spec = {"repositories": [{"path": "a/b", "branches": ["main"]}]}
+        await server.client.create({**HOST, "spec": spec})
+        await server.client.create(good)
+        process = await page("validate", server.url, json.dumps(good))
+        shown = await until(process, lambda state: True)
+    assert shown["fields"] == {"name": "resource with name 'dashboards' already exists"}
+
+
+async def test_an_object_is_followed_from_before_it_is_there_until_it_goes(page):
+    async with APIServer(offline=True, retry_seconds=0.0) as server:
+        await server.client.create(HOST)
+        process = await page("follow", server.url, "dashboards")
+        state = await until(process, lambda state: state["isKnown"])
+        assert state["generation"] is None
+        await server.client.create(REPOSITORY)
+        await until(process, lambda state: state["generation"] == 1 and not state["isBehind"])
+        git = {"url": "https://git.example/team/dashboards", "branch": "main"}
+        await server.client.patch(GVR, "dashboards", "default", patch={"spec": {"git": git}})
+        state = await until(
+            process, lambda state: state["generation"] == 2 and not state["isBehind"]
+        )
+        assert state["errors"]["fields"] == {}
+        await server.client.delete(GVR, "dashboards", "default")
+        await until(process, lambda state: state["generation"] is None)
+
+
+async def test_a_controller_that_has_not_looked_is_behind(page):
+    async with APIServer(offline=True, controllers=False) as server:
+        await server.client.create(REPOSITORY)
+        process = await page("follow", server.url, "dashboards")
+        assert (await until(process, lambda state: state["isKnown"]))["isBehind"] is True
+
+
+async def test_a_server_that_is_away_is_asked_again(page, tmp_path):
+    options = {"offline": True, "retry_seconds": 0.0, "data": tmp_path / "inkube.db"}
+    async with APIServer(**options) as server:
+        port = server.port
+        await server.client.create(HOST)
+        await server.client.create(REPOSITORY)
+        process = await page("follow", server.url, "dashboards")
+        await until(process, lambda state: state["errors"]["fields"])
+    state = await until(process, lambda state: state["retries"] >= 2)
+    assert state["problem"]
+    assert state["errors"]["fields"] == {"branch": "branch not found"}
+    async with APIServer(port=port, **options):
+        state = await until(process, lambda state: state["retries"] == 0)
+    assert state["problem"] is None
+    assert state["generation"] == 1
