@@ -1,7 +1,8 @@
 """Looking at a data file without serving it, and dropping from it what is damaged.
 
-Works on SQLite directly: what a log cannot open is what this is for. Used by `inkube check` and
-`inkube repair`.
+Damaged are rows that cannot be understood, and a log that contradicts itself: two processes wrote
+to the file without knowing of each other, and acknowledged writes were lost. Works on SQLite
+directly: what a log cannot open is what this is for. Used by `inkube check` and `inkube repair`.
 """
 
 import sqlite3
@@ -11,10 +12,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from inkube.storage import files
+from inkube.storage.log import FIRST_REVISION
 
 Sound = Callable[[bytes, int], bool]
 _ROWS = "SELECT revision, key, data FROM log ORDER BY revision"
 _NEWEST = "SELECT max(revision) FROM log GROUP BY key"
+_STEPS = "SELECT revision, key, previous, deleted FROM log ORDER BY revision"
+_COMPACTED = "SELECT value FROM meta WHERE name = 'compacted'"
+_COMPACT = "UPDATE meta SET value = ? WHERE name = 'compacted'"
+_FORGET = """
+DELETE FROM log WHERE revision <= :until AND (
+    deleted OR EXISTS (SELECT 1 FROM log AS later WHERE later.key = log.key
+                       AND (later.revision, later.rowid) > (log.revision, log.rowid)
+                       AND later.revision <= :until))
+"""
 
 
 class Finding(NamedTuple):
@@ -26,6 +37,19 @@ class Finding(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.key} at revision {self.revision}" + ("" if self.newest else " (the past)")
+
+
+class Break(NamedTuple):
+    """A place where the log contradicts itself: acknowledged writes were lost or written over.
+
+    What follows `until` is exact again.
+    """
+
+    until: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"the log: {self.text}"
 
 
 def structure(path: Path) -> list[str]:
@@ -42,6 +66,18 @@ def rows(path: Path, is_sound: Sound) -> list[Finding]:
         return list(_damaged(connection, newest, is_sound))
 
 
+def breaks(path: Path) -> list[Break]:
+    """Where the log contradicts itself. Raises sqlite3.Error or OSError.
+
+    After the revision that was compacted the log has every revision, and each row says which one
+    it replaced; up to there it has one row of each object that lived. What was lost at the very end
+    of the log, and what was written over it, contradict nothing and are found by nobody.
+    """
+    with closing(_open(path, "ro")) as connection:
+        connection.execute("BEGIN")  # of one moment, while servers may go on
+        return list(_breaks(connection))
+
+
 def copy(path: Path, target: Path) -> None:
     """Copy the file as it is, with what its `-wal` holds, through SQLite: to open and close it
     beside SQLite would drop the locks of this process (see `files.create`).
@@ -53,20 +89,77 @@ def copy(path: Path, target: Path) -> None:
         source.backup(made)
 
 
-def drop(path: Path, is_sound: Sound) -> list[Finding]:
-    """Delete the damaged rows: of each key what was sound last is what is read from now on.
+class Repaired(NamedTuple):
+    """What was dropped, and the revision up to which the past was forgotten (0: none of it)."""
+
+    dropped: list[Finding]
+    forgotten: int
+
+
+def repair(path: Path, is_sound: Sound) -> Repaired:
+    """Delete the damaged rows: of each key what was sound last is what is read from now on. What
+    was up to the last place where the log contradicts itself, or lacks a row, is compacted: nobody
+    is told a past that was another, and no revision is given twice.
 
     Raises sqlite3.Error or OSError; then nothing has changed.
     """
     with closing(_open(path, "rw")) as connection:
         connection.execute("BEGIN IMMEDIATE")
         newest = {revision for (revision,) in connection.execute(_NEWEST)}
-        found = list(_damaged(connection, newest, is_sound))
+        dropped = list(_damaged(connection, newest, is_sound))
         connection.executemany(
-            "DELETE FROM log WHERE revision = ?", [(each.revision,) for each in found]
+            "DELETE FROM log WHERE revision = ?", [(each.revision,) for each in dropped]
         )
+        ends = [each.until for each in _breaks(connection)] + [each.revision for each in dropped]
+        compacted = _compacted(connection)
+        if until := max(ends, default=0):
+            until = max(until, compacted)
+            connection.execute(_FORGET, {"until": until})
+            connection.execute(_COMPACT, (until,))
         connection.execute("COMMIT")
-    return found
+    return Repaired(dropped, until)
+
+
+def _breaks(connection: sqlite3.Connection) -> Iterator[Break]:
+    compacted = _compacted(connection)
+    living: dict[str, int] = {}
+    last = compacted
+    for revision, key, previous, deleted in connection.execute(_STEPS):
+        state = living.get(key, 0)
+        if revision <= compacted:
+            if state or deleted:
+                yield Break(compacted, f"{key} at revision {state or revision} was outlived before "
+                            f"revision {compacted}, and is there")  # fmt: skip
+        else:
+            if revision > last + 1:
+                yield Break(revision - 1, _missing(last + 1, revision - 1))
+            if revision <= last:
+                yield Break(last, f"revision {revision} comes after revision {last}")
+            if previous != state or (deleted and not state):
+                yield Break(revision, f"{key} at revision {revision} replaces "
+                            f"{_named(previous)}, and the log has {_named(state)}")  # fmt: skip
+            last = max(last, revision)
+        if deleted:
+            living.pop(key, None)
+        else:
+            living[key] = revision
+
+
+def _compacted(connection: sqlite3.Connection) -> int:
+    found = connection.execute(_COMPACTED).fetchone()
+    return int(found[0]) if found else FIRST_REVISION
+
+
+def _missing(first: int, last: int) -> str:
+    return (
+        f"revision {first} is missing"
+        if first == last
+        else (f"revisions {first} to {last} are missing")
+    )
+
+
+def _named(revision: int) -> str:
+    return f"revision {revision}" if revision else "none"
 
 
 def _damaged(

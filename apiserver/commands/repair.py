@@ -8,6 +8,8 @@ import click
 from inkube.apiserver.registry.codec import JSONCodec
 from inkube.storage import repair as rows
 
+TOLD = 100
+"""Damages that are told one by one."""
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
@@ -17,13 +19,16 @@ def check_command(file: Path) -> None:
     """Tell what is damaged in a data file; fails when something is."""
     try:
         problems = [f"the file: {text}" for text in rows.structure(file)]
+        problems += [str(each) for each in rows.breaks(file)]
         problems += [str(each) for each in rows.rows(file, JSONCodec().is_sound)]
     except (sqlite3.Error, OSError) as error:
         raise click.ClickException(f"{file} cannot be read: {error}") from error
-    for text in problems:
+    for text in problems[:TOLD]:
         click.echo(f"damaged: {text}")
     if problems:
-        raise click.ClickException(f"{len(problems)} damaged; see inkube repair --help")
+        raise click.ClickException(
+            f"{len(problems)} damaged. Stop every server of {file}, then: inkube repair {file}"
+        )
     click.echo(f"{file} is sound")
 
 
@@ -32,18 +37,21 @@ def check_command(file: Path) -> None:
 def repair_command(file: Path) -> None:
     """Drop what is damaged from a data file, after a copy is made beside it.
 
-    Of each damaged object the newest sound state that the log still has is served again. Stop the
-    server first.
+    Of each damaged object the newest sound state that the log still has is served again. Where
+    revisions are missing or contradict each other, the past up to there is forgotten, and clients
+    that watch list anew. Stop every server of the file first.
     """
     copy = file.with_name(f"{file.name}.before-repair")
     try:
         rows.copy(file, copy)
-        found = rows.drop(file, JSONCodec().is_sound)
+        found = rows.repair(file, JSONCodec().is_sound)
         left = rows.structure(file)
     except (sqlite3.Error, OSError) as error:
         raise click.ClickException(f"{file} cannot be repaired: {error}") from error
-    for each in found:
+    for each in found.dropped[:TOLD]:
         click.echo(f"dropped: {each}")
-    click.echo(f"{len(found)} dropped; as it was: {copy}")
+    if found.forgotten:
+        click.echo(f"forgotten: what was before revision {found.forgotten}")
+    click.echo(f"{len(found.dropped)} dropped; as it was: {copy}")
     if left:
         raise click.ClickException(f"the file itself is damaged, restore a copy: {left[0]}")

@@ -196,6 +196,7 @@ class Campaign:
 
     async def _judge(self, history: History, begun: int, living: dict[str, int]) -> list[str]:
         rows, wrong = await self._read()
+        wrong, self.breaker.told = wrong + self.breaker.told, []
         ours = [row for row in rows if row.key.startswith(PREFIX)]
         verdict = histories.judge(history, ours, begun, living, self._pending)
         self._pending.extend(each for each in history.operations if each.outcome == "unknown")

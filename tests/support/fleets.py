@@ -284,6 +284,8 @@ class Breaker:
         self._cut = cut
         self.kills = 0
         """Processes that were ended without a word, databases included."""
+        self.told: list[str] = []
+        """What commands found wrong with the data."""
 
     @property
     def names(self) -> list[str]:
@@ -350,8 +352,10 @@ class Breaker:
     async def visit(self) -> None:
         """Commands look at the data while it is served, and close it again."""
         for command in self._fleet.data.visits:
-            visitor = await asyncio.create_subprocess_exec(PROGRAM, *command, stdout=-3, stderr=-3)
-            await visitor.wait()
+            visitor = await asyncio.create_subprocess_exec(PROGRAM, *command, stdout=-1, stderr=-2)
+            told, _ = await visitor.communicate()
+            if visitor.returncode:
+                self.told.append(f"inkube {' '.join(command)}: {told.decode()[-2000:]}")
 
     async def restart(self) -> None:
         """The database is restarted."""

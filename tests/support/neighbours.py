@@ -41,6 +41,8 @@ async def live(file: Path) -> None:
                                 str(file.with_name("restored.db")))  # fmt: skip
         moment = await second.snapshot()
         await moment.save(file.with_name("moment.db"))
+        for copy in ("saved", "restored", "moment"):
+            await asyncio.to_thread(run, "check", str(file.with_name(f"{copy}.db")))
         loaded = await root.snapshots.load(file)
         async with APIServer(snapshot=loaded) as fork:
             await fork.client.create(config_map("c"))
