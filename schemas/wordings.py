@@ -89,8 +89,8 @@ class Wording:
     )
 
     def allows(self, method: str, verb: str, name: str, verbs: Sequence[str]) -> bool:
-        """Whether a request of that verb gets to a handler; `verbs` are the kind's own."""
-        return verb in verbs
+        """Whether a request of that verb is routed; `verbs` are those that are served there."""
+        return True
 
     def watches(self, method: str, verbs: Sequence[str]) -> bool:
         """Whether a request to watch does."""
@@ -201,6 +201,9 @@ class _Python(Wording):
     def check_patched_type(self, served: Served, obj: Object) -> None:
         self.check_type(served, obj)
         super().check_patched_type(served, obj)
+
+    def allows(self, method: str, verb: str, name: str, verbs: Sequence[str]) -> bool:
+        return verb in verbs
 
     def refusal(self, error: StatusError) -> StatusError:
         """A cause has the members of a field error beside Kubernetes' own, so that a front end

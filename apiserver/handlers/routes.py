@@ -165,7 +165,8 @@ class Routes:
         if call.verb in WATCHES and wording.watches(info.method, verbs):
             return self._watch
         handler = self._verbs.get(call.verb)
-        if handler is None or not wording.allows(info.method, call.verb, call.name, verbs):
+        routed = call.verb in verbs and wording.allows(info.method, call.verb, call.name, verbs)
+        if handler is None or not routed:
             raise _no_route(call, _not_allowed(call))
         if call.verb == "create" or "watch" not in verbs:  # what stores nothing has no watch
             kind = call.resource.group, call.resource.plural, ""
