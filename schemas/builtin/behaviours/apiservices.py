@@ -16,7 +16,7 @@ class Registrations(BuiltinStrategy):
 
     def default(self, obj: Object) -> None:
         service = (obj.get("spec") or {}).get("service")
-        if service is not None and not service.get("port"):
+        if service is not None and service.get("port") is None:
             service["port"] = registrations.PORT
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
@@ -27,12 +27,13 @@ class Registrations(BuiltinStrategy):
 
     def check(self, obj: Object) -> list[FieldError]:
         meta, spec = obj["metadata"], obj.get("spec") or {}
-        name = meta.get("name", "")
         group, version = spec.get("group", ""), spec.get("version", "")
         errors = []
-        if name != f"{version}.{group}":
-            why = f'must be `spec.version+"."+spec.group`: "{version}.{group}"'
-            errors.append(fielderrors.invalid("metadata.name", name, why))
+        for member in ("generateName", "name"):
+            name = meta.get(member)
+            if name and name != f"{version}.{group}" and not names.path_segment(name):
+                why = f'must be `spec.version+"."+spec.group`: "{version}.{group}"'
+                errors.append(fielderrors.invalid(f"metadata.{member}", name, why))
         if group:
             errors += checks.named(group, "spec.group", names.dns1123_subdomain)
         elif version != "v1":

@@ -5,14 +5,15 @@ pkg/registry/certificates/certificates/strategy.go and pkg/apis/certificates/val
 """
 
 import base64
+from collections.abc import Callable
 
 from cryptography import exceptions, x509
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin import pem
-from inkube.schemas.builtin.behaviours import checks
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, keep, same
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.golang import gotext
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Context, User
@@ -29,6 +30,7 @@ _REQUESTER = ("username", "uid", "groups", "extra")
 _DECISIONS = ("Approved", "Denied")
 _LASTING = ("Approved", "Denied", "Failed")
 _MIN_SECONDS = 600
+_MAX_DOMAIN = 253
 _MAX_SIGNER = 571  # a domain of 253 characters, two slashes, a name and a namespace
 _BLOCK = "PEM block type must be CERTIFICATE REQUEST"
 _SHOWN = "<certificate data>"
@@ -145,19 +147,28 @@ def signer_name(name: str, path: str) -> list[FieldError]:
     if len(parts) != 2:
         return [fielderrors.invalid(path, name, _FORM)]
     domain, rest = parts
-    errors = checks.named(domain, path, names.dns1123_subdomain)
-    if not errors and "." not in domain:
+    errors = [fielderrors.too_long(path, _MAX_DOMAIN)] if len(domain) > _MAX_DOMAIN else []
+    errors += _segment(domain, path, names.dns1123_label)
+    if "." not in domain:
         why = "should be a domain with at least two segments separated by dots"
-        errors = [fielderrors.invalid(path, domain, why)]
-    if not rest:
-        why = "validating signerName: path must be non-empty"
-        errors.append(fielderrors.invalid(path, name, why))
-    elif rest != "*":
-        for part in rest.split("."):
-            errors += checks.named(part, path, names.dns1123_label)
+        errors.append(fielderrors.invalid(path, domain, why))
+    errors += _segment(rest, path, names.dns1123_subdomain)
     if len(name) > _MAX_SIGNER:
         errors.append(fielderrors.too_long(path, _MAX_SIGNER))
     return errors
+
+
+def _segment(text: str, path: str, check: Callable[[str], list[str]]) -> list[FieldError]:
+    """What is wrong with the first bad part of a signer's domain or path."""
+    for part in text.split("."):
+        problems = check(part)
+        if problems:
+            shown = gotext.quote(part)
+            return [
+                fielderrors.invalid(path, text, f"validating label {shown}: {why}")
+                for why in problems
+            ]
+    return []
 
 
 def request_problem(request: str | None) -> str:

@@ -3,6 +3,7 @@
 Follows pkg/apis/flowcontrol/validation and pkg/apis/flowcontrol/v1/defaults.go.
 """
 
+import math
 from collections.abc import Callable, Sequence
 
 from inkube.schemas import fielderrors
@@ -13,6 +14,7 @@ from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 
 _MAX_PRECEDENCE, _MAX_QUEUES = 10_000, 10_000_000
+_MAX_BITS = 60  # of the hash that deals a hand of queues (shufflesharding.RequiredEntropyBits)
 _VERBS = (
     "create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch",
 )  # fmt: skip
@@ -266,7 +268,11 @@ def _queuing(queuing: Object, path: str) -> list[FieldError]:
     if queues > _MAX_QUEUES:
         why = f"must not be greater than {_MAX_QUEUES}"
         errors.append(fielderrors.invalid(f"{path}.queues", queues, why))
-    if hand > queues:
+    if hand > max(queues, 0):
         why = f"should not be greater than queues ({queues})"
+        errors.append(fielderrors.invalid(f"{path}.handSize", hand, why))
+    elif hand > 0 and math.ceil(math.log2(queues) * hand) > _MAX_BITS:
+        why = f"required entropy bits of deckSize {queues} and handSize {hand} should not be "
+        why += f"greater than {_MAX_BITS}"
         errors.append(fielderrors.invalid(f"{path}.handSize", hand, why))
     return errors

@@ -69,6 +69,7 @@ class MutatingPolicies(extensions.Policies):
         scope = Scope(params=any_params() if has_params else None, mutates=True)
         return [
             *policy_frame(spec),
+            *_writes(spec.get("matchConstraints") or {}),
             *conditions(spec.get("matchConditions") or [], scope),
             *variables(spec.get("variables") or [], scope),
             *_mutations(spec.get("mutations") or [], scope.environment()),
@@ -76,6 +77,18 @@ class MutatingPolicies(extensions.Policies):
                 spec.get("reinvocationPolicy"), "spec.reinvocationPolicy", ("IfNeeded", "Never")
             ),
         ]
+
+
+def _writes(constraints: Object) -> Iterator[FieldError]:
+    """What is deleted can not be mutated; upstream's path has no index."""
+    path, known = "spec.matchConstraints.resourceRules.operations", _MUTABLE
+    for rule in constraints.get("resourceRules") or ():
+        for operation in rule.get("operations") or ():
+            if operation not in known:
+                yield fielderrors.not_supported(path, operation, known)
+
+
+_MUTABLE = ("*", "CONNECT", "CREATE", "UPDATE")
 
 
 class MutatingBindings(extensions.PolicyBindings):
@@ -114,8 +127,7 @@ def _mutation(mutation: Object, path: str, environment: Environment) -> Iterator
     if holder is None:
         yield fielderrors.required(f"{path}.{member}", f"must be specified {why}")
     elif not holder.get("expression", "").strip():
-        place = f"{path}.{member}.expression"
-        yield fielderrors.required(place, "expression is not specified")
+        yield fielderrors.required(f"{path}.{member}.expression")
     else:
         yield from _compiled(holder, "expression", f"{path}.{member}", (environment, wanted))
 
@@ -170,7 +182,8 @@ def _param_kind(kind: Object) -> Iterator[FieldError]:
     if not name:
         yield fielderrors.required("spec.paramKind.kind")
     elif found := names.dns1035_label(name.lower()):
-        yield fielderrors.invalid("spec.paramKind.kind", name, ",".join(found))
+        why = f"may have mixed case, but should otherwise match: {', '.join(found)}"
+        yield fielderrors.invalid("spec.paramKind.kind", name, why)
 
 
 def match_resources(target: Object, path: str) -> Iterator[FieldError]:
@@ -329,7 +342,7 @@ def param_ref(reference: Object | None) -> Iterator[FieldError]:
     if not action:
         yield fielderrors.required(place)
     elif action not in ("Allow", "Deny"):
-        yield fielderrors.not_supported(place, action, ("Allow", "Deny"))
+        yield fielderrors.not_supported(place, action, ("Deny", "Allow"))
 
 
 def _actions(actions: list[str]) -> Iterator[FieldError]:

@@ -110,15 +110,15 @@ def _effects(value: str | None, path: str) -> list[FieldError]:
 
 def rule_errors(rule: Object, path: str) -> list[FieldError]:
     """A RuleWithOperations, of webhooks and policies alike."""
-    errors = _words(rule.get("apiGroups"), f"{path}.apiGroups", "API groups", empty=True)
-    errors += _words(rule.get("apiVersions"), f"{path}.apiVersions", "API versions")
     operations = rule.get("operations") or []
-    errors += _words(operations, f"{path}.operations", "operations", empty=True)
+    errors = _words(operations, f"{path}.operations", "operations", empty=True)
     errors += [
         fielderrors.not_supported(f"{path}.operations[{index}]", operation, _OPERATIONS)
         for index, operation in enumerate(operations)
         if operation not in _OPERATIONS
     ]
+    errors += _words(rule.get("apiGroups"), f"{path}.apiGroups", "API groups", empty=True)
+    errors += _words(rule.get("apiVersions"), f"{path}.apiVersions", "API versions")
     errors += _resources(rule.get("resources") or [], f"{path}.resources")
     scope = rule.get("scope")
     if scope is not None and scope not in _SCOPES:
