@@ -66,6 +66,8 @@ def _text(source: Source, issues: list[Issue]) -> str:
 
 
 def _display(source: Source, issue: Issue) -> str:
+    if not source.text:  # there is no place in it, and nothing to show
+        return f"ERROR: <input>:1:0: {issue.message}"
     line, column = source.place(issue.offset)
     snippet = source.line(line).replace("\t", " ")
     dots = "".join("." if char.isascii() else "．" for char in snippet[:column])
