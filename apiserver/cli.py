@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -278,6 +279,7 @@ async def _serve(options: Options, target: Path) -> None:
             loop.add_signal_handler(number, stop.set)
     async with contextlib.AsyncExitStack() as stack:
         server = inkube.APIServer(options)
+        server.before_ready = partial(_write_access, server, target)
         if is_worker:
             await _work(server, stack, stop, target)
             return
@@ -329,14 +331,23 @@ async def _started(
     return True
 
 
-def _announce(server: "inkube.APIServer", target: Path) -> None:
-    """Write the kubeconfig and say how to go on."""
+def _write_access(server: "inkube.APIServer", target: Path) -> None:
+    """Write the kubeconfig, and whose certificate the server has where that was made here."""
     root.kubeconfig.write(target, server.kubeconfig())
-    options, authority = server.options, server.options.tls_cert_file
-    if options.tls and authority is None:
-        authority = target.with_suffix(".ca.crt")
-        certificate = server.security.certificate
+    authority, certificate = _authority(server.options, target), server.security.certificate
+    if authority != server.options.tls_cert_file and authority is not None:
         authority.write_bytes(certificate.authority if certificate else b"")
+
+
+def _authority(options: Options, target: Path) -> Path | None:
+    """The file that says whom to trust, where the server has TLS."""
+    made = options.tls and options.tls_cert_file is None
+    return target.with_suffix(".ca.crt") if made else options.tls_cert_file
+
+
+def _announce(server: "inkube.APIServer", target: Path) -> None:
+    """Say how to go on."""
+    options, authority = server.options, _authority(server.options, target)
     if options.database:
         kept = "data: in the database"
     else:

@@ -95,6 +95,9 @@ class APIServer:
         self._listeners: list[http.audit.Listener] = []
         self.budget = Budget()
         self._stage: Stage | None = Stage(LOADING, "starting")
+        self.before_ready: Callable[[], object] = lambda: None
+        """Called when all else of the start is done, before `/readyz` answers 200: what it raises
+        ends the start."""
         self._loading: Store | None = None
         self.leadership: root.leading.Leadership | None = None
         """The part taken in the election of who runs controllers; None where nobody else may."""
@@ -171,6 +174,7 @@ class APIServer:
         await self._install_what_is_wanted()
         if player is not None:
             player.play(self.store)
+        self.before_ready()
         self._stage = None
         if self.intake is not None:
             self.intake.ready()

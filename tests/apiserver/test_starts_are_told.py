@@ -134,3 +134,23 @@ async def test_a_start_that_is_short_is_not_told(capsys):
     async with terminal.telling(lambda: Stage(LOADING, "loading")):
         pass
     assert capsys.readouterr() == ("", "")
+
+
+async def test_a_server_is_ready_only_after_what_has_to_be_there_before():
+    server = APIServer()
+    seen = []
+
+    def write():
+        seen.append((server.stage is None, "server:" in server.kubeconfig()))
+
+    server.before_ready = write
+    async with server:
+        assert seen == [(False, True)]
+        assert server.stage is None
+
+
+async def test_a_kubeconfig_that_cannot_be_written_ends_the_start(tmp_path):
+    server = APIServer()
+    server.before_ready = lambda: cli._write_access(server, tmp_path / "none" / "kubeconfig")
+    with pytest.raises(OSError, match="No such file"):
+        await server.__aenter__()
