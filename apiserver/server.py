@@ -633,6 +633,7 @@ class APIServer:
             authenticator=guards.authenticator,
             authorizer=guards.authorizer,
             streams=streams,
+            proxies=subresources.proxies.Proxies(self.registry, lambda: self._kubelet, sessions),
             usage=lambda: self.cluster.usage if self.options.workloads else None,
         )
 

@@ -15,11 +15,12 @@ import orjson
 from aiohttp import web
 
 from inkube.apiserver import auth, http
-from inkube.apiserver.aggregation import proxy
-from inkube.apiserver.aggregation.upstreams import UnreachableError, Upstream
+from inkube.apiserver.aggregation.upstreams import Upstream
 from inkube.apiserver.http import responses
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
+from inkube.apiserver.streaming import proxying
+from inkube.apiserver.streaming.proxying import UnreachableError
 from inkube.schemas.aggregation import discovery
 from inkube.schemas.aggregation.registrations import Registration
 from inkube.schemas.golang.gotext import quote
@@ -89,10 +90,17 @@ class Remote:
     ) -> web.StreamResponse:
         """Pass a request on, 503 where the server is not known to be available."""
         if not self.registration.available and not self._is_local:
-            return proxy.plain("service unavailable", 503)
-        if not proxy.is_plain(info.path):
+            return proxying.plain("service unavailable", 503)
+        if not proxying.is_plain(info.path):
             return responses.plain_not_found()
-        return await proxy.pass_on(self.upstream, request, info, user, trouble=self._trouble)
+        changes = proxying.Changes(auth.frontproxy.is_own, auth.frontproxy.headers(user))
+        return await proxying.pass_on(
+            self.upstream, request, info, changes, failed=self._unavailable
+        )
+
+    def _unavailable(self, why: str) -> web.StreamResponse:
+        self._trouble()
+        return proxying.plain(why, 503)
 
     def discovered(self) -> Object | None:
         """See Delegate."""

@@ -15,25 +15,17 @@ from yarl import URL
 from inkube.apiserver import http
 from inkube.apiserver.auth.frontproxy import Identity
 from inkube.apiserver.registry.serviceaddresses import ServiceAddresses, UnresolvedError
+from inkube.apiserver.streaming.proxying import UnreachableError, session_over
 from inkube.schemas.aggregation.registrations import Registration
 
-CONNECT = 10.0
-"""Seconds until somebody has to be connected."""
-BUFFER = 64 * 1024
-"""Bytes of an answer that wait for its reader, twice as many at most."""
 IN_PROCESS = "http://in-process"
-_MAX_HEADER = 64 * 1024
-
-
-class UnreachableError(Exception):
-    """Nobody is there, in Go's words."""
 
 
 class Neighbour:
     """A process of the same server, which listens on a Unix socket."""
 
     def __init__(self, path: str) -> None:
-        self._session = _session_over(aiohttp.UnixConnector(path, limit=0))
+        self._session = session_over(aiohttp.UnixConnector(path, limit=0))
 
     def base(self) -> str:
         """See Upstream."""
@@ -107,7 +99,7 @@ class Upstream:
             connector = aiohttp.UnixConnector(self._path, limit=0)
         else:
             connector = aiohttp.TCPConnector(limit=0)  # each client of ours may have a watch
-        return _session_over(connector)
+        return session_over(connector)
 
     @cached_property
     def _context(self) -> ssl.SSLContext:
@@ -124,16 +116,3 @@ class Upstream:
         made.verify_mode = ssl.CERT_NONE
         self._identity().show(made)
         return made
-
-
-def _session_over(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
-    return aiohttp.ClientSession(
-        connector=connector,
-        auto_decompress=False,
-        cookie_jar=aiohttp.DummyCookieJar(),
-        max_field_size=_MAX_HEADER,
-        max_line_size=_MAX_HEADER,
-        read_bufsize=BUFFER,
-        skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
-        timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT),
-    )

@@ -1,2 +1,3 @@
 from inkube.apiserver.subresources import containers as containers
+from inkube.apiserver.subresources import proxies as proxies
 from inkube.apiserver.subresources import table as table

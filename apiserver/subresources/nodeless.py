@@ -1,122 +1,16 @@
-"""What would call a kubelet, an address of a pod or of a service: proxies, and what others share.
+"""What is decided before a kubelet is called, and the refusal where none can be.
 
-Everything the reference decides before it calls anybody is decided here. There is no cluster
-network, so what passes is refused as the reference refuses a node that cannot be reached; where
-simulated kubelets answer, `containers` asks them. Follows pkg/registry/core/{pod,node,service}
-(LogLocation, streamLocation, ResourceLocation) and pkg/registry/core/pod/rest.
+Follows pkg/registry/core/{pod,node} (LogLocation, streamLocation) and pkg/registry/core/pod/rest.
 """
 
-import ipaddress
-from collections.abc import Mapping
-
-from aiohttp import web
-
-from inkube.apiserver.handlers.verbs import Exchange, Handler
 from inkube.apiserver.http.options import Query, parse_int
-from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.registry import Registry
-from inkube.apiserver.subresources import posted
 from inkube.schemas import fielderrors, status
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang import gotext
 from inkube.schemas.objects import Object
-from inkube.storage.entry import Entry
 
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _KUBELET_PORT = 10250
-_PROXY_VERBS = ("get", "create", "update", "patch", "delete")
-
-
-class Proxies:
-    """Requests to a pod, a service or a node, passed on; as far as there is where to."""
-
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
-
-    def handlers(self) -> Mapping[tuple[str, str, str], Handler]:
-        """(group, plural, subresource) → handler."""
-        return {
-            ("", "nodes", "proxy"): self.node,
-            ("", "pods", "proxy"): self.pod,
-            ("", "services", "proxy"): self.service,
-        }
-
-    async def pod(self, exchange: Exchange) -> web.StreamResponse:
-        """To a pod's address. Raises StatusError."""
-        _, name, _ = self._target(exchange)
-        pod = self._object(exchange.call, name).value
-        address = (pod.get("status") or {}).get("podIP", "")
-        if not _is_global(address):
-            raise status.bad_request("address not allowed")
-        raise _no_network(exchange.call, name)
-
-    async def service(self, exchange: Exchange) -> web.StreamResponse:
-        """To an endpoint of a service. Raises StatusError 404 or 503."""
-        _, name, port = self._target(exchange)
-        call = exchange.call
-        service = self._object(call, name).value
-        named = _port_name(service, port)
-        if named is None:
-            text = f"no service port {port} found for service {gotext.quote(name)}"
-            raise status.unavailable(text)
-        endpoints = self._registry.store.get(keys.key("endpoints", call.namespace, name))
-        if endpoints is None:
-            raise status.not_found("", "services", name)
-        subsets = endpoints.value.get("subsets") or ()
-        if not any(subset.get("addresses") for subset in subsets):
-            raise status.unavailable(f"no endpoints available for service {gotext.quote(name)}")
-        raise _no_network(call, name)
-
-    async def node(self, exchange: Exchange) -> web.StreamResponse:
-        """To a kubelet. Raises StatusError."""
-        _, name, _ = self._target(exchange)
-        node = self._object(exchange.call, name).value
-        raise unreachable(node, "")
-
-    def _target(self, exchange: Exchange) -> tuple[str, str, str]:
-        posted.check_verb(exchange.call, *_PROXY_VERBS)
-        return _split(exchange.call)
-
-    def _object(self, call: Call, name: str) -> Entry:
-        entry = self._registry.store.get(call.resource.key(call.namespace, name))
-        if entry is None:
-            raise status.not_found("", call.resource.plural, name)
-        return entry
-
-
-def _split(call: Call) -> tuple[str, str, str]:
-    """Scheme, name and port of `name`, `name:port`, `scheme:name:port`. Raises StatusError 400."""
-    parts = call.name.split(":")
-    if len(parts) == 1:
-        return "", parts[0], ""
-    if len(parts) == 2:
-        return "", parts[0], parts[1]
-    if len(parts) == 3 and parts[0] in ("", "http", "https"):
-        return parts[0], parts[1], parts[2]
-    kind = call.resource.kind.lower()
-    raise status.bad_request(f"invalid {kind} request {gotext.quote(call.name)}")
-
-
-def _port_name(service: Object, port: str) -> str | None:
-    """The name of a service's port that a request means; None where there is none such."""
-    ports = service["spec"].get("ports") or []
-    if not port:
-        return str(ports[0].get("name", "")) if len(ports) == 1 else ""
-    for one in ports:
-        if port in (one.get("name"), str(one.get("port"))):
-            return str(one.get("name", ""))
-    return None if port.isdecimal() else port
-
-
-def _is_global(address: str) -> bool:
-    """net.IP.IsGlobalUnicast, which private addresses are too."""
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        return False
-    special = found.is_multicast or found.is_loopback or found.is_link_local
-    return not (special or found.is_unspecified or str(found) == "255.255.255.255")
 
 
 def container_of(call: Call, pod: Object, query: Query) -> str:
@@ -167,10 +61,3 @@ def unreachable(node: Object, path: str) -> status.StatusError:
     port = (told.get("kubeletEndpoint") or {}).get("Port") or _KUBELET_PORT
     text = f'Get "https://{host}:{port}/{path}": no kubelet can be reached from this server'
     return status.internal(text)
-
-
-def _no_network(call: Call, name: str) -> status.StatusError:
-    """503: there is no cluster network to pass the request on to."""
-    kind = call.resource.plural
-    text = f"error trying to reach {kind} {gotext.quote(name)}: this server has no cluster network"
-    return status.unavailable(text)

@@ -15,8 +15,8 @@ from inkube.apiserver.subresources.binding import BindingHandler
 from inkube.apiserver.subresources.containers import PodStreams
 from inkube.apiserver.subresources.eviction import EvictionHandler
 from inkube.apiserver.subresources.metrics import Metrics, Usage
-from inkube.apiserver.subresources.nodeless import Proxies
 from inkube.apiserver.subresources.parts import PartHandler
+from inkube.apiserver.subresources.proxies import Proxies
 from inkube.apiserver.subresources.reviews import Reviews
 from inkube.apiserver.subresources.scale import ScaleHandler
 from inkube.apiserver.subresources.tokenrequests import TokenRequestHandler
@@ -31,6 +31,7 @@ def table(
     authenticator: Authenticator,
     authorizer: Authorizer,
     streams: PodStreams,
+    proxies: Proxies,
     usage: Callable[[], Usage | None],
 ) -> dict[tuple[str, str, str], Handler]:
     """(group, plural, subresource) → handler, as `app.Parts` has it."""
@@ -49,7 +50,7 @@ def table(
         ("certificates.k8s.io", "certificatesigningrequests", "approval"): part,
         ("", "serviceaccounts", "token"): tokens,
         **streams.handlers(),
-        **Proxies(registry).handlers(),
+        **proxies.handlers(),
         **Metrics(registry, usage, stamps.now).handlers(),
         **reviews.handlers(),
     }

@@ -17,11 +17,17 @@ from aiohttp import web
 from inkube.apiserver import aggregation, auth
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry.calls import User
+from inkube.apiserver.streaming import proxying
 from inkube.apiserver.workers.member import Worker
 
 logger = logging.getLogger(__name__)
 
-STREAMS = frozenset({"attach", "exec", "log", "portforward"})
+STREAMS = frozenset(
+    {
+        *(("pods", name) for name in ("attach", "exec", "log", "portforward", "proxy")),
+        ("services", "proxy"),
+    }
+)
 METRICS = "metrics.k8s.io"
 STOP_SECONDS = 1.5
 
@@ -56,7 +62,7 @@ class Leader:
     def concerns(self, info: RequestInfo) -> Passed | None:
         """Who passes a request on, if that is to be done."""
         if info.group in self._groups or (
-            self._pods and info.resource == "pods" and info.subresource in STREAMS
+            self._pods and not info.group and (info.resource, info.subresource) in STREAMS
         ):
             pid = self._pid()
             if pid and self._worker.place(pid).exists():
@@ -75,14 +81,13 @@ class Leader:
         if pid not in self._neighbours:
             await self.close()  # of one who led before
             self._neighbours[pid] = aggregation.Neighbour(str(self._worker.place(pid)))
-        answer: web.StreamResponse = await aggregation.pass_on(
-            self._neighbours[pid],
-            request,
-            info,
-            user,
-            trouble=lambda: logger.warning("the worker that leads does not answer"),
-        )
-        return answer
+        changes = proxying.Changes(auth.frontproxy.is_own, auth.frontproxy.headers(user))
+        return await proxying.pass_on(self._neighbours[pid], request, info, changes, failed=_silent)
+
+
+def _silent(why: str) -> web.StreamResponse:
+    logger.warning("the worker that leads does not answer")
+    return proxying.plain(why, 503)
 
 
 async def listening(worker: Worker, server: web.Server) -> web.ServerRunner:

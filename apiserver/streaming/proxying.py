@@ -1,14 +1,14 @@
 """A request passed on: method, path, headers and body go to another server, its answer comes back.
 
 Bodies go through piece by piece in both directions, under backpressure, and so do watches; where
-the other server switches protocols, bytes are carried to and fro until one side ends. Who asks is
-told in headers that only inkube can send. Follows kube-aggregator/pkg/apiserver/handler_proxy.go
-and apimachinery/pkg/util/proxy/upgradeaware.go.
+the other server switches protocols, bytes are carried to and fro until one side ends. Aggregated
+API servers and ports of pods are asked so. Follows apimachinery/pkg/util/proxy/upgradeaware.go.
 """
 
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import quote, urlencode
 
@@ -17,11 +17,10 @@ from aiohttp import hdrs, web
 from aiohttp.http import StreamWriter
 from multidict import CIMultiDict
 
-from inkube.apiserver import auth, http, streaming
-from inkube.apiserver.aggregation.upstreams import UnreachableError
+from inkube.apiserver import http
 from inkube.apiserver.http import incoming
 from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry.calls import User
+from inkube.apiserver.streaming.takeover import Feed, Takeover
 from inkube.schemas import status
 
 SECONDS = 60.0
@@ -31,6 +30,11 @@ STALLED = 60.0
 LOOK = 2.0
 """Seconds until a client that has gone is noticed, where nothing is sent to it."""
 PIECE = 64 * 1024
+CONNECT = 10.0
+"""Seconds until somebody has to be connected."""
+BUFFER = 64 * 1024
+"""Bytes of an answer that wait for its reader, twice as many at most."""
+_MAX_HEADER = 64 * 1024
 _LONG = frozenset({"watch", "watchone", "proxy"})
 _STREAMED = frozenset({"attach", "exec", "log", "portforward", "proxy"})
 _IN_PATHS = "$&+,/:;=@~"  # what Go leaves as it is in a path, besides letters, digits and `-_.`
@@ -42,6 +46,10 @@ _OWN = frozenset(
     )
 )  # fmt: skip
 """Headers of one connection (httputil.ReverseProxy: hopHeaders)."""
+
+
+class UnreachableError(Exception):
+    """Nobody is there, in Go's words."""
 
 
 class _Source(Protocol):
@@ -64,17 +72,43 @@ class Upstream(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What the other server is told otherwise than it was sent."""
+
+    drops: Callable[[str], bool]
+    """Whether a header of that name is left out."""
+    headers: CIMultiDict[str] = field(default_factory=CIMultiDict)
+    """Headers that are added."""
+    target: str = ""
+    """The path and query that are asked for; "" where they are the request's own."""
+
+
+def session_over(connector: aiohttp.BaseConnector) -> aiohttp.ClientSession:
+    """A client that hands everything on as it comes."""
+    return aiohttp.ClientSession(
+        connector=connector,
+        auto_decompress=False,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        max_field_size=_MAX_HEADER,
+        max_line_size=_MAX_HEADER,
+        read_bufsize=BUFFER,
+        skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT),
+    )
+
+
 async def pass_on(
     upstream: Upstream,
     request: web.BaseRequest,
     info: RequestInfo,
-    user: User,
+    changes: Changes,
     *,
-    trouble: Callable[[], None],
+    failed: Callable[[str], web.StreamResponse],
 ) -> web.StreamResponse:
     """What the other server answers, sent already. Raises StatusError 504.
 
-    `trouble` is called where it could not be asked.
+    `failed` makes the answer of why it could not be asked.
     """
     protocol = _upgrade(request)
     is_long = info.verb in _LONG or info.subresource in _STREAMED or bool(protocol)
@@ -83,11 +117,12 @@ async def pass_on(
     try:
         async with limit, _while_there(request):
             base = upstream.base()
-            headers = _headers(request, info, user, protocol)
+            headers = _headers(request, info, changes, protocol)
             options: dict[str, Any] = {"headers": headers}
             if request.can_read_body and isinstance(request, incoming.Request):
                 options["data"] = request.chunks()
-            async with upstream.request(info.method, base, target(info), **options) as answer:
+            path = changes.target or target(info)
+            async with upstream.request(info.method, base, path, **options) as answer:
                 if answer.status == 101:
                     return await _switch(request, answer)
                 response = web.StreamResponse(
@@ -96,16 +131,14 @@ async def pass_on(
                 await _copy(request, answer, response)
                 return response
     except UnreachableError:
-        trouble()
-        return plain("service unavailable", 503)
+        return failed("service unavailable")
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        trouble()
         _must_not_have_begun(request, response, error)
-        return plain(f"error trying to reach service: {http.outgoing.trouble(error)}", 503)
+        return failed(f"error trying to reach service: {http.outgoing.trouble(error)}")
     except TimeoutError as error:
         _must_not_have_begun(request, response, error)
         if not limit.expired():
-            return plain("error trying to reach service: i/o timeout", 503)
+            return failed("error trying to reach service: i/o timeout")
         raise status.request_timeout(SECONDS) from error
 
 
@@ -160,7 +193,7 @@ def _must_not_have_begun(
         return
     if request.transport is not None:
         request.transport.abort()
-    raise ConnectionResetError("the aggregated API server broke off") from error
+    raise ConnectionResetError("the other server broke off") from error
 
 
 def _upgrade(request: web.BaseRequest) -> str:
@@ -172,7 +205,7 @@ def _upgrade(request: web.BaseRequest) -> str:
 
 
 def _headers(
-    request: web.BaseRequest, info: RequestInfo, user: User, protocol: str
+    request: web.BaseRequest, info: RequestInfo, changes: Changes, protocol: str
 ) -> CIMultiDict[str]:
     """The request's headers, without those about the connection or about who asks."""
     listed = request.headers.get(hdrs.CONNECTION, "").lower().split(",")
@@ -180,7 +213,7 @@ def _headers(
     found = CIMultiDict(
         (name, value)
         for name, value in request.headers.items()
-        if name.lower() not in dropped and not auth.frontproxy.is_own(name)
+        if name.lower() not in dropped and not changes.drops(name)
     )
     before = found.get("X-Forwarded-For")
     remote = request.remote or ""
@@ -189,7 +222,7 @@ def _headers(
     found["X-Forwarded-Host"] = request.host
     found["X-Forwarded-Proto"] = request.scheme
     found["X-Forwarded-Uri"] = quote(info.path, safe=_IN_PATHS)
-    found.extend(auth.frontproxy.headers(user))
+    found.extend(changes.headers)
     if protocol:
         found[hdrs.CONNECTION], found[hdrs.UPGRADE] = "Upgrade", protocol
     return found
@@ -221,10 +254,10 @@ async def _switch(request: web.BaseRequest, answer: aiohttp.ClientResponse) -> w
         raise aiohttp.ServerDisconnectedError
     theirs = asyncio.StreamReader(PIECE)
     theirs.set_transport(connection.transport)  # so that it pauses a sender who is too fast
-    feed = streaming.Feed(theirs)
+    feed = Feed(theirs)
     connection.protocol.set_parser(feed, feed)
     writer = StreamWriter(connection.protocol, asyncio.get_running_loop())
-    ours = streaming.Takeover(answer.headers.get(hdrs.UPGRADE, ""), _shown(answer.headers))
+    ours = Takeover(answer.headers.get(hdrs.UPGRADE, ""), _shown(answer.headers))
     await ours.open(request)
     directions = (
         asyncio.ensure_future(_carry(ours, writer)),

@@ -1,0 +1,270 @@
+"""proxy of pods, services and nodes: the request is passed on to a port of a pod.
+
+There is no cluster network: a port is reached as port-forward reaches it, by whoever answers for
+the pod's node, over a socket of this process. Without that what passes the reference's checks is
+refused as it refuses what cannot be reached. Follows pkg/registry/core/{pod,node,service}
+(ResourceLocation) and pkg/registry/core/pod/rest.
+"""
+
+import asyncio
+import contextlib
+import ipaddress
+import random
+import tempfile
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import aiohttp
+from aiohttp import hdrs, web
+from multidict import CIMultiDict
+from yarl import URL
+
+from inkube.apiserver.handlers.verbs import Exchange, Handler
+from inkube.apiserver.registry import keys
+from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.registry import Registry
+from inkube.apiserver.streaming import proxying
+from inkube.apiserver.subresources import posted
+from inkube.apiserver.subresources.containers import Kubelet, Sessions
+from inkube.apiserver.subresources.nodeless import unreachable
+from inkube.schemas import status
+from inkube.schemas.golang import gotext
+from inkube.schemas.objects import Object
+from inkube.schemas.status import StatusError
+from inkube.storage.entry import Entry
+
+_VERBS = ("get", "create", "update", "patch", "delete")
+_PIECE = 64 * 1024
+_HTTP = 80
+
+
+class _Place(NamedTuple):
+    """A port of a pod."""
+
+    scheme: str
+    pod: Object
+    port: int
+
+
+class Proxies:
+    """Requests to a pod, a service or a node, passed on; as far as there is where to."""
+
+    def __init__(
+        self, registry: Registry, kubelet: Callable[[], Kubelet | None], sessions: Sessions
+    ) -> None:
+        self._registry = registry
+        self._kubelet = kubelet
+        self._sessions = sessions
+
+    def handlers(self) -> Mapping[tuple[str, str, str], Handler]:
+        """(group, plural, subresource) → handler."""
+        return {
+            ("", "nodes", "proxy"): self.node,
+            ("", "pods", "proxy"): self.pod,
+            ("", "services", "proxy"): self.service,
+        }
+
+    async def pod(self, exchange: Exchange) -> web.StreamResponse:
+        """To a pod's address. Raises StatusError."""
+        scheme, name, port = self._target(exchange)
+        pod = self._object(exchange.call, name).value
+        address = (pod.get("status") or {}).get("podIP", "")
+        if not _is_global(address):
+            raise status.bad_request("address not allowed")
+        place = _Place(scheme or "http", pod, _port_number(pod, port))
+        return await self._pass_on(exchange, name, place)
+
+    async def service(self, exchange: Exchange) -> web.StreamResponse:
+        """To an endpoint of a service. Raises StatusError 404 or 503."""
+        scheme, name, port = self._target(exchange)
+        call = exchange.call
+        service = self._object(call, name).value
+        named = _port_name(service, port)
+        if named is None:
+            text = f"no service port {port} found for service {gotext.quote(name)}"
+            raise status.unavailable(text)
+        endpoints = self._registry.store.get(keys.key("endpoints", call.namespace, name))
+        if endpoints is None:
+            raise status.not_found("", "services", name)
+        subsets = endpoints.value.get("subsets") or ()
+        if not any(subset.get("addresses") for subset in subsets):
+            raise status.unavailable(f"no endpoints available for service {gotext.quote(name)}")
+        place = self._endpoint(subsets, call.namespace, named, scheme or "http")
+        return await self._pass_on(exchange, name, place)
+
+    async def node(self, exchange: Exchange) -> web.StreamResponse:
+        """To a kubelet. Raises StatusError."""
+        _, name, _ = self._target(exchange)
+        node = self._object(exchange.call, name).value
+        raise unreachable(node, "")
+
+    def _target(self, exchange: Exchange) -> tuple[str, str, str]:
+        posted.check_verb(exchange.call, *_VERBS)
+        return _split(exchange.call)
+
+    def _object(self, call: Call, name: str) -> Entry:
+        entry = self._registry.store.get(call.resource.key(call.namespace, name))
+        if entry is None:
+            raise status.not_found("", call.resource.plural, name)
+        return entry
+
+    def _endpoint(self, subsets: Any, namespace: str, port_name: str, scheme: str) -> _Place | None:
+        """One of the pods behind a service, with the port of that name; None where none is."""
+        found = []
+        for subset in subsets:
+            ports = [p["port"] for p in subset.get("ports") or () if _is_named(p, port_name)]
+            for address in subset.get("addresses") or () if ports else ():
+                target = address.get("targetRef") or {}
+                if target.get("kind") == "Pod":
+                    key = keys.key("pods", target.get("namespace") or namespace, target["name"])
+                    entry = self._registry.store.get(key)
+                    if entry is not None:
+                        found.append(_Place(scheme, entry.value, ports[0]))
+        return random.choice(found) if found else None  # noqa: S311 # they are all alike
+
+    async def _pass_on(
+        self, exchange: Exchange, name: str, place: _Place | None
+    ) -> web.StreamResponse:
+        kubelet = self._kubelet()
+        if place is None or kubelet is None or not kubelet.answers(place.pod):
+            raise _no_network(exchange.call, name)
+        request, path = exchange.request, exchange.info.path
+        _, _, rest = path.partition("/proxy")
+        query = request.rel_url.raw_query_string
+        if not rest and request.method in ("GET", "HEAD"):
+            location = f"{path}/?{query}" if query else f"{path}/"
+            return web.Response(status=301, headers={hdrs.LOCATION: location})
+        target = quote(rest or "/", safe="/$&+,:;=@~")
+        changes = proxying.Changes(
+            drops=lambda header: header.lower() == "authorization",
+            headers=CIMultiDict({hdrs.HOST: request.host}),
+            target=f"{target}?{query}" if query else target,
+        )
+
+        async def connect(side: Any) -> None:
+            await kubelet.forward(place.pod, place.port, side)
+
+        with self._sessions.one():
+            async with _reached(connect, place.scheme) as port:
+                return await proxying.pass_on(
+                    port, request, exchange.info, changes, failed=port.refuse
+                )
+
+
+class _Side:
+    """The client's side of a connection to a port."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+
+    async def read(self) -> bytes:
+        """See streaming.forwards.Side."""
+        return await self._reader.read(_PIECE)
+
+    async def write(self, data: bytes) -> None:
+        """See streaming.forwards.Side."""
+        self._writer.write(data)
+        await self._writer.drain()
+
+
+class _Port:
+    """A port of a pod, as `proxying.pass_on` asks it."""
+
+    def __init__(self, scheme: str, session: aiohttp.ClientSession) -> None:
+        self._base = f"{scheme}://pod"
+        self._session = session
+        self.refusal = ""
+        """Why the pod took no connection."""
+
+    def base(self) -> str:
+        """See proxying.Upstream."""
+        return self._base
+
+    def request(self, method: str, base: str, target: str, **options: Any) -> Any:
+        """See proxying.Upstream."""
+        url = URL(base + target, encoded=True)
+        return self._session.request(method, url, allow_redirects=False, ssl=False, **options)
+
+    def refuse(self, why: str) -> web.StreamResponse:
+        """Raises StatusError 503."""
+        raise status.unavailable(self.refusal or why)
+
+
+@contextlib.asynccontextmanager
+async def _reached(connect: Callable[[Any], Any], scheme: str) -> AsyncIterator[_Port]:
+    """A port whose connections `connect` serves."""
+    with tempfile.TemporaryDirectory(prefix="inkube-") as folder:
+        path = str(Path(folder) / "port")
+        async with proxying.session_over(aiohttp.UnixConnector(path)) as session:
+            port = _Port(scheme, session)
+
+            async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                with contextlib.closing(writer), contextlib.suppress(ConnectionError):
+                    try:
+                        await connect(_Side(reader, writer))
+                    except StatusError as error:
+                        port.refusal = f"error trying to reach service: {error.message}"
+
+            async with await asyncio.start_unix_server(serve, path):
+                yield port
+
+
+def _port_number(pod: Object, port: str) -> int:
+    """The port that is meant, the first of the pod's containers if none is named.
+
+    Raises StatusError 503.
+    """
+    if not port:
+        declared = (p for one in pod["spec"]["containers"] for p in one.get("ports") or ())
+        first = next(declared, None)
+        return int(first["containerPort"]) if first else _HTTP
+    if port.isdecimal() and 0 < int(port) < 65536:
+        return int(port)
+    raise status.unavailable(f"error trying to reach service: dial tcp: unknown port {port}")
+
+
+def _is_named(port: Object, name: str) -> bool:
+    return str(port.get("name") or "") == name
+
+
+def _split(call: Call) -> tuple[str, str, str]:
+    """Scheme, name and port of `name`, `name:port`, `scheme:name:port`. Raises StatusError 400."""
+    parts = call.name.split(":")
+    if len(parts) == 1:
+        return "", parts[0], ""
+    if len(parts) == 2:
+        return "", parts[0], parts[1]
+    if len(parts) == 3 and parts[0] in ("", "http", "https"):
+        return parts[0], parts[1], parts[2]
+    kind = call.resource.kind.lower()
+    raise status.bad_request(f"invalid {kind} request {gotext.quote(call.name)}")
+
+
+def _port_name(service: Object, port: str) -> str | None:
+    """The name of a service's port that a request means; None where there is none such."""
+    ports = service["spec"].get("ports") or []
+    if not port:
+        return str(ports[0].get("name", "")) if len(ports) == 1 else ""
+    for one in ports:
+        if port in (one.get("name"), str(one.get("port"))):
+            return str(one.get("name", ""))
+    return None if port.isdecimal() else port
+
+
+def _is_global(address: str) -> bool:
+    """net.IP.IsGlobalUnicast, which private addresses are too."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    special = found.is_multicast or found.is_loopback or found.is_link_local
+    return not (special or found.is_unspecified or str(found) == "255.255.255.255")
+
+
+def _no_network(call: Call, name: str) -> status.StatusError:
+    """503: there is no cluster network to pass the request on to."""
+    kind = call.resource.plural
+    text = f"error trying to reach {kind} {gotext.quote(name)}: this server has no cluster network"
+    return status.unavailable(text)
