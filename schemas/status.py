@@ -158,7 +158,7 @@ def apply_conflict(causes: Sequence[Object], message: str) -> StatusError:
 def invalid(group: str, kind: str, name: str, errors: Iterable[FieldError]) -> StatusError:
     """422: every error as a cause; the message names each distinct text once.
 
-    Of more errors than anybody reads the first are told, and how many there are.
+    Of more errors than anybody reads the first are told, and how many more were found.
     """
     joined, details, shown = _of_errors(group, kind, name, errors)
     text = f"{qualified(group, kind)} {quote(name)} is invalid: {joined}"
@@ -188,7 +188,7 @@ def _of_errors(
     details = _details(group, kind, name)
     details["causes"] = causes
     if left:
-        texts = [*texts, f"and {left} more errors"]
+        texts = [*texts, f"and at least {left} more errors"]
     joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     return joined, details, errors[: len(causes)]
 

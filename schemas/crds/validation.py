@@ -7,6 +7,7 @@ pkg/apis/apiextensions/validation/validation.go and pkg/registry/customresourced
 
 from collections.abc import Iterator, Sequence
 
+from inkube.schemas import expressionsize
 from inkube.schemas.crds import (
     approval,
     certificates,
@@ -26,12 +27,12 @@ from inkube.schemas.objects import Object
 
 def validate_create(crd: Object) -> list[FieldError]:
     """Everything wrong with a new CRD, its metadata included."""
-    return [*_metadata(crd), *_validate(crd, None)]
+    return [*_metadata(crd), *_bounded(crd, None)]
 
 
 def validate_update(crd: Object, old: Object) -> list[FieldError]:
     """Everything wrong with a CRD that is to replace `old`, beside what its metadata may not do."""
-    return list(_validate(crd, old))
+    return _bounded(crd, old)
 
 
 def validate_status_update(crd: Object, old: Object) -> list[FieldError]:
@@ -44,6 +45,12 @@ def _metadata(crd: Object) -> list[FieldError]:
         return naming.validate_name(name, crd["spec"], prefix=prefix)
 
     return objectmeta.validate(crd["metadata"], namespaced=False, name_check=check)
+
+
+def _bounded(crd: Object, old: Object | None) -> list[FieldError]:
+    """Everything wrong with a CRD; nothing but its size where it has more rules than may be
+    compiled."""
+    return expressionsize.errors(crd["spec"], "spec") or list(_validate(crd, old))
 
 
 def _validate(crd: Object, old: Object | None) -> Iterator[FieldError]:

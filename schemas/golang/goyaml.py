@@ -23,6 +23,9 @@ _FEW, _MANY = 400_000, 4_000_000
 """Up to how many values nearly all may come of aliases, and from how many a tenth.
 
 go.yaml.in/yaml decode.go: alias_ratio_range_low, alias_ratio_range_high."""
+_MOST = 500_000
+"""Values of a document, those of aliases included: more takes seconds to read. Upstream reads them
+in the time that its request has."""
 _TAG = "tag:yaml.org,2002:"
 
 
@@ -104,8 +107,14 @@ class _Builder:
     def _open(self, value: dict[Any, Any] | list[Any], event: Any) -> None:
         if len(self._frames) >= MAX_DEPTH:
             raise DecodeError("yaml: exceeded max depth")
-        self._decoded += 1
+        self._count()
         self._frames.append(_Frame(value, event.anchor, line=event.start_mark.line + 1))
+
+    def _count(self) -> None:
+        """One more value. Raises DecodeError for what is too many."""
+        self._decoded += 1
+        if self._decoded > _MOST:
+            raise DecodeError(f"yaml: document contains more than {_MOST} values")
 
     def _close(self) -> None:
         frame = self._frames.pop()
@@ -115,7 +124,7 @@ class _Builder:
         self._add(value, frame.line)
 
     def _scalar(self, event: Any) -> None:
-        self._decoded += 1
+        self._count()
         plain = event.implicit[0]
         value = resolve(event.value, event.tag, plain=plain)
         if event.anchor:
@@ -135,7 +144,7 @@ class _Builder:
 
     def _copy(self, value: Any) -> Any:
         """What an alias stands for, as a value of its own."""
-        self._decoded += 1
+        self._count()
         self._aliased += 1
         if self._aliased > 100 and self._decoded > 1000:
             self._check_ratio()

@@ -4,6 +4,7 @@ Kept beside a definition's version. Making one costs nothing; what a value touch
 the first such value comes, and kept.
 """
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +16,7 @@ from inkube.schemas.structural import embedded, filling, listtypes
 from inkube.schemas.structural.compiler import Compiler
 from inkube.schemas.structural.correlation import Correlation
 from inkube.schemas.structural.fieldpaths import NO_FIELD
-from inkube.schemas.structural.findings import Sink
+from inkube.schemas.structural.findings import BoundedSink, Enough, Sink
 from inkube.schemas.structural.nodes import Node, Schema
 from inkube.schemas.structural.ratcheting import RatchetCompiler, RatchetSink
 
@@ -112,10 +113,11 @@ class CompiledSchema:
 
     def schema_errors(self, value: Any, old: Any = None) -> list[FieldError]:
         """What the schema's keywords say of a value, without embedded resources and list types."""
-        errors = Sink()
+        errors = BoundedSink()
         step = self._compiler.dispatch(self.node)[type(value)]
         if step is not None:
-            step(value, None, errors)
+            with contextlib.suppress(Enough):
+                step(value, None, errors)
         if errors and old is not None:
             return _distinct(self._ratcheted(value, old))
         return _distinct(errors) if errors else []

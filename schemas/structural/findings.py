@@ -7,6 +7,7 @@ apiextensions-apiserver/pkg/apiserver/validation/validation.go.
 from collections.abc import Callable
 from typing import Any
 
+from inkube.schemas import fielderrors
 from inkube.schemas.fielderrors import FieldError, invalid, type_invalid
 from inkube.schemas.golang import gotext
 from inkube.schemas.structural import fieldpaths
@@ -21,6 +22,25 @@ class Sink(list[FieldError]):
     def fork(self) -> "Sink":
         """An empty sink for a branch that may be discarded."""
         return Sink()
+
+
+class Enough(Exception):  # it ends the search, and is no error
+    """More was found than anybody is told."""
+
+
+class BoundedSink(Sink):
+    """One that ends the search once it has more than an answer tells (`fielderrors.told`).
+
+    For the whole of a value: what a branch finds may be discarded, so a fork has no bound.
+    """
+
+    __slots__ = ()
+
+    def append(self, error: FieldError) -> None:
+        """Raises Enough."""
+        if len(self) > fielderrors.MOST:
+            raise Enough
+        super().append(error)
 
 
 Step = Callable[[Any, Path, Sink], None]
@@ -39,13 +59,15 @@ def body(path: Path, text: str) -> str:
 
 def add_invalid(path: Path, value: Any, text: str, errors: Sink) -> None:
     """The value breaks a rule."""
-    errors.append(invalid(field(path), value, body(path, text)))
+    place = fieldpaths.text(path)
+    errors.append(invalid(place or NO_FIELD, value, f"{place} in body {text}"))
 
 
 def add_type_error(path: Path, wanted: str, shown: str, errors: Sink) -> None:
     """The value has another type; `shown` names its own."""
-    text = body(path, f"must be of type {wanted}: {gotext.quote(shown)}")
-    errors.append(type_invalid(field(path), shown, text))
+    place = fieldpaths.text(path)
+    text = f"{place} in body must be of type {wanted}: {gotext.quote(shown)}"
+    errors.append(type_invalid(place or NO_FIELD, shown, text))
 
 
 def placeless(text: str) -> FieldError:

@@ -71,7 +71,11 @@ def bombs(part: float = 1.0) -> dict[str, Bomb]:
 
     texts, frees = (f"/apis/x.io/v1/namespaces/default/{name}" for name in ("texts", "frees"))
     small = f"{CONFIG_MAPS}/small"
-    ored = " || ".join(["self.a > 1" for _ in many(4000)])
+
+    def ored(first: int, count: int) -> str:
+        """No two alike: what was compiled is remembered."""
+        return " || ".join([f"self.a > {first * 10_000 + n}" for n in many(count)])
+
     numbers = f"[{','.join(['self.a' for _ in many(2000)])}].all(x, x > 1)"
     number = {"type": "integer"}
 
@@ -86,10 +90,14 @@ def bombs(part: float = 1.0) -> dict[str, Bomb]:
     owner = {"apiVersion": "v1", "kind": "a", "name": "b"}
     steps = [{"op": "add", "path": f"/data/k{n}", "value": "v"} for n in many(10_000)]
     patterns = {f"p{n}": {"type": "string", "pattern": f"^a{n}$"} for n in many(30_000)}
-    rules = {f"p{n}": ruled(ored) for n in range(10)}
+    rules = {f"p{n}": ruled(ored(n, 4000)) for n in range(10)}
+    fitting = {f"p{n}": ruled(ored(n, 1050)) for n in range(10)}
+    few = {f"p{n}": ruled(f"self.a > {n}") for n in many(15_000)}
     lists = {f"p{n}": ruled(numbers) for n in range(10)}
     return {
         "rules of 4,000 ||": Bomb("POST", dry(CRDS), crd({"type": "object", "properties": rules})),
+        "rules that fit": Bomb("POST", dry(CRDS), crd({"type": "object", "properties": fitting})),
+        "small rules": Bomb("POST", dry(CRDS), crd({"type": "object", "properties": few})),
         "rules over lists": Bomb("POST", dry(CRDS), crd({"type": "object", "properties": lists})),
         "properties with patterns": Bomb(
             "POST", dry(CRDS), crd({"type": "object", "properties": patterns})
@@ -106,6 +114,22 @@ def bombs(part: float = 1.0) -> dict[str, Bomb]:
             "POST",
             dry(CONFIG_MAPS),
             b"x: [" + b"1," * len(many(1_400_000)) + b"]\n",
+            YAML,
+        ),
+        "values in YAML that fit": Bomb(
+            "POST",
+            dry(CONFIG_MAPS),
+            b"x: [" + b"1," * len(many(490_000)) + b"]\n",
+            YAML,
+        ),
+        "aliases in YAML": Bomb(
+            "POST",
+            dry(CONFIG_MAPS),
+            b"a: &a ["
+            + b"1," * len(many(1_000))
+            + b"]\nx: ["
+            + b"*a," * len(many(100_000))
+            + b"]\n",
             YAML,
         ),
         "members in YAML": Bomb(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from inkube.schemas import fielderrors
+from inkube.schemas import expressionsize, fielderrors
 from inkube.schemas.builtin.behaviours import checks, extensions
 from inkube.schemas.builtin.behaviours.webhookconfigs import rule_errors
 from inkube.schemas.cel.declarations import types
@@ -49,7 +49,7 @@ class ValidatingPolicies(extensions.Policies):
     """ValidatingAdmissionPolicy: every expression is compiled before it is stored."""
 
     def check(self, obj: Object) -> list[FieldError]:
-        return list(_policy(obj))
+        return expressionsize.errors(obj.get("spec"), "spec") or list(_policy(obj))
 
 
 class ValidatingBindings(extensions.PolicyBindings):
@@ -65,6 +65,8 @@ class MutatingPolicies(extensions.Policies):
 
     def check(self, obj: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}
+        if errors := expressionsize.errors(spec, "spec"):
+            return errors
         has_params = spec.get("paramKind") is not None
         scope = Scope(params=any_params() if has_params else None, mutates=True)
         return [

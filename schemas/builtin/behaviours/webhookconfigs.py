@@ -3,7 +3,7 @@
 Follows pkg/apis/admissionregistration/validation/validation.go.
 """
 
-from inkube.schemas import fielderrors, webhooks
+from inkube.schemas import expressionsize, fielderrors, webhooks
 from inkube.schemas.builtin.behaviours import checks
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy
 from inkube.schemas.builtin.behaviours.extensions import fill_matching
@@ -43,6 +43,8 @@ class WebhookConfigurations(BuiltinStrategy):
 
     def check(self, obj: Object) -> list[FieldError]:
         webhooks = obj.get("webhooks") or []
+        if errors := expressionsize.errors(webhooks, "webhooks"):
+            return errors
         paths = [f"webhooks[{index}]" for index in range(len(webhooks))]
         errors = checks.duplicates(
             [webhook.get("name") for webhook in webhooks], [f"{path}.name" for path in paths]

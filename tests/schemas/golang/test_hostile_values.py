@@ -80,9 +80,9 @@ def test_patterns_cannot_run_wild(pattern: str, size: int) -> None:
 
 
 def test_many_values_without_an_alias_are_no_aliasing() -> None:
-    document = b"x: [" + b"1," * 1_050_000 + b"&a 2, *a]"
+    document = b"x: [" + b"1," * 450_000 + b"&a 2, *a]"
     value = bodies.decode(document, "yaml", want_duplicates=False).value
-    assert len(value["x"]) == 1_050_002
+    assert len(value["x"]) == 450_002
 
 
 def test_a_pattern_with_too_many_states_for_a_text_is_said_so() -> None:

@@ -7,7 +7,7 @@ pkg/apis/resource/v1/defaults.go and pkg/registry/resource/resourceclaim/strateg
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
-from inkube.schemas import fielderrors
+from inkube.schemas import expressionsize, fielderrors
 from inkube.schemas.builtin.behaviours import checks, metadata, scheduling
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, same
 from inkube.schemas.builtin.behaviours.devices import parts as deviceparts
@@ -40,7 +40,9 @@ class Claims(BuiltinStrategy):
         _fill(obj.get("spec") or {})
 
     def check(self, obj: Object) -> list[FieldError]:
-        return _devices((obj.get("spec") or {}).get("devices") or {}, "spec.devices")
+        return expressionsize.errors(obj.get("spec"), "spec") or _devices(
+            (obj.get("spec") or {}).get("devices") or {}, "spec.devices"
+        )
 
     def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         return _fixed(obj, old, "resource.ResourceClaimSpec")
@@ -68,6 +70,8 @@ class Templates(BuiltinStrategy):
 
     def check(self, obj: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}
+        if errors := expressionsize.errors(spec, "spec"):
+            return errors
         given = spec.get("metadata") or {}
         errors = metadata.template(given, "spec.metadata")
         errors += metadata.only_labels(given, "spec.metadata")
