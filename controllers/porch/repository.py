@@ -31,6 +31,7 @@ from inkube.controllers.porch.options import Options
 from inkube.controllers.porch.types import CONFIG, Repository
 from inkube.controllers.porch.writes.engine import Engine
 from inkube.controllers.provisioning.outside import urls
+from inkube.controllers.provisioning.outside.contents import TooMuch
 from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound
 from inkube.controllers.transactions import Part, Write
 from inkube.controllers.workloads import cron
@@ -46,6 +47,8 @@ MIGRATION = "porch.kpt.dev/v1alpha2-migration"
 _NO_OCI = "oci repositories cannot be read by this server"
 _CONTENT = "The 'content' field is deprecated, its only valid value is 'Package'"
 _NAME = "metadata.name must conform to the RFC1123 DNS label standard"
+EXHAUSTED = 600.0
+"""Seconds until a repository that takes too much is read again, unless its Repository changes."""
 _CONCURRENCY = 8
 
 
@@ -257,6 +260,8 @@ class _Reconciler:
 
     def __init__(self, options: Options, engine: Engine, env: Environment) -> None:
         self._options, self._engine, self._env = options, engine, env
+        self._synced: dict[Key, tuple[object, sync.Synced]] = {}
+        """What the last sync of each Repository found, and of which state of it."""
 
     def controller(self) -> Controller:
         """The controller to run."""
@@ -281,6 +286,7 @@ class _Reconciler:
         obj = await stock.repository(self._env.client, key.name, key.namespace)
         if obj is None:
             self._engine.forget(key.namespace, key.name)
+            self._synced.pop(key, None)
             return None
         if obj["metadata"].get("deletionTimestamp"):
             await self._unregister(key, obj)
@@ -344,11 +350,16 @@ class _Reconciler:
         async with self._engine.origin.alone(key.namespace, key.name):
             try:
                 depot = await self._engine.depots.open(obj)
-                found = await sync.sync(self._env, self._engine.depots, obj, depot)
+                known = self._synced.get(key)
+                before = known[1] if known and known[0] == _state(obj) else None
+                found = await sync.sync(self._env, self._engine.depots, obj, depot, before)
             except troubles.READING as error:
                 errors = [problem_of(error, obj).at("spec.git.repo")]
                 delay = min(_patience(error), self._env.recheck.unhealthy)
+                if isinstance(error, TooMuch):
+                    delay = EXHAUSTED
             else:
+                self._synced[key] = (_state(obj), found)
                 unreadable = found.unreadable
                 members["packageCount"] = found.packages
                 members["gitCommitHash"] = found.head
@@ -400,6 +411,11 @@ class _Reconciler:
             if error.code in (404, 409):
                 return obj  # it has gone, or another of its name came
             raise
+
+
+def _state(obj: Object) -> object:
+    """What a sync depends on beside git."""
+    return obj["metadata"]["uid"], obj["metadata"].get("generation")
 
 
 def _patience(error: Exception) -> float:

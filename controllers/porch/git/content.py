@@ -28,6 +28,7 @@ from dulwich.refs import Ref
 from dulwich.repo import BaseRepo, Repo
 
 from inkube.controllers.checks import OutsideError, Unavailable
+from inkube.controllers.provisioning.outside import allowances
 from inkube.controllers.provisioning.outside.contents import MAX_BYTES, MAX_FILES, TooMuch
 from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound
 
@@ -253,7 +254,10 @@ class Store:
         }
 
     def _object(self, sha: bytes) -> Any:
-        return self.repo.object_store[ObjectID(sha)]
+        allowances.spend()
+        found = self.repo.object_store[ObjectID(sha)]
+        allowances.spend(found.raw_length())
+        return found
 
     def _peeled(self, sha: bytes) -> bytes | None:
         found = self._object(sha)
@@ -405,7 +409,12 @@ class Far(Store):
 
         def ask(client: Urllib3HttpGitClient) -> Any:
             with self.lock:
-                return client.fetch(b"", self.repo, lambda refs, depth=None: wants)
+                return client.fetch(
+                    b"",
+                    self.repo,
+                    lambda refs, depth=None: wants,
+                    progress=lambda _: allowances.spend(),
+                )
 
         self._ask(ask)
 

@@ -24,7 +24,7 @@ from inkube.controllers.porch.git.content import Far, Near, Store
 from inkube.controllers.porch.git.layout import Layout
 from inkube.controllers.porch.git.scripted import Scripted
 from inkube.controllers.provisioning import outside
-from inkube.controllers.provisioning.outside import urls
+from inkube.controllers.provisioning.outside import allowances, urls
 from inkube.controllers.provisioning.outside.hosts import Credentials, NotAuthorized, Target
 from inkube.controllers.provisioning.outside.remotes import Remotes
 from inkube.schemas.objects import Object
@@ -120,7 +120,7 @@ class Depots:
     @staticmethod
     async def work(task: Callable[[], T]) -> T:
         """Do in a thread what asks nobody: read what is at hand, merge, render."""
-        return await asyncio.to_thread(task)
+        return await asyncio.to_thread(allowances.limited(task))
 
     def _near(self, url: str) -> Near:
         key = (url, "")

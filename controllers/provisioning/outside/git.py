@@ -31,7 +31,7 @@ from urllib3.util.connection import create_connection
 
 from inkube.controllers.checks import Unavailable, Unreachable
 from inkube.controllers.environment import Memo
-from inkube.controllers.provisioning.outside import urls
+from inkube.controllers.provisioning.outside import allowances, urls
 from inkube.controllers.provisioning.outside.contents import (
     MAX_BYTES,
     MAX_FILES,
@@ -92,7 +92,8 @@ class Git:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self._timeout):
-                return await loop.run_in_executor(self._threads, question)
+                limited = allowances.limited(question)
+                return await loop.run_in_executor(self._threads, limited)
         except TimeoutError as error:
             raise _too_late(host, self._timeout) from error
 
@@ -237,10 +238,10 @@ class GitSession:
         for url in (self._target.url, f"{self._target.url}.git"):
             try:
                 if self._is_file:
-                    LocalGitClient().fetch(_file_path(url), found, wanted)
+                    LocalGitClient().fetch(_file_path(url), found, wanted, progress=_goes_on)
                 else:
                     with self._git.client(url, self._target) as client:
-                        client.fetch(b"", found, wanted, depth=1)
+                        client.fetch(b"", found, wanted, progress=_goes_on, depth=1)
             except (RepositoryNotFound, NotGitRepository):
                 continue
             return
@@ -442,13 +443,19 @@ def _only(head: str) -> Any:
     return wants
 
 
+def _goes_on(_progress: bytes) -> None:
+    """A fetch tells how far it is. Raises Exhausted."""
+    allowances.spend()
+
+
 def _files(repo: MemoryRepo, head: bytes) -> list[File]:
     """Regular files of a commit; what is hidden or links elsewhere is left out."""
     commit = repo[ObjectID(head)]
     assert isinstance(commit, GitCommit), "a branch points to a commit"
     files: list[File] = []
     size = 0
-    for entry in repo.object_store.iter_tree_contents(commit.tree):
+    for entry in repo.object_store.iter_tree_contents(commit.tree, include_trees=True):
+        allowances.spend()
         assert entry.path is not None, "entries of a tree have names"
         assert entry.sha is not None, "and objects"
         assert entry.mode is not None, "and modes"
