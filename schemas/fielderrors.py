@@ -196,12 +196,18 @@ def forbidden(field: str, detail: str) -> FieldError:
 
 def too_long(field: str, limit: int) -> FieldError:
     """A text over its limit; upstream says bytes though it counts characters."""
-    return FieldError(Type.TOO_LONG, field, detail=f"may not be more than {limit} bytes")
+    if limit < 0:
+        return FieldError(Type.TOO_LONG, field, detail="value is too long")
+    unit = "byte" if limit == 1 else "bytes"
+    return FieldError(Type.TOO_LONG, field, detail=f"may not be more than {limit} {unit}")
 
 
 def too_many(field: str, count: int, limit: int) -> FieldError:
     """A list or map over its limit."""
-    return FieldError(Type.TOO_MANY, field, count, f"must have at most {limit} items")
+    if limit < 0:
+        return FieldError(Type.TOO_MANY, field, count, "has too many items")
+    unit = "item" if limit == 1 else "items"
+    return FieldError(Type.TOO_MANY, field, count, f"must have at most {limit} {unit}")
 
 
 def internal(field: str, detail: str) -> FieldError:

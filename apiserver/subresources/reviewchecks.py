@@ -1,7 +1,11 @@
 """What an access review must say. Follows pkg/apis/authorization/validation/validation.go."""
 
-from inkube.schemas import fielderrors, status
+from collections.abc import Callable
+
+from inkube.schemas import fielderrors, selectors, status
+from inkube.schemas.builtin import rules
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.gotypes import internal
 from inkube.schemas.objects import Object
 
 _GROUP = "authorization.k8s.io"
@@ -76,6 +80,44 @@ def _selectors(resource: Object) -> list[FieldError]:
     return errors
 
 
+def ignored(resource: Object) -> str:
+    """Which selectors no authorizer is told of, wholly or in part, for they cannot be understood.
+
+    Follows pkg/registry/authorization/util/helpers.go, BuildEvaluationError.
+    """
+    told = []
+    for member, parse, understands in (
+        ("fieldSelector", selectors.parse_fields, _is_field_requirement),
+        ("labelSelector", selectors.parse_labels, _is_label_requirement),
+    ):
+        selector = resource.get(member) or {}
+        asked = selector.get("requirements") or []
+        understood = [each for each in asked if understands(each)]
+        is_sound = len(understood) == len(asked) and _parses(parse, selector.get("rawSelector", ""))
+        if not is_sound:
+            how = "partially ignored" if understood else "ignored"
+            told.append(f"{_RESOURCE}.{member} {how} due to parse error")
+    return "; ".join(told)
+
+
+def _parses(parse: Callable[[str], object], raw: str) -> bool:
+    try:
+        parse(raw)
+    except status.StatusError:
+        return False
+    return True
+
+
+def _is_field_requirement(requirement: Object) -> bool:
+    return (
+        requirement.get("operator") in ("In", "NotIn") and len(requirement.get("values") or ()) == 1
+    )
+
+
+def _is_label_requirement(requirement: Object) -> bool:
+    return not rules.errors("meta.v1.LabelSelectorRequirement", requirement)
+
+
 def _meta(review: Object, *, but_namespace: bool = False) -> list[FieldError]:
     """Reviews have no metadata of their own."""
     meta = {
@@ -86,4 +128,5 @@ def _meta(review: Object, *, but_namespace: bool = False) -> list[FieldError]:
     if not meta:
         return []
     why = "must be empty except for namespace" if but_namespace else "must be empty"
-    return [fielderrors.invalid("metadata", review["metadata"], why)]
+    shown = internal.value("meta.ObjectMeta", review["metadata"])
+    return [fielderrors.invalid("metadata", shown, why)]

@@ -77,6 +77,9 @@ class Reviews:
         told: Object = {"allowed": decision.allowed}
         if decision.reason:
             told["reason"] = decision.reason
+        ignored = reviewchecks.ignored(obj["spec"].get("resourceAttributes") or {})
+        if ignored:
+            told["evaluationError"] = ignored
         return {**obj, "status": told}
 
     def my_rules(self, call: Call, obj: Object) -> Object:
@@ -144,7 +147,7 @@ class ReviewHandler:
 
 
 def _subject(spec: Object) -> User:
-    extra = tuple((key, tuple(values)) for key, values in (spec.get("extra") or {}).items())
+    extra = tuple((key, tuple(values or ())) for key, values in (spec.get("extra") or {}).items())
     return User(spec.get("user", ""), spec.get("uid", ""), tuple(spec.get("groups") or ()), extra)
 
 

@@ -11,6 +11,7 @@ from inkube.schemas.objects import Object
 
 _TYPE = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition"
 _KIND = "CustomResourceDefinition"
+_NO_WEBHOOK = {"conversionReviewVersions": None}
 
 
 def decode(body: Object) -> tuple[Object, list[str]]:
@@ -25,4 +26,7 @@ def decode(body: Object) -> tuple[Object, list[str]]:
         raise bodies.cannot_handle("v1", _KIND, _KIND, error.text) from error
     except RecursionError as deep:
         raise bodies.cannot_handle("v1", _KIND, _KIND, "json: exceeded max depth") from deep
+    conversion = crd["spec"].get("conversion") or {}
+    if conversion.get("webhook") == _NO_WEBHOOK:
+        del conversion["webhook"]  # internal types have its fields, and not itself
     return crd, bodies.unknown_fields(unknown)

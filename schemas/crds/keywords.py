@@ -77,10 +77,10 @@ def _keywords(node: Object, path: str, place: _Place) -> Iterator[FieldError]:
     """The less common keywords."""
     if place.no_defaults and "default" in node:
         yield forbidden(f"{path}.default", f"must not be set {place.no_defaults}")
-    for key in ("id", "patternProperties", "definitions", "dependencies"):
+    for key in ("id", "patternProperties", "definitions"):
         if node.get(key):
             yield forbidden(f"{path}.{key}", f"{key} is not supported")
-    for key in ("additionalItems", "$ref"):
+    for key in ("dependencies", "additionalItems", "$ref"):
         if node.get(key) is not None:
             yield forbidden(f"{path}.{key}", f"{key} is not supported")
     if isinstance(node.get("items"), list) and node["items"]:

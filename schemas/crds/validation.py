@@ -124,7 +124,7 @@ def _versions(spec: internal.Spec, unchanged: set[str]) -> Iterator[FieldError]:
             unchanged=name in unchanged,
         )
         yield from _extras(
-            version, path, _MISSING_SCHEMA.format("version.schema.openAPIV3Schema", " not")
+            version, path, "may only be set when `version.schema.openAPIV3Schema` is not included"
         )
     seen = [version["name"] for version in spec.versions]
     if len(set(seen)) < len(seen):
@@ -138,9 +138,6 @@ def _versions(spec: internal.Spec, unchanged: set[str]) -> Iterator[FieldError]:
         yield invalid("spec.version", spec.version, ",".join(problems))
 
 
-_MISSING_SCHEMA = "may only be set when `{}` is{} included"
-
-
 def _shared(spec: internal.Spec, unchanged: set[str]) -> Iterator[FieldError]:
     yield from schemachecks.validate(
         _schema_of(spec.shared),
@@ -148,7 +145,7 @@ def _shared(spec: internal.Spec, unchanged: set[str]) -> Iterator[FieldError]:
         has_status=any(map(_has_status, (spec.shared, *spec.versions))),
         unchanged=spec.version in unchanged,
     )
-    yield from _extras(spec.shared, "spec", _MISSING_SCHEMA.format("validations.schema", ""))
+    yield from _extras(spec.shared, "spec", "may only be set when validations.schema is included")
 
 
 def _extras(version: Object, path: str, no_schema: str) -> Iterator[FieldError]:

@@ -104,7 +104,7 @@ class _Walk:
                 stack.append(known.place)
                 kept = self.value(known.type, value, prefix + key)
                 stack.pop()
-                if kept or known.zero_kept:
+                if kept or (known.zero_kept and (kept is not None or known.always)):
                     made[key] = kept
         self._owner = outer
         for key, known in go.always:
@@ -134,6 +134,8 @@ class _Walk:
         else:
             value = self.struct if item.kind == "struct" else self.value
             made = {key: value(item, each, f"{path}.{key}") for key, each in given.items()}
+            if item.kind == "list":  # an empty one stays, where only the keys are counted
+                made = {key: [] if given[key] == [] else each for key, each in made.items()}
         return made if made or self._keep_empty else None
 
     def text(self, go: GoType, given: Any, _path: str) -> Any:
@@ -196,8 +198,9 @@ class _Walk:
         return self.apart(go.item, given)
 
     def schema_or_list(self, go: GoType, given: Any, _path: str) -> Any:
+        """One schema or several; what is neither, and no schema at all, is nothing."""
         if isinstance(given, list):
-            return [self.apart(go.item, each) for each in given]
+            return [self.apart(go.item, each) for each in given] or None
         return self.apart(go.item, given) if isinstance(given, dict) else None
 
     def schema_or_strings(self, go: GoType, given: Any, _path: str) -> Any:

@@ -116,7 +116,7 @@ IN_SPEC = {
             ("spec.versions[0].schema.openAPIV3Schema", "Required value"),
             (
                 "spec.selectableFields",
-                'Invalid value: "": may only be set when `validations.schema` is included',
+                'Invalid value: "": may only be set when validations.schema is included',
             ),
         ],
     ),

@@ -108,7 +108,7 @@ def test_a_good_value_passes(schema: Schema, value: Any) -> None:
         (
             {"type": "array", "items": TEXT, "maxItems": 1},
             ["a", "b"],
-            "Too many: 2: must have at most 1 items",
+            "Too many: 2: must have at most 1 item",
         ),
         (
             {"type": "object", "minProperties": 1},
@@ -183,7 +183,7 @@ def test_too_many_properties_hide_nothing_of_the_object() -> None:
 
     found = texts(schema, {"a": "x", "b": 1})
     assert len(found) == 2
-    assert "spec: Too many: 2: must have at most 1 items" in found
+    assert "spec: Too many: 2: must have at most 1 item" in found
 
 
 def test_a_wrong_number_of_items_does_not() -> None:
