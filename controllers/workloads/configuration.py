@@ -45,6 +45,9 @@ class Workloads:
     """Simulated nodes `kube-node-1` … that are there from the start."""
     stages: Sequence[Path | str | Mapping[str, Any]] = ()
     """Stages beside the built-in ones: names of built-in sets, files, folders, or objects."""
+    bare_pods_run: bool = False
+    """Whether pods that nobody owns run on although their restartPolicy lets them end: by default
+    they complete after a second, or when the `sleep` is over that is their command."""
     pods: Sequence[Any] = ()
     """Python functions that containers run, by their image: see `inkube.pod`."""
     controllers: frozenset[str] | set[str] | None = None

@@ -1,5 +1,8 @@
 """Nodes that are data: they register, and what happens on them is what Stages say."""
 
+import json
+from urllib.request import urlopen
+
 import pytest
 import yaml
 
@@ -179,6 +182,61 @@ def test_a_held_pod_tells_its_end_before_it_goes(kube):
     status = kube.client.get(PODS, "p", "default")["status"]
     assert status["phase"] == "Failed"
     assert status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 137
+
+
+def test_a_deleted_pod_ends_before_it_goes(kube):
+    ended = {"exitCode": 3, "reason": "Error"}
+    kube.client.create(pod(containers=[{"name": n, "image": "i"} for n in ("a", "b")]))
+    kube.settled()
+    told = kube.client.get(PODS, "p", "default")
+    told["status"]["containerStatuses"][1]["state"] = {"terminated": ended}
+    before = kube.client.update(told, subresource="status")
+    started = before["status"]["containerStatuses"][0]["state"]["running"]["startedAt"]
+    kube.client.delete(PODS, "p", "default")
+    kube.settled()
+    query = f"watch=1&timeoutSeconds=1&resourceVersion={before['metadata']['resourceVersion']}"
+    with urlopen(f"{kube.url}/api/v1/namespaces/default/pods?{query}") as answer:
+        marked, last, *_, gone = (json.loads(line) for line in answer)
+    assert [each["type"] for each in (marked, last, gone)] == ["MODIFIED", "MODIFIED", "DELETED"]
+    assert marked["object"]["status"]["phase"] == "Running"
+    status = last["object"]["status"]
+    assert (status["phase"], conditions(last["object"])["Ready"]) == ("Failed", "False")
+    first, second = (one["state"]["terminated"] for one in status["containerStatuses"])
+    assert (first["exitCode"], first["startedAt"]) == (137, started)
+    assert second["exitCode"] == 3, "what ended by itself stays"
+
+
+@pytest.mark.parametrize("policy", ["Never", "OnFailure"])
+def test_a_pod_that_nobody_owns_completes(kube, policy):
+    kube.client.create(pod(restartPolicy=policy))
+    kube.client.create(pod("for-ever"))
+    kube.settled()
+    assert phase(kube) == "Running"
+    kube.advance(2)
+    assert (phase(kube), phase(kube, "for-ever")) == ("Succeeded", "Running")
+    assert conditions(kube.client.get(PODS, "p", "default"))["Ready"] == "False"
+
+
+@pytest.mark.parametrize(
+    ("command", "runs", "ends"),
+    [(["sleep", "30"], 29, 2), (["sleep", "infinity"], 3600, 87600 * 3600), (["echo"], 0, 2)],
+)
+def test_a_pod_that_sleeps_completes_when_it_has(kube, command, runs, ends):
+    container = {"name": "c", "image": "i", "command": command[:1], "args": command[1:]}
+    kube.client.create(pod(restartPolicy="Never", containers=[container]))
+    kube.settled()
+    kube.advance(runs)
+    assert phase(kube) == "Running"
+    kube.advance(ends)
+    assert phase(kube) == "Succeeded"
+
+
+@pytest.mark.kube_workloads(controllers={"kubelet"}, bare_pods_run=True)
+def test_pods_that_nobody_owns_run_on_where_that_is_wanted(kube):
+    kube.client.create(pod(restartPolicy="Never"))
+    kube.settled()
+    kube.advance(3600)
+    assert phase(kube) == "Running"
 
 
 def test_an_ended_container_runs_again_as_restart_policy_says(kube):
@@ -397,6 +455,10 @@ STORIES = [
         "pod-fail.stage.kwok.x-k8s.io/delay": "1s", "pod-fail.stage.kwok.x-k8s.io/index": "1,3",
         "batch.kubernetes.io/job-completion-index": "3",
         "pod-fail.stage.kwok.x-k8s.io/exit-code": "42",
+    }) | {"status": RUNNING},
+    pod(restartPolicy="Never") | {"status": RUNNING},
+    pod(restartPolicy="OnFailure", annotations={
+        "pod-complete.stage.kwok.x-k8s.io/delay": "1s",
     }) | {"status": RUNNING},
     pod(labels={native.UNREADY: "true"}) | {"status": {
         **RUNNING,

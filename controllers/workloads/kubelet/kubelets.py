@@ -25,7 +25,10 @@ from inkube.schemas.status import Reason, StatusError
 
 ANNOTATION = "kwok.x-k8s.io/node"
 NAME = "kubelet"
+BARE = "pod-complete-bare"
+"""The stage by which pods that nobody owns complete."""
 LARGE = {"cpu": "32", "memory": "64Gi", "pods": "500"}
+_NEVER_RAN = "The container could not be located when the pod was terminated"
 _START = Key("", "start")
 
 
@@ -36,7 +39,12 @@ class Kubelets:
         self._cluster = cluster
         self._client = cluster.client(NAME)
         self.addresses = Addresses()
-        self._first = sets.wanted(cluster.config.stages)
+        left_out = BARE if cluster.config.bare_pods_run else ""
+        self._first = [
+            each
+            for each in sets.wanted(cluster.config.stages)
+            if each["metadata"].get("name") != left_out
+        ]
         self._natives = Natives(cluster.clock, self.addresses)
         self.functions = Functions(
             cluster, cluster.config.pods, self.manages_pod, self._natives.by_name["pod-ready"]
@@ -158,12 +166,8 @@ class _Pods(engine.Everything):
         return patch
 
     async def delete(self, obj: Object) -> None:
-        """A pod that something holds has to tell its end: a Job would wait for it for ever."""
-        owners = obj["metadata"].get("ownerReferences") or ()
-        is_held = obj["metadata"].get("finalizers") or any(
-            owner.get("kind") == "Job" for owner in owners
-        )
-        if is_held and not pods.is_terminal(obj):
+        """Containers end before their pod goes: who watches sees it, and a Job waits for it."""
+        if not pods.is_terminal(obj):
             await self._set_status(obj, ended(obj, self._kubelets.now()))
         await super().delete(obj)
 
@@ -180,17 +184,32 @@ class _Pods(engine.Everything):
 
 
 def ended(pod: Object, now: str) -> Object:
-    """The status of a pod whose containers were killed."""
-    state = {"exitCode": 137, "reason": "Error", "finishedAt": now}
-    started = (pod.get("status") or {}).get("startTime")
-    if started:
-        state["startedAt"] = started
-    told = {"status": "False", "reason": "PodFailed", "lastTransitionTime": now}
-    return {
-        "phase": "Failed",
-        "conditions": [{"type": kind, **told} for kind in ("Ready", "ContainersReady")],
-        "containerStatuses": pods.unstarted(pod, {"terminated": state}),
-    }
+    """The status of a pod whose containers were killed, those that had not ended by themselves.
+
+    Follows pkg/kubelet/status/status_manager.go (TerminatePod).
+    """
+    told = pod.get("status") or {}
+    containers = told.get("containerStatuses") or pods.unstarted(pod, {})
+    status = restarts.finished(pod, [_killed(one, now) for one in containers], now)
+    if told.get("initContainerStatuses"):
+        status["initContainerStatuses"] = [
+            _killed(one, now) for one in told["initContainerStatuses"]
+        ]
+    return status
+
+
+def _killed(container: Object, now: str) -> Object:
+    """A container's status when it runs no longer."""
+    state = container.get("state") or {}
+    if "terminated" in state:
+        return container
+    ended = {"exitCode": 137, "reason": "Error", "finishedAt": now}
+    if "running" in state:
+        ended["startedAt"] = state["running"]["startedAt"]
+    else:
+        ended |= {"reason": "ContainerStatusUnknown", "message": _NEVER_RAN, "startedAt": None}
+        ended["finishedAt"] = None
+    return {**container, "ready": False, "started": False, "state": {"terminated": ended}}
 
 
 def _feed(add: Callable[[Key], None]) -> Callable[[], None]:

@@ -41,6 +41,7 @@ class Natives:
         self.by_name = {
             "pod-ready": Native(_is_to_start, self._running),
             "pod-complete": Native(_is_to_complete, self._completed),
+            "pod-complete-bare": Native(_is_bare, self._completed),
             "pod-complete-other-index": Native(_is_to_complete_after_all, self._completed),
             "pod-fail": Native(_is_to_fail, self._failed),
             "pod-delete": Native(_is_deleting, None),
@@ -245,6 +246,18 @@ def _is_to_complete(pod: Object) -> bool:
         return False
     owners = pod["metadata"].get("ownerReferences") or ()
     return f"{COMPLETE}/delay" in _notes(pod) or any(one.get("kind") == "Job" for one in owners)
+
+
+def _is_bare(pod: Object) -> bool:
+    """Whether nobody owns it, nothing says when it ends, and it need not run for ever."""
+    notes = _notes(pod)
+    return (
+        _runs(pod)
+        and f"{FAIL}/delay" not in notes
+        and f"{COMPLETE}/delay" not in notes
+        and not pod["metadata"].get("ownerReferences")
+        and pod["spec"].get("restartPolicy") in ("Never", "OnFailure")
+    )
 
 
 def _is_named(pod: Object) -> bool | None:

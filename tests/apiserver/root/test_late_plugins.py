@@ -17,7 +17,7 @@ async def test_a_late_plugin_is_asked_about_every_kind_it_handles():
             dispatcher=lambda: server._dispatcher,
             cidr="10.0.0.0/16",
             generate_name=str,
-            enabled=(),
+            enabled=plugins.OPTIONAL,
             disabled=(),
         )
         kinds = list(server.resources)
