@@ -11,15 +11,26 @@ from inkube.schemas.builtin import resourcenames
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 
+_OF_PODS = ("cpu", resourcenames.HUGE, "memory")
+"""What may be asked for a pod as a whole, in the order it is told."""
 
-def of_container(given: Object, path: str, claims: Collection[str] = ()) -> list[FieldError]:
-    """Requests and limits of a container; a request is not above its limit."""
+
+def of_container(
+    given: Object,
+    path: str,
+    claims: Collection[str] = (),
+    *,
+    whole_pod: bool = False,
+) -> list[FieldError]:
+    """Requests and limits of a container, or of a pod as a whole, which knows fewer resources; a
+    request is not above its limit."""
     bounds, requests = given.get("limits") or {}, given.get("requests") or {}
     errors: list[FieldError] = []
     for member, amounts in (("limits", bounds), ("requests", requests)):
         for name, amount in sorted(amounts.items()):
             place = f"{path}.{member}[{name}]"
-            errors += resourcenames.check_of_container(name, place)
+            check = _check_of_pod if whole_pod else resourcenames.check_of_container
+            errors += check(name, place)
             errors += resourcenames.check_amount(name, amount, place)
             errors += _pages(name, amount, place)
     errors += _within(requests, bounds, path)
@@ -48,6 +59,13 @@ def _within(requests: Object, bounds: Object, path: str) -> list[FieldError]:
     return errors
 
 
+def _check_of_pod(name: str, path: str) -> list[FieldError]:
+    """validatePodResourceName."""
+    errors = resourcenames.check(name, path)
+    known = name in _OF_PODS or name.startswith(resourcenames.HUGE)
+    return errors if errors or known else [fielderrors.not_supported(path, name, _OF_PODS)]
+
+
 def _pages(name: str, amount: str, path: str) -> list[FieldError]:
     size = name.removeprefix(resourcenames.HUGE)
     if size == name or not quantity.is_valid(size):
@@ -71,7 +89,7 @@ def _claims(given: list[Object], known: Collection[str], path: str) -> list[Fiel
     for index, claim in enumerate(given):
         name, place = claim.get("name", ""), f"{path}[{index}]"
         if not name:
-            errors.append(fielderrors.required(f"{place}.name"))
+            errors.append(fielderrors.required(place))
             continue
         shown = f"{name}/{claim['request']}" if claim.get("request") else name
         if shown in seen:

@@ -47,7 +47,7 @@ class _Workload(BuiltinStrategy):
             why = "invalid label selector"
             return [*errors, fielderrors.invalid("spec.selector", spec["selector"], why)]
         claims = [
-            {"name": claim.get("metadata", {}).get("name", ""), "persistentVolumeClaim": {}}
+            claim.get("metadata", {}).get("name", "")
             for claim in spec.get("volumeClaimTemplates") or []
         ]
         errors += podvalidation.template(template, "spec.template", claims)
@@ -197,7 +197,7 @@ class ReplicationControllers(BuiltinStrategy):
             why = "`selector` does not match template `labels`"
             errors.append(fielderrors.invalid("spec.template.metadata.labels", labels, why))
         claims = [
-            {"name": claim.get("metadata", {}).get("name", ""), "persistentVolumeClaim": {}}
+            claim.get("metadata", {}).get("name", "")
             for claim in spec.get("volumeClaimTemplates") or []
         ]
         errors += podvalidation.template(template, "spec.template", claims)

@@ -21,10 +21,6 @@ Findings = list[Any]
 Step = Callable[[Frame, Findings], None]
 PerList = Callable[[Frame], Check]
 """A check of items that keeps something from one to the next: made anew for each list."""
-_ELSEWHERE = frozenset({
-    "always", "as", "at", "default", "defaults", "gate", "if", "ratchet", "show", "since", "until",
-})  # fmt: skip
-"""Words that say how a line is run, or that other closures are made of."""
 
 
 class Part(NamedTuple):
@@ -140,7 +136,7 @@ class _LineCompiler:
     def _parts(self) -> Iterator[Part]:
         descends = False
         for word in self._line.words:
-            if word.name in _ELSEWHERE:
+            if word.name in table.SILENT:
                 continue
             if word.name in ("valid", "call"):
                 descends = True  # where it says, or in the function's own way
@@ -155,6 +151,8 @@ class _LineCompiler:
         if word.name == "valid":
             name = table.qualified(word.value, self._package) if word.value else ""
             return next(self._descent(name or self._value().struct, ""))
+        if word.name == "union":
+            return Part(self._union(word))
         if word.name == "unique":
             return Part(None, _unique(word.value), ends=word.text == "ends")
         rule = words.WORDS.get(word.name)
@@ -193,6 +191,42 @@ class _LineCompiler:
             yield Part(None, _items_valid(inner, self._path, self._shape.keys))
         else:
             yield Part(_valid(inner, self._path))
+
+    def _union(self, word: Word) -> Check:
+        """Of `self`: the first member that is there is valid, each after it one too many.
+
+        `cephfs>cephFS` is refused under another name, `disk@persistentDisk` checked under one;
+        `flexVolume+` may stand beside one that came before it.
+        """
+        known = shapes.fields(self._name)
+        members = []
+        for said in word.value.split("|"):
+            member, _, refused = said.partition(">")
+            member, _, checked = member.partition("@")
+            member, beside, _ = member.partition("+")
+            inner = rules(known[member].struct, "", self._minor)
+            members.append((member, inner, checked or member, refused or member, bool(beside)))
+        none = self._line.find("none")
+        missing = None if none is None else none.value
+
+        def check(value: Any, path: str, frame: Frame) -> Findings:
+            findings: Findings = []
+            found = False
+            for member, inner, checked, refused, beside in members:
+                given = value.get(member)
+                if given is None:
+                    continue
+                if found and not beside:
+                    findings.append(fielderrors.forbidden(frame.prefix + refused, word.text))
+                    continue
+                found = True
+                old = words.at(frame.old, [member])
+                findings += inner.run(child(given, f"{frame.prefix}{checked}.", old, frame))
+            if not found and missing is not None:
+                findings.append(fielderrors.required(path, missing))
+            return findings
+
+        return check
 
     # steps
 
@@ -241,6 +275,7 @@ class _LineCompiler:
     def _items_step(self, parts: list[Part]) -> Step:
         read, place = self._read(), self._place()
         counted = self._counted()
+        known = self._line.find("known")
 
         def step(frame: Frame, findings: Findings) -> None:
             value = read(frame.obj)
@@ -250,7 +285,11 @@ class _LineCompiler:
             checks = list(_running(parts, frame))
             for index, item in enumerate(value):
                 where = f"{path}[{index}]" if counted else path
+                before = len(findings)
                 _run(checks, item, where, frame, findings)
+                if known is not None and len(findings) == before:
+                    faultless = frame.facts.setdefault(self._field, {})
+                    faultless[item.get(known.value)] = item
 
         return step
 

@@ -161,6 +161,8 @@ class Dropper:
                 continue
             if holds == 0:
                 dropper.drop(value, before)
+                if not value and dropper.prunes:
+                    del obj[field]
             elif holds == 1:
                 for index, each in enumerate(value):
                     known = before[index] if before and index < len(before) else None
@@ -168,6 +170,11 @@ class Dropper:
             else:
                 for key, each in value.items():
                     dropper.drop(each, (before or {}).get(key))
+
+    @property
+    def prunes(self) -> bool:
+        """Whether a struct of which nothing is left goes as well (`prune`)."""
+        return _prunes(self._name, self._minor)
 
     def _compile(self) -> tuple[list[str], list[tuple[str, int, "Dropper"]]]:
         own, minor = sorted(_gated(self._name, self._minor)), self._minor
@@ -188,6 +195,12 @@ def dropper(name: str, minor: int = table.NEWEST) -> Dropper:
     """What goes of a type."""
     key = (name, minor)
     return _DROPPERS.get(key) or _DROPPERS.keep(key, Dropper(*key))
+
+
+@caches.of_values(4096)
+def _prunes(name: str, minor: int) -> bool:
+    found = table.paragraph(name, "", minor)
+    return found is not None and any(line.find("prune") for line in found.lines(minor))
 
 
 def _gated(name: str, minor: int) -> set[str]:

@@ -15,10 +15,28 @@ def _absolute(text: str) -> list[str]:
     return [] if text.startswith("/") else ["must be an absolute path"]
 
 
+def _no_backsteps(text: str) -> list[str]:
+    """validatePathNoBacksteps."""
+    return ["must not contain '..'"] if ".." in text.split("/") else []
+
+
+def _descending_path(text: str) -> list[str]:
+    """validateLocalDescendingPath: one that stays below where it starts."""
+    rooted = ["must be a relative path"] if text.startswith("/") else []
+    return rooted + _no_backsteps(text)
+
+
+def _local_path(text: str) -> list[str]:
+    """ValidateLocalNonReservedPath: the same, and no name that begins with two dots."""
+    reserved = text.startswith("..") and not text.startswith("../")
+    return _descending_path(text) + (["must not start with '..'"] if reserved else [])
+
+
 FORMATS: dict[str, Callable[[str], list[str]]] = {
     "absolute-path": _absolute,
     "condition-reason": naming.condition_reason,
     "config-key": naming.config_key,
+    "descending-path": _descending_path,
     "dns-label": naming.label,
     "dns-label-1035": naming.label1035,
     "dns-subdomain": naming.subdomain,
@@ -28,6 +46,8 @@ FORMATS: dict[str, Callable[[str], list[str]]] = {
     "label-key": names.label_key,
     "label-key-lower": _lower(names.label_key),
     "label-value": names.label_value,
+    "local-path": _local_path,
+    "no-backsteps": _no_backsteps,
     "path-segment": names.path_segment,
     "port-name": naming.port_name,
     "search-domain": naming.search_domain,

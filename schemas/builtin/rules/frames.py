@@ -14,7 +14,7 @@ class Frame:
     """One struct on the way down. `old` is the same place before an update, None where there is
     none; `prefix` is the struct's path with a dot behind it, "" at the root."""
 
-    __slots__ = ("obj", "old", "prefix", "up", "updates")
+    __slots__ = ("_facts", "obj", "old", "prefix", "up", "updates")
 
     def __init__(
         self, obj: Object, prefix: str, old: Object | None, up: "Frame | None", *, updates: bool
@@ -23,8 +23,16 @@ class Frame:
         self.old = old
         self.prefix = prefix
         self.up = up
+        self._facts: dict[str, Any] | None = None
         self.updates = updates
         """Whether something is changed, and not created."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What checks of the struct's fields keep for those after them, by names of their own."""
+        if self._facts is None:
+            self._facts = {}
+        return self._facts
 
     @property
     def path(self) -> str:

@@ -23,6 +23,11 @@ _FILES = 64  # of the table, of which there are some twenty
 _TOKEN = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^\s"=]+)(?:=("(?:[^"\\]|\\.)*"|[^\s"]\S*))?)')
 _SPOKEN = re.compile(r"1\.(\d+)")
 _RANGES = ("since", "until")
+SILENT = frozenset({
+    "always", "as", "at", "default", "defaults", "gate", "if", "known", "none", "prune", "ratchet",
+    "show", *_RANGES,
+})  # fmt: skip
+"""Words that say how a line is run or what else is made of it: a text is never theirs."""
 
 
 class RuleError(Exception):
@@ -83,7 +88,7 @@ def holds(said: tuple[Word, ...], minor: int) -> bool:
 
 
 def words(text: str, where: str) -> tuple[Word, ...]:
-    """Words of a line; a quoted text belongs to the word before it."""
+    """Words of a line; a quoted text belongs to the last word before it that checks something."""
     made: list[Word] = []
     at = 0
     text = text.strip()
@@ -95,10 +100,11 @@ def words(text: str, where: str) -> tuple[Word, ...]:
         quoted, name, value = found.groups()
         if name is not None:
             made.append(Word(name, _unquoted(value or ""), ""))
-        elif not made:
-            raise RuleError(f"{where}: a text stands behind its word")
         else:
-            made[-1] = made[-1]._replace(text=_plain(quoted))
+            spoken = [at for at, word in enumerate(made) if word.name not in SILENT]
+            if not spoken:
+                raise RuleError(f"{where}: a text stands behind its word")
+            made[spoken[-1]] = made[spoken[-1]]._replace(text=_plain(quoted))
     return tuple(made)
 
 

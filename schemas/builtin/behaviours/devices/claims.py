@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from inkube.schemas import expressionsize, fielderrors
-from inkube.schemas.builtin.behaviours import checks, metadata, scheduling
+from inkube.schemas.builtin import rules
+from inkube.schemas.builtin.behaviours import checks, metadata
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, same
 from inkube.schemas.builtin.behaviours.devices import parts as deviceparts
 from inkube.schemas.builtin.behaviours.devices import selectors as deviceselectors
@@ -330,4 +331,6 @@ def _allocation(given: Object, path: str, known: Collection[str]) -> Iterator[Fi
     configurations = devices.get("config") or ()
     yield from deviceparts.listed(configurations, f"{place}.config", configuration, most)
     if given.get("nodeSelector") is not None:
-        yield from scheduling.node_selector(given["nodeSelector"], f"{path}.nodeSelector")
+        yield from rules.errors(
+            "core.v1.NodeSelector", given["nodeSelector"], f"{path}.nodeSelector"
+        )

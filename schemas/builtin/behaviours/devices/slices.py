@@ -7,8 +7,8 @@ import re
 from typing import Any, Final
 
 from inkube.schemas import fielderrors, quantity
-from inkube.schemas.builtin import resourcenames
-from inkube.schemas.builtin.behaviours import checks, scheduling
+from inkube.schemas.builtin import resourcenames, rules
+from inkube.schemas.builtin.behaviours import checks
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, same
 from inkube.schemas.builtin.behaviours.devices import parts as deviceparts
 from inkube.schemas.builtin.behaviours.devices import selectors as deviceselectors
@@ -182,7 +182,7 @@ def _places(given: Object, path: str, empty: str) -> tuple[list[str], list[Field
         errors.append(fielderrors.invalid(f"{path}.nodeName", node, empty))
     if selector is not None:
         found.append("`nodeSelector`")
-        errors += scheduling.node_selector(selector, f"{path}.nodeSelector")
+        errors += rules.errors("core.v1.NodeSelector", selector, f"{path}.nodeSelector")
     if everywhere:
         found.append("`allNodes`")
     elif everywhere is not None:

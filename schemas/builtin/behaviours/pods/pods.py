@@ -5,10 +5,10 @@ Follows pkg/registry/core/pod/strategy.go and core validation ValidatePodUpdate.
 
 from inkube.schemas import quantity
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, keep, reset_metadata, same
-from inkube.schemas.builtin.behaviours.pods import defaults as poddefaults
 from inkube.schemas.builtin.behaviours.pods import updates as podupdates
 from inkube.schemas.builtin.behaviours.pods import validation as podvalidation
 from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
+from inkube.schemas.builtin.rules.calls import core_pods
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 from inkube.schemas.quantity import Quantity
@@ -18,20 +18,13 @@ from inkube.schemas.strategy import Context
 class Pods(BuiltinStrategy):
     """Images, deadlines and tolerations may change, the rest of a spec may not."""
 
-    def default(self, obj: Object) -> None:
-        spec = obj.setdefault("spec", {})
-        poddefaults.pod_spec(spec)
-        spec.setdefault("enableServiceLinks", True)
-        poddefaults.requests_from_limits(spec)
-        podupdates.settle_addresses(obj.get("status") or {})
-
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         super().prepare_for_create(context, obj)
         spec = obj["spec"]
         obj["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
         if spec.get("terminationGracePeriodSeconds", 0) < 0:
             spec["terminationGracePeriodSeconds"] = 1
-        poddefaults.select_by_label_keys(spec, obj["metadata"].get("labels") or {})
+        core_pods.select_by_label_keys(spec, obj["metadata"].get("labels") or {})
         if spec.get("schedulingGates"):
             obj["status"]["conditions"] = [_gated(context.now)]
 
@@ -58,28 +51,23 @@ class Pods(BuiltinStrategy):
         period = spec.get("terminationGracePeriodSeconds", 0) if asked is None else asked
         return period if period >= 0 else 1
 
-    def validate(self, context: Context, obj: Object) -> list[FieldError]:
-        return super().validate(context, obj) + podvalidation.only_new(obj)
-
-    def check(self, obj: Object) -> list[FieldError]:
-        return podvalidation.pod(obj)
-
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         name = obj["metadata"].get("name", "")
         found = podwarnings.of_pod(obj)
         return podvalidation.name_warnings(name, "the Pod's hostname") + found
 
     def check_update(self, obj: Object, old: Object) -> list[FieldError]:
-        return self.check(obj) + podupdates.validate(obj, old)
+        return super().check_update(obj, old) + podupdates.validate(obj, old)
 
     def check_status(self, obj: Object, old: Object) -> list[FieldError]:
         return podupdates.validate_status(obj, old)
 
     def check_part(self, name: str, obj: Object, old: Object) -> list[FieldError]:
         if name == "ephemeralcontainers":
-            return self.check(obj) + podupdates.validate_ephemeral(obj, old)
+            found = podupdates.validate_ephemeral(obj, old)
+            return super().check_update(obj, old) + found
         classes = qos_class(obj["spec"]), qos_class(old["spec"])
-        return self.check(obj) + podupdates.validate_resize(obj, old, classes)
+        return super().check_update(obj, old) + podupdates.validate_resize(obj, old, classes)
 
 
 def _gated(now: str) -> Object:
@@ -118,9 +106,3 @@ def _computed(amounts: dict[str, str]) -> dict[str, Quantity]:
 
 class PodTemplates(BuiltinStrategy):
     """Templates stored on their own."""
-
-    def default(self, obj: Object) -> None:
-        poddefaults.pod_spec(obj.setdefault("template", {}).setdefault("spec", {}))
-
-    def check(self, obj: Object) -> list[FieldError]:
-        return podvalidation.template(obj.get("template") or {}, "template")

@@ -12,9 +12,10 @@ import orjson
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.behaviours import addresses, checks, naming
 from inkube.schemas.builtin.behaviours.base import keep, same
-from inkube.schemas.builtin.behaviours.pods import containers
+from inkube.schemas.builtin.rules.calls import core_containers
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
+from inkube.schemas.gotypes import internal
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 
@@ -27,16 +28,8 @@ _FIXED = (
 _ADDITIONS_ONLY = "existing toleration can not be modified except its tolerationSeconds"
 _SYSTEM_CONDITIONS = ("PodScheduled", "Ready", "Initialized")
 _RESIZABLE = ("cpu", "memory")
+_TERM = "core.NodeSelectorTerm"
 _MIRROR = "kubernetes.io/config.mirror"
-
-
-def settle_addresses(told: Object) -> None:
-    """podIP is the first of podIPs; where they differ, podIP counts (Convert_v1_PodStatus)."""
-    one, many = told.get("podIP") or "", told.get("podIPs") or []
-    if one and (not many or many[0].get("ip", "") != one):
-        told["podIPs"] = [{"ip": one}]
-    elif many and not one:
-        told["podIP"] = many[0].get("ip", "")
 
 
 def keep_in_status(told: Object, old: Object) -> None:
@@ -99,7 +92,9 @@ def validate(obj: Object, old: Object) -> list[FieldError]:
             why = "pod updates may not add or remove containers"
             return [*errors, fielderrors.forbidden(f"spec.{member}", why)]
         for index, container in enumerate(new):
-            errors += containers.untrimmed(container, f"spec.{member}[{index}]")
+            errors += core_containers.blanks(
+                container.get("image", ""), f"spec.{member}[{index}].image"
+            )
     deadline = spec.get("activeDeadlineSeconds")
     if deadline != before.get("activeDeadlineSeconds"):
         found = _deadline(deadline, before)
@@ -114,7 +109,8 @@ def validate(obj: Object, old: Object) -> list[FieldError]:
     if before.get("schedulingGates"):
         errors += _gated(fixed, kept)
     if not same(fixed, kept):
-        errors.append(fielderrors.forbidden("spec", _FIXED))
+        why = _FIXED + internal.diff("core.PodSpec", before, _munged(spec, before))
+        errors.append(fielderrors.forbidden("spec", why))
     return errors
 
 
@@ -188,12 +184,32 @@ def _fixed_part(spec: Object, before: Object) -> Object:
     return fixed
 
 
+def _munged(spec: Object, before: Object) -> Object:
+    """A spec with the old values of what may change, as differences are told."""
+    made: Object = {**spec}
+    for member in ("activeDeadlineSeconds", "tolerations", "schedulingGates"):
+        keep(made, before, member)
+    for member in ("containers", "initContainers"):
+        pairs = zip(spec.get(member) or (), before.get(member) or (), strict=True)
+        if spec.get(member):
+            made[member] = [{**new, "image": old.get("image", "")} for new, old in pairs]
+    grace = "terminationGracePeriodSeconds"
+    if (before.get(grace) or 0) < 0 and made.get(grace) == 1:
+        made[grace] = before[grace]
+    if before.get("schedulingGates"):
+        keep(made, before, "nodeSelector")
+        affinity = dict(spec.get("affinity") or {})
+        keep(affinity, before.get("affinity") or {}, "nodeAffinity")
+        made["affinity"] = affinity or None
+    return made
+
+
 def _gated(fixed: Object, before: Object) -> list[FieldError]:
     """While a pod waits its choice of nodes may get narrower; takes what may change out."""
     errors = []
     new, old = fixed.pop("nodeSelector", None) or {}, before.pop("nodeSelector", None) or {}
     if any(new.get(key) != value for key, value in old.items()):
-        why = "only additions are allowed (no mutations or deletions)"
+        why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
         errors.append(fielderrors.invalid("spec.nodeSelector", new or None, why))
     affinities = []
     for one in (fixed, before):
@@ -216,19 +232,23 @@ def _narrower(new: Object, old: Object) -> list[FieldError]:
     now = (new.get(required) or {}).get("nodeSelectorTerms") or []
     if len(now) != len(terms):
         why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
-        return [fielderrors.invalid(path, now or None, why)]
+        return [fielderrors.invalid(path, internal.items(_TERM, now), why)]
     errors = []
     for index, (term, before) in enumerate(zip(now, terms, strict=True)):
         if not before.get("matchExpressions") and not before.get("matchFields"):
             if term.get("matchExpressions") or term.get("matchFields"):
                 why = "cannot add to an empty node selector term"
-                errors.append(fielderrors.invalid(f"{path}[{index}]", term, why))
+                errors.append(
+                    fielderrors.invalid(f"{path}[{index}]", internal.value(_TERM, term), why)
+                )
             continue
         for member in ("matchExpressions", "matchFields"):
             parts = term.get(member) or []
             if (before.get(member) or []) != parts[: len(before.get(member) or [])]:
                 why = "only additions are allowed (no mutations or deletions)"
-                errors.append(fielderrors.invalid(f"{path}[{index}]", term, why))
+                errors.append(
+                    fielderrors.invalid(f"{path}[{index}]", internal.value(_TERM, term), why)
+                )
                 break
     return errors
 

@@ -55,6 +55,9 @@ def of_template(spec: Object, annotations: dict[str, str], path: str, metadata: 
         *_of_aliases(spec, path),
         *_of_containers(spec, path),
         *_of_ports(spec, path),
+        *_of_time(spec, path),
+        *_of_paths(spec),
+        *_of_pod_terms(spec, path),
     ]
 
 
@@ -115,6 +118,10 @@ def _of_volumes(spec: Object, path: str) -> Iterator[str]:
         for source, text in _VOLUMES.items():
             if volume.get(source) is not None:
                 yield f"{path}.volumes[{index}].{source}: {text}"
+        claim = (volume.get("ephemeral") or {}).get("volumeClaimTemplate") or {}
+        requests = ((claim.get("spec") or {}).get("resources") or {}).get("requests") or {}
+        place = f"{path}.volumes[{index}].ephemeral.volumeClaimTemplate.spec.resources.requests"
+        yield from fractions(requests, "storage", place)
 
 
 def _of_aliases(spec: Object, path: str) -> Iterator[str]:
@@ -181,6 +188,100 @@ def _of_ports(spec: Object, path: str) -> Iterator[str]:
                 elif _overlap(port, other):
                     yield f"{place}: overlapping port definition with {where}"
             others.append((place, port))
+            if port.get("hostIP") and not port.get("hostPort"):
+                yield f"{place}: hostIP set without hostPort: {_shown(port)}"
+
+
+def _shown(port: Object) -> str:
+    """As Go's %+v prints a ContainerPort."""
+    members = ("name", "hostPort", "containerPort", "protocol", "hostIP")
+    numbers = ("hostPort", "containerPort")
+    values = (port.get(member, 0 if member in numbers else "") for member in members)
+    pairs = zip(members, values, strict=True)
+    return "{" + " ".join(f"{name[0].upper()}{name[1:]}:{value}" for name, value in pairs) + "}"
+
+
+def _of_time(spec: Object, path: str) -> Iterator[str]:
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+        place = f"{path}.terminationGracePeriodSeconds"
+        yield f"{place}: must be >= 0; negative values are invalid and will be treated as 1"
+
+
+def _of_paths(spec: Object) -> Iterator[str]:
+    """Files that two keys make, or one inside of another (warningsForOverlappingVirtualPaths)."""
+    for volume in spec.get("volumes") or ():
+        name = gotext.quote(volume.get("name", ""))
+        for member, kind, key in (
+            ("configMap", "ConfigMap", "name"), ("secret", "Secret", "secretName"),
+            ("downwardAPI", "DownwardAPI", ""),
+        ):  # fmt: skip
+            source = volume.get(member) or {}
+            what = f"{kind} {gotext.quote(source.get(key, ''))}" if key else kind
+            found = [(each.get("path", ""), "") for each in source.get("items") or ()]
+            for text in _overlaps(found):
+                yield f"volume {name} ({what}): overlapping paths: {text}"
+        if volume.get("projected") is not None:
+            yield from _of_projected(volume["projected"], name)
+
+
+def _of_projected(projected: Object, name: str) -> Iterator[str]:
+    found: list[tuple[str, str]] = []
+    for source in projected.get("sources") or ():
+        if not any(given is not None for given in source.values()):
+            yield f"volume {name} (Projected) has no sources provided"
+        for member, kind in (("configMap", "ConfigMap"), ("secret", "Secret")):
+            given = source.get(member) or {}
+            what = f"{kind} {gotext.quote(given.get('name', ''))}"
+            found += [(item.get("path", ""), what) for item in given.get("items") or ()]
+        fields = (source.get("downwardAPI") or {}).get("items") or ()
+        found += [(item.get("path", ""), "DownwardAPI") for item in fields]
+        if source.get("serviceAccountToken") is not None:
+            found.append((source["serviceAccountToken"].get("path", ""), "ServiceAccountToken"))
+    for text in _overlaps(found):
+        yield f"volume {name} (Projected): overlapping paths: {text}"
+
+
+def _overlaps(paths: list[tuple[str, str]]) -> Iterator[str]:
+    """Each path with those before it that it equals, lies in or holds."""
+    known: dict[str, list[tuple[str, str]]] = {}
+    for path, source in paths:
+        plain = path.rstrip("/")
+        for other in _colliding(plain, known):
+            yield f"{_told(plain, source)} with {_told(*other)}"
+        parts = plain.split("/")
+        for end in range(1, len(parts) + 1):
+            known.setdefault("/".join(parts[:end]), []).append((plain, source))
+
+
+def _colliding(path: str, known: dict[str, list[tuple[str, str]]]) -> Iterator[tuple[str, str]]:
+    """`known` has every path under itself and under each folder that it lies in."""
+    yield from known.get(path, ())
+    parts = path.split("/")
+    for end in range(1, len(parts)):
+        folder = "/".join(parts[:end])
+        yield from (each for each in known.get(folder, ()) if each[0] == folder)
+
+
+def _told(path: str, source: str) -> str:
+    return f"{gotext.quote(path)} ({source})" if source else gotext.quote(path)
+
+
+def _of_pod_terms(spec: Object, path: str) -> Iterator[str]:
+    """A term without a selector is of no pods."""
+    affinity = spec.get("affinity") or {}
+    for member in ("podAffinity", "podAntiAffinity"):
+        given = affinity.get(member) or {}
+        places = [
+            (f"{_REQUIRED}[{index}]", term) for index, term in enumerate(given.get(_REQUIRED) or ())
+        ]
+        places += [
+            (f"{_PREFERRED}[{index}].podAffinityTerm", term.get("podAffinityTerm") or {})
+            for index, term in enumerate(given.get(_PREFERRED) or ())
+        ]
+        for place, term in places:
+            if term.get("labelSelector") is None:
+                where = f"{path}.affinity.{member}.{place}.labelSelector"
+                yield f"{where}: a null labelSelector results in matching no pod"
 
 
 def _place(port: Object) -> tuple[str, int]:

@@ -1,8 +1,9 @@
 """What is irregular in node.k8s.io."""
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin.behaviours import requirements, scheduling
-from inkube.schemas.builtin.rules.frames import Frame
+from inkube.schemas.builtin.behaviours import requirements
+from inkube.schemas.builtin.rules import compiler
+from inkube.schemas.builtin.rules.frames import Frame, child
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.gotypes import internal
 from inkube.schemas.objects import Object
@@ -15,12 +16,13 @@ def pod_fixed(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     return requirements.of_container({"limits": value}, path)
 
 
-def tolerations(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
+def tolerations(value: list[Object], path: str, frame: Frame) -> list[FieldError]:
     """validateTolerations: each once, whatever its seconds."""
+    rules = compiler.rules("core.v1.Toleration")
     errors = [
         error
         for index, each in enumerate(value)
-        for error in scheduling.toleration(each, f"{path}[{index}]")
+        for error in rules.run(child(each, f"{path}[{index}].", None, frame))
     ]
     seen = set()
     for index, each in enumerate(value):

@@ -6,10 +6,9 @@ pkg/apis/core/pods ConvertDownwardAPIFieldLabel.
 
 import re
 from collections.abc import Collection
-from typing import Any
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin.behaviours import checks
+from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
@@ -73,15 +72,25 @@ def field(reference: Object, path: str, allowed: Collection[str]) -> list[FieldE
     return []
 
 
+def of_variable(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """A field of the pod as the value of a variable."""
+    return field(value, path, IN_VARIABLES)
+
+
+def of_variable_resource(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """A resource of a container as the value of a variable."""
+    return resource(value, path)
+
+
 def resource(reference: Object, path: str, *, volume: bool = False) -> list[FieldError]:
     """A reference to a resource of a container, which files have to name."""
     given = reference.get("resource", "")
-    if volume and not reference.get("containerName"):
-        return [fielderrors.required(f"{path}.containerName")]
-    if not given:
-        return [fielderrors.required(f"{path}.resource")]
     errors = []
-    if given not in _RESOURCES and not given.startswith(_HUGE):
+    if volume and not reference.get("containerName"):
+        errors.append(fielderrors.required(f"{path}.containerName"))
+    elif not given:
+        errors.append(fielderrors.required(f"{path}.resource"))
+    elif given not in _RESOURCES and not given.startswith(_HUGE):
         errors.append(fielderrors.not_supported(f"{path}.resource", given, _RESOURCES))
     return errors + _divisor(given, reference.get("divisor", "0"), path)
 
@@ -92,12 +101,3 @@ def _divisor(given: str, divisor: str, path: str) -> list[FieldError]:
     if not allowed or divisor in ("0", *allowed.split(", ")):
         return []
     return [fielderrors.invalid(f"{path}.divisor", given, why)]
-
-
-def keys(reference: Object, path: str, check: Any) -> list[FieldError]:
-    """A reference to a key of a ConfigMap or Secret; `check` says what keys look like."""
-    errors = checks.named(reference.get("name", ""), f"{path}.name", names.subdomain)
-    key = reference.get("key", "")
-    if not key:
-        return [*errors, fielderrors.required(f"{path}.key")]
-    return errors + checks.named(key, f"{path}.key", check)

@@ -1,0 +1,530 @@
+"""What is irregular in containers: what they share with their pod, with each other, and mounts."""
+
+import re
+from typing import Any
+
+from inkube.schemas import fielderrors
+from inkube.schemas.builtin.behaviours import naming, requirements
+from inkube.schemas.builtin.rules.frames import Frame
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.gotypes import internal
+from inkube.schemas.objects import Object
+
+_PORTS = "must be between 1 and 65535, inclusive"
+_SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
+_ONE_SOURCE = (
+    "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or "
+    "`fileKeyRef`"
+)
+_TOO_MANY = "may not have more than one field specified at a time"
+_PROPAGATION = ("Bidirectional", "HostToContainer", "None")
+_READ_ONLY = ("Disabled", "Enabled", "IfPossible")
+_RESTARTS = ("Always", "Never", "OnFailure")
+_RULE_ACTIONS = ("Restart", "RestartAllContainers")
+_RULE_OPERATORS = ("In", "NotIn")
+_MOST_RULES, _MOST_CODES = 20, 255
+_NOT_EPHEMERAL = (
+    "ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules", "livenessProbe",
+    "readinessProbe", "startupProbe", "lifecycle",
+)  # fmt: skip
+"""In the order of the struct."""
+_EPHEMERAL = "cannot be set for an Ephemeral Container"
+_BLOCKS = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
+_LONGEST_PROFILE = 4095
+_LARGEST_SPEC = 64 << 10
+_NETBIOS = re.compile(r'[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}')
+_DNS_LABEL = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+_DNS = re.compile(rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*")
+_NOT_IN_USERS = re.compile(r'["/\\:;|=,+*?<>@\[\]]')
+_LONGEST_DOMAIN, _LONGEST_USER = 256, 104
+_PATH = "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+_HOST = r"(?:localhost|[a-zA-Z0-9-]*[.:A-Z\[][^/]*)"
+_IMAGE = re.compile(
+    rf"(?:{_HOST}/)?{_PATH}(?:/{_PATH})*(?::(?P<tag>\w[\w.-]{{0,127}}))?"
+    r"(?:@(?P<digest>[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?",
+    re.ASCII,
+)
+"""What a reference to an image looks like (distribution/reference)."""
+_SIGNALS = frozenset(
+    f"SIG{name}"
+    for name in (
+        "ABRT", "ALRM", "BUS", "CHLD", "CLD", "CONT", "FPE", "HUP", "ILL", "INT", "IO", "IOT",
+        "KILL", "PIPE", "POLL", "PROF", "PWR", "QUIT", "SEGV", "STKFLT", "STOP", "SYS", "TERM",
+        "TRAP", "TSTP", "TTIN", "TTOU", "URG", "USR1", "USR2", "VTALRM", "WINCH", "XCPU", "XFSZ",
+        "RTMIN", "RTMAX", *(f"RTMIN+{n}" for n in range(1, 16)),
+        *(f"RTMAX-{n}" for n in range(1, 15)),
+    )
+)  # fmt: skip
+_WINDOWS_SIGNALS = frozenset({"SIGKILL", "SIGTERM"})
+
+
+def spec_of(frame: Frame) -> Frame:
+    """The frame of the PodSpec that something stands in; defaults have given it a dnsPolicy."""
+    found = frame.outer("dnsPolicy")
+    assert found is not None, "containers stand in the spec of a pod"
+    return found
+
+
+def pull_policy(container: Object) -> str:
+    """Of a container's image."""
+    return policy_of(container.get("image", ""))
+
+
+def policy_of(image: str) -> str:
+    """Always for the tag `latest` or none at all, else IfNotPresent; so for what is no image."""
+    found = _IMAGE.fullmatch(image)
+    if found is None:
+        return "IfNotPresent"
+    tag, digest = found["tag"], found["digest"]
+    return "Always" if tag == "latest" or (not tag and not digest) else "IfNotPresent"
+
+
+# names and ports
+
+
+def name_once(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """No container before this one has its name."""
+    return _once(value, path, spec_of(frame).facts.setdefault("names", set()))
+
+
+def init_name_once(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """No regular container has its name, nor an init container before it."""
+    spec = spec_of(frame)
+    taken = spec.facts.get("init names")
+    if taken is None:
+        taken = spec.facts["init names"] = _names(spec.obj, "containers")
+    return _once(value, path, taken)
+
+
+def _once(value: str, path: str, taken: set[str]) -> list[FieldError]:
+    if value in taken:
+        return [fielderrors.duplicate(path, value)]
+    taken.add(value)
+    return []
+
+
+def _names(spec: Object, *members: str) -> set[str]:
+    return {each.get("name", "") for member in members for each in spec.get(member) or ()}
+
+
+def ephemeral_name_once(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """No container of any sort has its name; what it targets is no ephemeral one."""
+    spec = spec_of(frame)
+    others = spec.facts.get("other names")
+    if others is None:
+        others = spec.facts["other names"] = _names(spec.obj, "containers", "initContainers")
+        spec.facts["all names"] = set(others)
+    errors = _once(value.get("name", ""), f"{path}.name", spec.facts["all names"])
+    target = value.get("targetContainerName")
+    if target and target not in others:
+        errors.append(fielderrors.not_found(f"{path}.targetContainerName", target))
+    return errors
+
+
+def only_ephemeral(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """What ephemeral containers cannot have (validateEphemeralContainers)."""
+    errors = [
+        fielderrors.forbidden(f"{path}.{member}", _EPHEMERAL)
+        for member in _NOT_EPHEMERAL
+        if value.get(member)
+    ]
+    for at, mount in enumerate(value.get("volumeMounts") or ()):
+        errors += [
+            fielderrors.forbidden(f"{path}.volumeMounts[{at}].{member}", _EPHEMERAL)
+            for member in ("subPath", "subPathExpr")
+            if mount.get(member)
+        ]
+    return errors
+
+
+def untrimmed(value: str, path: str, _frame: Frame) -> list[FieldError]:
+    """Of an image, as the table calls it."""
+    return blanks(value, path)
+
+
+def blanks(value: str, path: str) -> list[FieldError]:
+    """Blanks around an image, which templates may have (validateContainerOnlyForPod)."""
+    if value == value.strip():
+        return []
+    return [fielderrors.invalid(path, value, "must not have leading or trailing whitespace")]
+
+
+def port_name(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """The name of a port, which no port of the container before it has."""
+    errors = [fielderrors.invalid(path, value, why) for why in naming.port_name(value)]
+    assert frame.up is not None, "ports stand in containers"
+    return errors or _once(value, path, frame.up.facts.setdefault("ports", set()))
+
+
+def host_ports(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
+    """No two containers listen on one port of the host (checkHostPortConflicts)."""
+    taken: set[str] = set()
+    return [
+        error
+        for index, container in enumerate(value)
+        for error in _conflicts(container, f"{path}[{index}]", taken)
+    ]
+
+
+def own_host_ports(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """The same of one init container, told of the first, since each is checked as a list of one."""
+    return _conflicts(value, f"{path.rpartition('[')[0]}[0]", set())
+
+
+def _conflicts(container: Object, path: str, taken: set[str]) -> list[FieldError]:
+    errors = []
+    for at, port in enumerate(container.get("ports") or ()):
+        if port.get("hostPort"):
+            shown = f"{port.get('protocol', '')}/{port.get('hostIP', '')}/{port['hostPort']}"
+            errors += _once(shown, f"{path}.ports[{at}].hostPort", taken)
+    return errors
+
+
+# variables
+
+
+def one_source(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """A variable has a value or one source of it (validateEnvVarValueFrom)."""
+    given = sum(1 for source in _SOURCES if value.get(source) is not None)
+    if not given:
+        return [fielderrors.invalid(path, "", _ONE_SOURCE)]
+    if frame.obj.get("value"):
+        why = "may not be specified when `value` is not empty"
+        return [fielderrors.invalid(path, "", why)]
+    return [fielderrors.invalid(path, "", _TOO_MANY)] if given > 1 else []
+
+
+def one_list_of_variables(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """Variables come from one of two; told of the whole list (ValidateEnvFrom)."""
+    given = sum(1 for member in ("configMapRef", "secretRef") if value.get(member) is not None)
+    if given == 1:
+        return []
+    why = _TOO_MANY if given else "must specify one of: `configMapRef` or `secretRef`"
+    return [fielderrors.invalid(path.rpartition("[")[0], "", why)]
+
+
+# mounts and devices
+
+
+def mounts(value: list[Object], path: str, frame: Frame) -> list[FieldError]:
+    """ValidateVolumeMounts; some of its paths leave the index out."""
+    known = spec_of(frame).facts.get("volumes", {})
+    container = frame.obj
+    devices = {each.get("name"): each.get("devicePath") for each in _devices_of(container)}
+    errors: list[FieldError] = []
+    taken: set[str] = set()
+    for index, mount in enumerate(value):
+        place = f"{path}[{index}]"
+        name, target = mount.get("name", ""), mount.get("mountPath", "")
+        if not name:
+            errors.append(fielderrors.required(f"{place}.name"))
+        if name not in known:
+            errors.append(fielderrors.not_found(f"{place}.name", name))
+        if not target:
+            errors.append(fielderrors.required(f"{place}.mountPath"))
+        if target in taken:
+            errors.append(fielderrors.invalid(f"{place}.mountPath", target, "must be unique"))
+        taken.add(target)
+        if name in devices:
+            why = "must not already exist in volumeDevices"
+            errors.append(fielderrors.invalid(f"{place}.name", name, why))
+        if target in devices.values():
+            why = "must not already exist as a path in volumeDevices"
+            errors.append(fielderrors.invalid(f"{place}.mountPath", target, why))
+        errors += _part_of_volume(mount, known, path, place)
+        errors += _propagation(mount, container, path)
+    return errors
+
+
+def _devices_of(container: Object) -> list[Object]:
+    return container.get("volumeDevices") or []
+
+
+def _part_of_volume(mount: Object, known: Object, path: str, place: str) -> list[FieldError]:
+    part, expression = mount.get("subPath", ""), mount.get("subPathExpr", "")
+    errors: list[FieldError] = []
+    if expression and (known.get(mount.get("name", "")) or {}).get("image") is not None:
+        why = "not allowed in image volume sources"
+        errors.append(fielderrors.invalid(f"{place}.subPathExpr", expression, why))
+    errors += _descending(part, f"{path}.subPath")
+    if expression and part:
+        why = "subPathExpr and subPath are mutually exclusive"
+        errors.append(fielderrors.invalid(f"{place}.subPathExpr", expression, why))
+    return errors + _descending(expression, f"{path}.subPathExpr")
+
+
+def _descending(text: str, path: str) -> list[FieldError]:
+    problems = ["must be a relative path"] if text.startswith("/") else []
+    if ".." in text.split("/"):
+        problems.append("must not contain '..'")
+    return [fielderrors.invalid(path, text, why) for why in problems]
+
+
+def _propagation(mount: Object, container: Object, path: str) -> list[FieldError]:
+    mode, read_only = mount.get("mountPropagation"), mount.get("recursiveReadOnly")
+    errors: list[FieldError] = []
+    if mode is not None and mode not in _PROPAGATION:
+        errors.append(fielderrors.not_supported(f"{path}.mountPropagation", mode, _PROPAGATION))
+    privileged = (container.get("securityContext") or {}).get("privileged")
+    if mode == "Bidirectional" and not privileged:
+        why = "Bidirectional mount propagation is available only to privileged containers"
+        errors.append(fielderrors.forbidden(f"{path}.mountPropagation", why))
+    place = f"{path}.recursiveReadOnly"
+    if read_only is not None and read_only not in _READ_ONLY:
+        errors.append(fielderrors.not_supported(place, read_only, _READ_ONLY))
+    elif read_only in ("Enabled", "IfPossible"):
+        if not mount.get("readOnly"):
+            why = "may only be specified when readOnly is true"
+            errors.append(fielderrors.forbidden(place, why))
+        if mode not in (None, "None"):
+            why = "may only be specified when mountPropagation is None or not specified"
+            errors.append(fielderrors.forbidden(place, why))
+    return errors
+
+
+def devices(value: list[Object], path: str, frame: Frame) -> list[FieldError]:
+    """ValidateVolumeDevices."""
+    known = spec_of(frame).facts.get("volumes", {})
+    mounted = {m.get("name"): m.get("mountPath") for m in frame.obj.get("volumeMounts") or ()}
+    names: set[str] = set()
+    paths: set[str] = set()
+    errors: list[FieldError] = []
+    for index, device in enumerate(value):
+        name, target = device.get("name", ""), device.get("devicePath", "")
+        problems = _device_names(name, known, names)
+        place, where = f"{path}[{index}].name", f"{path}[{index}].devicePath"
+        if not name:
+            errors.append(fielderrors.required(place))
+        errors += [fielderrors.invalid(place, name, why) for why in problems]
+        if name not in known:
+            errors.append(fielderrors.not_found(place, name))
+        if not target:
+            errors.append(fielderrors.required(where))
+        if target in paths:
+            errors.append(fielderrors.invalid(where, target, "must be unique"))
+        if ".." in target.split("/"):
+            errors.append(fielderrors.invalid(where, target, "can not contain backsteps ('..')"))
+        else:
+            paths.add(target)
+        if name in mounted:
+            why = "must not already exist in volumeMounts"
+            errors.append(fielderrors.invalid(place, name, why))
+        if target in mounted.values():
+            why = "must not already exist as a path in volumeMounts"
+            errors.append(fielderrors.invalid(where, target, why))
+        if name:
+            names.add(name)
+    return errors
+
+
+def _device_names(name: str, known: dict[str, Object], taken: set[str]) -> list[str]:
+    problems = ["must be unique"] if name in taken else []
+    volume = known.get(name)
+    if volume is not None and not {"persistentVolumeClaim", "ephemeral"} & volume.keys():
+        problems.append(_BLOCKS)
+    return problems
+
+
+# resources
+
+
+def resources(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """ValidateContainerResourceRequirements."""
+    return requirements.of_container(value, path, claims_of(spec_of(frame).obj))
+
+
+def claims_of(spec: Object) -> list[str]:
+    """The names of a pod's claims to devices."""
+    return [each["name"] for each in spec.get("resourceClaims") or () if each.get("name")]
+
+
+def resize(value: list[Object], path: str, frame: Frame) -> list[FieldError]:
+    """validateResizePolicy, which tells most of the whole list."""
+    errors: list[FieldError] = []
+    never = spec_of(frame).obj.get("restartPolicy") == "Never"
+    seen: set[str] = set()
+    for index, each in enumerate(value):
+        name, policy = each.get("resourceName", ""), each.get("restartPolicy", "")
+        errors += _once(name, f"{path}[{index}]", seen)
+        errors += _chosen(name, path, ("cpu", "memory"))
+        errors += _chosen(policy, path, ("NotRequired", "RestartContainer"))
+        if never and policy != "NotRequired":
+            why = "must be 'NotRequired' when `restartPolicy` is 'Never'"
+            errors.append(fielderrors.invalid(path, policy, why))
+    return errors
+
+
+def _chosen(value: str, path: str, choices: tuple[str, ...]) -> list[FieldError]:
+    if not value:
+        return [fielderrors.required(path)]
+    return [] if value in choices else [fielderrors.not_supported(path, value, choices)]
+
+
+# restarts and life
+
+
+def restarts(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """validateContainerRestartPolicy."""
+    policy, rules = value.get("restartPolicy"), value.get("restartPolicyRules") or []
+    errors: list[FieldError] = []
+    place = f"{path}.restartPolicy"
+    if policy is None and rules:
+        why = "must specify restartPolicy when restart rules are used"
+        errors.append(fielderrors.required(place, why))
+    elif policy is not None and policy not in _RESTARTS:
+        errors.append(fielderrors.not_supported(place, policy, _RESTARTS))
+    if len(rules) > _MOST_RULES:
+        errors.append(fielderrors.too_long(f"{path}.restartPolicyRules", _MOST_RULES))
+    for index, rule in enumerate(rules):
+        errors += _restart_rule(rule, f"{path}.restartPolicyRules[{index}]")
+    return errors
+
+
+def _restart_rule(rule: Object, path: str) -> list[FieldError]:
+    action, codes = rule.get("action", ""), rule.get("exitCodes")
+    errors = []
+    if action not in _RULE_ACTIONS[:1]:
+        errors.append(fielderrors.not_supported(f"{path}.action", action, _RULE_ACTIONS))
+    if codes is None:
+        return [*errors, fielderrors.required(f"{path}.exitCodes", "must be specified")]
+    operator = codes.get("operator", "")
+    if operator not in _RULE_OPERATORS:
+        place = f"{path}.exitCodes.operator"
+        errors.append(fielderrors.not_supported(place, operator, _RULE_OPERATORS))
+    if len(codes.get("values") or ()) > _MOST_CODES:
+        errors.append(fielderrors.too_long(f"{path}.exitCodes.values", _MOST_CODES))
+    return errors
+
+
+def within_grace_period(value: int, path: str, frame: Frame) -> list[FieldError]:
+    """validateSleepAction: a hook sleeps no longer than its pod may take to end."""
+    grace = spec_of(frame).obj.get("terminationGracePeriodSeconds")
+    if grace is None or 0 <= value <= grace:
+        return []
+    why = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
+    return [fielderrors.invalid(path, value, why)]
+
+
+def stop_signal(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """validateStopSignal: which there are depends on the operating system."""
+    system = spec_of(frame).obj.get("os")
+    if system is None:
+        why = "may not be set for containers with empty `spec.os.name`"
+        return [fielderrors.forbidden(path, why)]
+    known = _WINDOWS_SIGNALS if system.get("name") == "windows" else _SIGNALS
+    return [] if value in known else [fielderrors.not_supported(path, value, sorted(known))]
+
+
+def port(value: Any, path: str, _frame: Frame) -> list[FieldError]:
+    """A number or a name that stands for a port (ValidatePortNumOrName)."""
+    if isinstance(value, str):
+        return [fielderrors.invalid(path, value, why) for why in naming.port_name(value)]
+    number = value or 0
+    return [] if 1 <= number <= 65535 else [fielderrors.invalid(path, number, _PORTS)]
+
+
+def header_names(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
+    """Names of HTTP headers, told of the whole list."""
+    return [
+        fielderrors.invalid(path, name, why)
+        for header in value
+        for name in (header.get("name", ""),)
+        for why in naming.http_header(name)
+    ]
+
+
+# security
+
+
+def escalation(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """What may not be where escalation is not allowed (ValidateSecurityContext)."""
+    if value.get("allowPrivilegeEscalation") is not False:
+        return []
+    forbids = "cannot set `allowPrivilegeEscalation` to false and"
+    problems = [f"{forbids} `privileged` to true"] if value.get("privileged") else []
+    added = (value.get("capabilities") or {}).get("add") or ()
+    problems += [f"{forbids} `capabilities.Add` CAP_SYS_ADMIN"] * added.count("CAP_SYS_ADMIN")
+    shown = internal.value("core.SecurityContext", value) if problems else None
+    return [fielderrors.invalid(path, shown, why) for why in problems]
+
+
+def seccomp_profile(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """validateSeccompProfileField: a file of the node's, for one type alone."""
+    place, local = f"{path}.localhostProfile", value.get("localhostProfile")
+    if value.get("type") == "Localhost":
+        if local is not None:
+            return _descending(local, place)
+        return [fielderrors.required(place, "must be set when seccomp type is Localhost")]
+    if local is None:
+        return []
+    shown = internal.value("core.SeccompProfile", value)
+    return [fielderrors.invalid(place, shown, "can only be set when seccomp type is Localhost")]
+
+
+def app_armor(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """ValidateAppArmorProfileField."""
+    kind, local = value.get("type", ""), value.get("localhostProfile")
+    place = f"{path}.localhostProfile"
+    if kind == "Localhost":
+        return _local_profile(local, place)
+    if not kind:
+        why = "type is required when appArmorProfile is set"
+        return [fielderrors.required(f"{path}.type", why)]
+    if kind not in ("RuntimeDefault", "Unconfined"):
+        choices = ("Localhost", "RuntimeDefault", "Unconfined")
+        return [fielderrors.not_supported(f"{path}.type", kind, choices)]
+    if local is None:
+        return []
+    return [fielderrors.invalid(place, local, "can only be set when AppArmor type is Localhost")]
+
+
+def _local_profile(local: str | None, path: str) -> list[FieldError]:
+    if local is None:
+        return [fielderrors.required(path, "must be set when AppArmor type is Localhost")]
+    errors = []
+    if local.strip() != local:
+        errors.append(fielderrors.invalid(path, local, "must not be padded with whitespace"))
+    elif not local:
+        errors.append(fielderrors.required(path, "must be set when AppArmor type is Localhost"))
+    if len(local.encode()) > _LONGEST_PROFILE:
+        errors.append(fielderrors.too_long(path, _LONGEST_PROFILE))
+    return errors
+
+
+def credential_spec(value: str, path: str, _frame: Frame) -> list[FieldError]:
+    """The contents of a credential of a Windows group."""
+    if not value:
+        return [fielderrors.invalid(path, value, "gmsaCredentialSpec cannot be an empty string")]
+    if len(value.encode()) > _LARGEST_SPEC:
+        why = f"gmsaCredentialSpec size must be under {_LARGEST_SPEC >> 10} KiB"
+        return [fielderrors.invalid(path, value, why)]
+    return []
+
+
+def windows_user(value: str, path: str, _frame: Frame) -> list[FieldError]:
+    """A user of Windows, with a domain or without one."""
+    return [fielderrors.invalid(path, value, f"runAsUserName{why}") for why in _user(value)]
+
+
+def _user(value: str) -> list[str]:
+    if not value:
+        return [" cannot be an empty string"]
+    if any(ord(char) < 32 or ord(char) == 127 for char in value):
+        return [" cannot contain control characters"]
+    domain, backslash, user = value.partition("\\") if "\\" in value else ("", "", value)
+    if "\\" in user:
+        return [" cannot contain more than one backslash"]
+    problems = []
+    if len(domain.encode()) >= _LONGEST_DOMAIN:
+        problems.append(f"'s Domain length must be under {_LONGEST_DOMAIN} characters")
+    if backslash and not (_NETBIOS.fullmatch(domain) or _DNS.fullmatch(domain)):
+        problems.append("'s Domain doesn't match the NetBios nor the DNS format")
+    if not user:
+        problems.append("'s User cannot be empty")
+    elif len(user.encode()) > _LONGEST_USER:
+        problems.append(f"'s User length must not be longer than {_LONGEST_USER} characters")
+    if user and not user.strip(". "):
+        problems.append("'s User cannot contain only periods or spaces")
+    if _NOT_IN_USERS.search(user):
+        problems.append("'s User cannot contain the following characters: \"/\\:;|=,+*?<>@[]")
+    return problems

@@ -1,0 +1,697 @@
+"""What is irregular in specs of pods: what belongs to more than one field, or to the metadata."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from inkube.schemas import fielderrors, quantity
+from inkube.schemas.builtin import affinity
+from inkube.schemas.builtin.behaviours import addresses, metadata, requirements
+from inkube.schemas.builtin.rules import formats
+from inkube.schemas.builtin.rules.calls.core_containers import blanks, claims_of, spec_of
+from inkube.schemas.builtin.rules.frames import Frame
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.gotypes import internal
+from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
+from inkube.schemas.quantity import Quantity
+
+_MIRROR = "kubernetes.io/config.mirror"
+_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+_SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
+_SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
+_APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+_VISITED = ("initContainers", "containers", "ephemeralContainers")
+"""The lists of containers in the order in which they are visited (VisitContainersWithPath)."""
+_MOST_SERVERS, _MOST_SEARCHES, _MOST_CHARACTERS = 3, 32, 2048
+_LONGEST_HOST_NAME = 64
+_SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_SYSCTL = rf"^({_SEGMENT}[\./])*{_SEGMENT}$"
+_IS_SYSCTL = re.compile(_SYSCTL[1:-1])
+_LONGEST_SYSCTL = 253
+_IPC = ("kernel.sem", "kernel.msg", "kernel.shm", "fs.mqueue.")
+_NO_WINDOWS_POD = (
+    "appArmorProfile", "seLinuxOptions", "hostUsers", "hostPID", "hostIPC", "seccompProfile",
+    "fsGroup", "fsGroupChangePolicy", "sysctls", "shareProcessNamespace", "runAsUser", "runAsGroup",
+    "supplementalGroups", "supplementalGroupsPolicy", "seLinuxChangePolicy",
+)  # fmt: skip
+_OF_SPEC = frozenset({"hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"})
+"""What the internal type keeps in the security context and v1 in the spec."""
+_NO_WINDOWS_CONTAINER = (
+    "appArmorProfile", "seLinuxOptions", "seccompProfile", "capabilities",
+    "readOnlyRootFilesystem", "privileged", "allowPrivilegeEscalation", "procMount", "runAsUser",
+    "runAsGroup",
+)  # fmt: skip
+_WINDOWS = "cannot be set for a windows pod"
+_MATCH = "must not be specified when labelSelector is not set"
+
+
+def pod_of(frame: Frame) -> Frame | None:
+    """The pod that something stands in; None in a template."""
+    found = spec_of(frame).up
+    return found if found is not None and not found.prefix else None
+
+
+# defaults
+
+
+def pod(obj: Object) -> None:
+    """What a pod has and a template has not (SetDefaults_Pod): requests where there are limits."""
+    spec = obj.setdefault("spec", {})
+    spec.setdefault("enableServiceLinks", True)
+    for member in ("initContainers", "containers"):
+        for container in spec.get(member) or ():
+            given = container.get("resources") or {}
+            if given.get("limits"):
+                given["requests"] = {**given["limits"], **(given.get("requests") or {})}
+    settle_addresses(obj.get("status") or {})
+
+
+def settle_addresses(status: Object) -> None:
+    """podIP is the first of podIPs; where they differ, podIP counts (Convert_v1_PodStatus)."""
+    one, many = status.get("podIP") or "", status.get("podIPs") or []
+    if one and (not many or many[0].get("ip", "") != one):
+        status["podIPs"] = [{"ip": one}]
+    elif many and not one:
+        status["podIP"] = many[0].get("ip", "")
+
+
+def account(spec: Object) -> None:
+    """serviceAccount is the old name of serviceAccountName; both are sent."""
+    name = spec.get("serviceAccountName") or spec.get("serviceAccount")
+    if name:
+        spec["serviceAccountName"] = spec["serviceAccount"] = name
+
+
+def host_ports(spec: Object) -> None:
+    """Containers in the host's network listen on the host's ports."""
+    if not spec.get("hostNetwork"):
+        return
+    for member in _VISITED:
+        for container in spec.get(member) or ():
+            for port in container.get("ports") or ():
+                if not port.get("hostPort"):
+                    port["hostPort"] = port.get("containerPort", 0)
+
+
+def select_by_label_keys(spec: Object, labels: dict[str, str]) -> None:
+    """Selectors of a new pod take up the values its own labels have under given keys.
+
+    podStrategy mutatePodAffinity, mutateTopologySpreadConstraints.
+    """
+    for term in affinity.pod_terms(spec):
+        _select(term, "matchLabelKeys", "In", labels)
+        _select(term, "mismatchLabelKeys", "NotIn", labels)
+    for constraint in spec.get("topologySpreadConstraints") or ():
+        _select(constraint, "matchLabelKeys", "In", labels)
+
+
+def _select(term: Object, member: str, operator: str, labels: dict[str, str]) -> None:
+    selector = term.get("labelSelector")
+    if selector is None:
+        return
+    made = [
+        {"key": key, "operator": operator, "values": [labels[key]]}
+        for key in term.get(member) or ()
+        if key in labels
+    ]
+    if made:
+        selector["matchExpressions"] = [*(selector.get("matchExpressions") or ()), *made]
+
+
+# metadata
+
+
+def annotations(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """ValidatePodSpecificAnnotations."""
+    given = value.get("annotations") or {}
+    return _annotations(given, frame.obj.get("spec") or {}, f"{path}.annotations")
+
+
+def template_metadata(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """Labels and annotations of a template, which stand where their metadata stands."""
+    place, spec = path.rpartition(".")[0], frame.obj.get("spec") or {}
+    errors = metadata.template(value, place)
+    given = value.get("annotations") or {}
+    return errors + _annotations(given, spec, f"{place}.annotations")
+
+
+def _annotations(given: dict[str, str], spec: Object, path: str) -> list[FieldError]:
+    errors = []
+    if _MIRROR in given and not spec.get("nodeName"):
+        why = "must set spec.nodeName if mirror pod annotation is set"
+        errors.append(fielderrors.invalid(f"{path}[{_MIRROR}]", given[_MIRROR], why))
+    cost = given.get(_DELETION_COST)
+    if cost is not None and not _is_int32(cost):
+        place = f"{path}[{_DELETION_COST}]"
+        errors.append(fielderrors.invalid(place, cost, "must be a 32bit integer"))
+    for key, profile in sorted(given.items()):
+        if key == _SECCOMP_POD or key.startswith(_SECCOMP_CONTAINER):
+            errors += _seccomp(profile, f"{path}.{key}")
+    known = {one.get("name") for member in _VISITED for one in spec.get(member) or ()}
+    for key, profile in sorted(given.items()):
+        if key.startswith(_APP_ARMOR):
+            errors += _app_armor(key.removeprefix(_APP_ARMOR), profile, f"{path}[{key}]", known)
+    return errors
+
+
+def _is_int32(text: str) -> bool:
+    """helper.GetDeletionCostFromPodAnnotations: as Go prints it, no plus, no leading zeros."""
+    digits = text.removeprefix("-")
+    if not digits.isascii() or not digits.isdecimal() or (digits[0] == "0" and digits != "0"):
+        return False
+    return -(2**31) <= int(text) < 2**31
+
+
+def _seccomp(profile: str, path: str) -> list[FieldError]:
+    if profile in ("runtime/default", "docker/default", "unconfined"):
+        return []
+    if not profile.startswith("localhost/"):
+        return [fielderrors.invalid(path, profile, "must be a valid seccomp profile")]
+    local = profile.removeprefix("localhost/")
+    problems = formats.FORMATS["descending-path"](local)
+    return [fielderrors.invalid(path, local, why) for why in problems]
+
+
+def _app_armor(name: str, profile: str, path: str, known: set[str | None]) -> list[FieldError]:
+    errors = []
+    if name not in known:
+        errors.append(fielderrors.invalid(path, name, "container not found"))
+    if profile not in ("", "runtime/default", "unconfined") and not profile.startswith(
+        "localhost/"
+    ):
+        why = f'invalid AppArmor profile name: "{profile}"'
+        errors.append(fielderrors.invalid(path, profile, why))
+    return errors
+
+
+def matching_annotations(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """Profiles that both annotations and fields name are the same (ValidatePodCreate)."""
+    given = frame.obj["metadata"].get("annotations") or {}
+    if not given:
+        return []
+    return [*seccomp_annotations(value, given, path), *_app_armor_annotations(value, given, path)]
+
+
+def template_annotations(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """The same of a template, of which AppArmor says nothing."""
+    given = (frame.obj.get("metadata") or {}).get("annotations") or {}
+    return list(seccomp_annotations(value, given, path)) if given else []
+
+
+def seccomp_annotations(spec: Object, given: dict[str, str], path: str) -> Iterator[FieldError]:
+    """validateSeccompAnnotationsAndFields."""
+    places = [(_SECCOMP_POD, spec, path)]
+    places += [
+        (f"{_SECCOMP_CONTAINER}{one.get('name', '')}", one, place)
+        for one, place in _visited(spec, path)
+    ]
+    for key, owner, place in places:
+        profile = (owner.get("securityContext") or {}).get("seccompProfile")
+        if profile is not None and key in given:
+            where = f"{place}.securityContext.seccompProfile"
+            default = ("runtime/default", "docker/default")
+            yield from _mismatch(profile, given[key], where, "seccomp", default)
+
+
+def _app_armor_annotations(spec: Object, given: dict[str, str], path: str) -> Iterator[FieldError]:
+    """validateAppArmorAnnotationsAndFieldsMatchOnCreate."""
+    if (spec.get("os") or {}).get("name") == "windows":
+        return
+    whole = (spec.get("securityContext") or {}).get("appArmorProfile")
+    for one, place in _visited(spec, path):
+        profile = (one.get("securityContext") or {}).get("appArmorProfile") or whole
+        key = f"{_APP_ARMOR}{one.get('name', '')}"
+        if profile is not None and key in given:
+            where = f"{place}.securityContext.appArmorProfile"
+            default = ("runtime/default",)
+            yield from _mismatch(profile, given[key], where, "apparmor", default)
+
+
+def _mismatch(
+    profile: Object, said: str, path: str, what: str, default: tuple[str, ...]
+) -> Iterator[FieldError]:
+    kind = profile.get("type")
+    differs = False
+    if kind == "Unconfined":
+        differs = said != "unconfined"
+    elif kind == "RuntimeDefault":
+        differs = said not in default
+    elif kind == "Localhost":
+        differs = not said.startswith("localhost/")
+        if not differs and said.removeprefix("localhost/") != profile.get("localhostProfile"):
+            why = f"{what} profile in annotation and field must match"
+            yield fielderrors.forbidden(f"{path}.localhostProfile", why)
+    if differs:
+        why = f"{what} type in annotation and field must match"
+        yield fielderrors.forbidden(f"{path}.type", why)
+
+
+def _visited(spec: Object, path: str) -> Iterator[tuple[Object, str]]:
+    """Every container with its place."""
+    for member in _VISITED:
+        for index, container in enumerate(spec.get(member) or ()):
+            yield container, f"{path}.{member}[{index}]"
+
+
+# the pod itself
+
+
+def only_new(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """What a new pod may not have and an old one may (ValidatePodCreate)."""
+    errors = []
+    if value.get("ephemeralContainers"):
+        why = "cannot be set on create"
+        errors.append(fielderrors.forbidden(f"{path}.ephemeralContainers", why))
+    if value.get("nodeName") and value.get("schedulingGates"):
+        why = "cannot be set until all schedulingGates have been cleared"
+        errors.append(fielderrors.forbidden(f"{path}.nodeName", why))
+    return errors
+
+
+def tokens_without_account(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """Tokens are of an account (validatePodMetadataAndSpec)."""
+    if value.get("serviceAccountName"):
+        return []
+    why = "must not be specified when serviceAccountName is not set"
+    return [
+        fielderrors.forbidden(
+            f"{path}.volumes[{index}].projected.sources[{at}].serviceAccountToken", why
+        )
+        for index, volume in enumerate(value.get("volumes") or ())
+        for at, source in enumerate((volume.get("projected") or {}).get("sources") or ())
+        if source.get("serviceAccountToken") is not None
+    ]
+
+
+def untrimmed_image(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """Blanks around the image of a pod's container."""
+    return blanks(value.get("image", ""), f"{path}.image")
+
+
+# claims and resources
+
+
+def claim_once(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """The name of a claim, which none before it has."""
+    taken = spec_of(frame).facts.setdefault("claims", set())
+    if value in taken:
+        return [fielderrors.duplicate(path, value)]
+    taken.add(value)
+    return [fielderrors.invalid(path, value, why) for why in formats.FORMATS["dns-label"](value)]
+
+
+def one_claim(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """validatePodResourceClaim: by the name of a claim or of a template."""
+    members = ("resourceClaimName", "resourceClaimTemplateName")
+    given = sum(1 for member in members if value.get(member) is not None)
+    if given == 1:
+        return []
+    why = (
+        "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+        if given
+        else "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
+    )
+    return [fielderrors.invalid(path, internal.value("core.PodResourceClaim", value), why)]
+
+
+def overhead(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """validateOverhead: as limits of a container."""
+    return requirements.of_container({"limits": value}, path) if value else []
+
+
+def pod_resources(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """validatePodResources: of the pod as a whole, no less than its containers need."""
+    spec = frame.obj
+    if (spec.get("os") or {}).get("name") == "windows":
+        return [fielderrors.forbidden(path, "may not be set for a windows pod")]
+    errors = []
+    if value.get("claims"):
+        why = "claims may not be set for Resources at pod-level"
+        errors.append(fielderrors.forbidden(f"{path}.claims", why))
+    errors += requirements.of_container(value, path, claims_of(spec), whole_pod=True)
+    return errors + _consistent(value, spec, path)
+
+
+def _consistent(given: Object, spec: Object, path: str) -> list[FieldError]:
+    """validatePodResourceConsistency."""
+    errors = []
+    requests, limits_ = given.get("requests") or {}, given.get("limits") or {}
+    for name, total in sorted(_added(spec, "requests").items()):
+        if name in requests and total > quantity.parse(requests[name]):
+            why = f"must be greater than or equal to aggregate container requests of {total}"
+            place = f"{path}.requests[{name}]"
+            errors.append(fielderrors.invalid(place, requests[name], why))
+    for name, total in sorted(_added(spec, "limits").items()):
+        is_huge = name.startswith("hugepages-")
+        if is_huge and name in limits_ and total > quantity.parse(limits_[name]):
+            why = f"must be greater than or equal to aggregate container limits of {total}"
+            errors.append(fielderrors.invalid(f"{path}.limits[{name}]", limits_[name], why))
+    for index, container in enumerate(spec.get("containers") or ()):
+        own = (container.get("resources") or {}).get("limits") or {}
+        for name, amount in sorted(own.items()):
+            most = limits_.get(name)
+            if most is not None and quantity.parse(amount) > quantity.parse(most):
+                why = f"must be less than or equal to pod limits of {most}"
+                place = f"{path}.containers[{index}][{name}].limits"
+                errors.append(fielderrors.invalid(place, amount, why))
+    return errors
+
+
+def _added(spec: Object, member: str) -> dict[str, Quantity]:
+    """What all containers of a pod need together (AggregateContainerRequests)."""
+    total: dict[str, Quantity] = {}
+    for container in spec.get("containers") or ():
+        _add(total, container, member)
+    beside: dict[str, Quantity] = {}
+    most: dict[str, Quantity] = {}
+    for container in spec.get("initContainers") or ():
+        alone = dict(beside)
+        if container.get("restartPolicy") == "Always":
+            _add(total, container, member)
+            _add(beside, container, member)
+            alone = beside
+        else:
+            _add(alone, container, member)
+        for name, amount in alone.items():
+            most[name] = max(most.get(name, amount), amount)
+    for name, amount in most.items():
+        total[name] = max(total.get(name, amount), amount)
+    return total
+
+
+def _add(total: dict[str, Quantity], container: Object, member: str) -> None:
+    for name, amount in ((container.get("resources") or {}).get(member) or {}).items():
+        parsed = quantity.parse(amount)
+        total[name] = total[name].add(parsed) if name in total else parsed
+
+
+# networks and names
+
+
+def ports_of_host(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """validatePodHostNetworkDeps; templates may leave the host's port out."""
+    whole = pod_of(frame) is not None
+    why = "must match `containerPort` when `hostNetwork` is true"
+    return [
+        fielderrors.invalid(f"{path}.containers[{at}].ports[{index}].hostPort", outer, why)
+        for at, container in enumerate(value.get("containers") or ())
+        for index, port in enumerate(container.get("ports") or ())
+        for outer in (port.get("hostPort", 0),)
+        if (whole or outer) and outer != port.get("containerPort", 0)
+    ]
+
+
+def dns(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """validatePodDNSConfig."""
+    config, place = value.get("dnsConfig"), f"{path}.dnsConfig"
+    if value.get("dnsPolicy") == "None":
+        if config is None:
+            why = "must provide `dnsConfig` when `dnsPolicy` is None"
+            return [fielderrors.required(place, why)]
+        if not config.get("nameservers"):
+            why = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+            return [fielderrors.required(f"{place}.nameservers", why)]
+    if config is None:
+        return []
+    servers = config.get("nameservers") or []
+    errors: list[FieldError] = []
+    if len(servers) > _MOST_SERVERS:
+        why = f"must not have more than {_MOST_SERVERS} nameservers"
+        errors.append(fielderrors.invalid(f"{place}.nameservers", servers, why))
+    for index, server in enumerate(servers):
+        errors += addresses.check(server, f"{place}.nameservers[{index}]")
+    errors += _searches(config.get("searches") or [], f"{place}.searches")
+    return errors + [
+        fielderrors.required(f"{place}.options[{index}]", "must not be empty")
+        for index, option in enumerate(config.get("options") or ())
+        if not option.get("name")
+    ]
+
+
+def _searches(searches: list[str], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if len(searches) > _MOST_SEARCHES:
+        why = f"must not have more than {_MOST_SEARCHES} search paths"
+        errors.append(fielderrors.invalid(path, searches, why))
+    if len(" ".join(searches).encode()) > _MOST_CHARACTERS:
+        why = f"must not have more than {_MOST_CHARACTERS} characters (including spaces) in the "
+        errors.append(fielderrors.invalid(path, searches, f"{why}search list"))
+    check = formats.FORMATS["search-domain"]
+    for index, search in enumerate(searches):
+        if search != ".":
+            text = search.removesuffix(".")
+            errors += [fielderrors.invalid(f"{path}[{index}]", text, why) for why in check(text)]
+    return errors
+
+
+def address(value: str, path: str, _frame: Frame) -> list[FieldError]:
+    """An IP address as older fields have it."""
+    return addresses.check(value, path)
+
+
+def hostname_override(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """validatePodHostName."""
+    spec = frame.obj
+    errors = []
+    if spec.get("setHostnameAsFQDN"):
+        why = "may not be specified when setHostnameAsFQDN is true"
+        errors.append(fielderrors.forbidden(path, why))
+    if spec.get("hostNetwork"):
+        why = "may not be specified when hostNetwork is true"
+        errors.append(fielderrors.forbidden(path, why))
+    if len(value.encode()) > _LONGEST_HOST_NAME:
+        errors.append(fielderrors.too_long(path, _LONGEST_HOST_NAME))
+    return errors + [fielderrors.invalid(path, value, why) for why in names.subdomain(value)]
+
+
+def file_key_volumes(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """Variables come from files of empty directories (validateFileKeyRefVolumes)."""
+    known = {each.get("name", ""): each for each in value.get("volumes") or ()}
+    errors = []
+    for container, place in _visited(value, path):
+        for index, variable in enumerate(container.get("env") or ()):
+            reference = (variable.get("valueFrom") or {}).get("fileKeyRef")
+            if reference is None:
+                continue
+            name = reference.get("volumeName", "")
+            where = f"{place}.env[{index}].valueFrom.fileKeyRef.volumeName"
+            if name not in known:
+                errors.append(fielderrors.not_found(where, name))
+            elif known[name].get("emptyDir") is None:
+                why = "referenced volume must be of type emptyDir"
+                errors.append(fielderrors.invalid(where, name, why))
+    return errors
+
+
+# security
+
+
+def shared_processes(_value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """Of a spec, told of its security context, where the internal type has it."""
+    spec = spec_of(frame).obj
+    if not spec.get("shareProcessNamespace") or not spec.get("hostPID"):
+        return []
+    why = "ShareProcessNamespace and HostPID cannot both be enabled"
+    return [fielderrors.invalid(f"{path}.shareProcessNamespace", True, why)]
+
+
+def sysctl(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """One of validateSysctls: of a namespace that the pod has to itself."""
+    name, place, spec = value.get("name", ""), f"{path}.name", spec_of(frame).obj
+    taken = frame.facts.setdefault("sysctls", set())
+    errors = []
+    if not name:
+        errors.append(fielderrors.required(place))
+    elif len(name) > _LONGEST_SYSCTL or not _IS_SYSCTL.fullmatch(name):
+        why = f"must have at most {_LONGEST_SYSCTL} characters and match regex {_SYSCTL}"
+        errors.append(fielderrors.invalid(place, name, why))
+    elif name in taken:
+        errors.append(fielderrors.duplicate(place, name))
+    taken.add(name)
+    dotted = name.replace("/", ".")
+    for member, beginning in (("hostNetwork", "net."), ("hostIPC", _IPC)):
+        if spec.get(member) and dotted.startswith(beginning):
+            why = f"may not be specified when '{member}' is true"
+            errors.append(fielderrors.invalid(place, name, why))
+            break
+    return errors
+
+
+def user_namespace(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """validateHostUsers: a pod with users of its own shares no other namespace of the host."""
+    why = "when `hostUsers` is false"
+    shown = (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC"))
+    errors = [
+        fielderrors.forbidden(f"{path}.{name}", why) for member, name in shown if value.get(member)
+    ]
+    return errors + [
+        fielderrors.forbidden(f"{place}.volumeDevices", why)
+        for container, place in _visited(value, path)
+        if container.get("volumeDevices")
+    ]
+
+
+def windows_processes(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """validateWindowsHostProcessPod: all containers run on the host, or none."""
+    whole = _host_process(value)
+    every = list(_visited(value, path))
+    errors: list[FieldError] = []
+    count = 0
+    for container, place in every:
+        own = _host_process(container)
+        if whole is not None and own is not None and whole != own:
+            said = "true" if whole else "false"
+            why = f"pod hostProcess value must be identical if both are specified, was {said}"
+            where = f"{place}.securityContext.windowsOptions.hostProcess"
+            errors.append(fielderrors.invalid(where, own, why))
+        count += bool(whole if own is None else own)
+    if count and count != len(every):
+        why = (
+            "If pod contains any hostProcess containers then all containers must be HostProcess "
+            "containers"
+        )
+        errors.append(fielderrors.invalid(path, "", why))
+    if count and not value.get("hostNetwork"):
+        why = "hostNetwork must be true if pod contains any hostProcess containers"
+        errors.append(fielderrors.invalid(f"{path}.hostNetwork", False, why))
+    return errors
+
+
+def _host_process(owner: Object) -> bool | None:
+    options = (owner.get("securityContext") or {}).get("windowsOptions") or {}
+    found: bool | None = options.get("hostProcess")
+    return found
+
+
+def operating_system(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """validateOS, and what a pod of another operating system cannot have."""
+    name = value["os"].get("name", "")
+    if not name:
+        return [fielderrors.required(f"{path}.os.name")]
+    if name not in ("linux", "windows"):
+        return [fielderrors.not_supported(f"{path}.os", name, ("linux", "windows"))]
+    contexts = [
+        (container.get("securityContext") or {}, f"{place}.securityContext")
+        for container, place in _visited(value, path)
+    ]
+    own, place = value.get("securityContext") or {}, f"{path}.securityContext"
+    if name == "linux":
+        why = "windows options cannot be set for a linux pod"
+        return [
+            fielderrors.forbidden(f"{where}.windowsOptions", why)
+            for given, where in [(own, place), *contexts]
+            if given.get("windowsOptions") is not None
+        ]
+    errors = []
+    for member in _NO_WINDOWS_POD:
+        owner, where = (value, path) if member in _OF_SPEC else (own, place)
+        given = owner.get(member)
+        if given or (given is not None and member not in ("hostPID", "hostIPC", "sysctls")):
+            errors.append(fielderrors.forbidden(f"{where}.{member}", _WINDOWS))
+    return errors + [
+        fielderrors.forbidden(f"{where}.{member}", _WINDOWS)
+        for given, where in contexts
+        for member in _NO_WINDOWS_CONTAINER
+        if given.get(member) is not None
+    ]
+
+
+# placement
+
+
+def gate_once(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """A gate, told by its place; none before it has its name (validateSchedulingGates)."""
+    name = value.get("name", "")
+    taken = frame.facts.setdefault("gates", set())
+    errors = [fielderrors.invalid(path, name, why) for why in names.label_key(name)]
+    if name in taken:
+        errors.append(fielderrors.duplicate(path, name))
+    taken.add(name)
+    return errors
+
+
+def single_value(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """Gt and Lt compare with one number."""
+    if len(value.get("values") or ()) == 1:
+        return []
+    why = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+    return [fielderrors.required(f"{path}.values", why)]
+
+
+def single_name(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """A field of a node is one value."""
+    if len(value.get("values") or ()) == 1:
+        return []
+    why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+    return [fielderrors.required(f"{path}.values", why)]
+
+
+def label_keys(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """ValidateMatchLabelKeysAndMismatchLabelKeys."""
+    selector = value.get("labelSelector")
+    match, mismatch = value.get("matchLabelKeys") or [], value.get("mismatchLabelKeys") or []
+    errors: list[FieldError] = []
+    for member, keys in (("matchLabelKeys", match), ("mismatchLabelKeys", mismatch)):
+        if keys and selector is None:
+            errors.append(fielderrors.forbidden(f"{path}.{member}", _MATCH))
+            continue
+        for index, key in enumerate(keys):
+            place = f"{path}.{member}[{index}]"
+            errors += [fielderrors.invalid(place, key, why) for why in names.label_key(key)]
+    places = {key: index for index, key in enumerate(match)}
+    seen = set((selector or {}).get("matchLabels") or ())
+    for each in (selector or {}).get("matchExpressions") or ():
+        key = each.get("key", "")
+        if key in places and key in seen:
+            why = "exists in both matchLabelKeys and labelSelector"
+            errors.append(fielderrors.invalid(f"{path}[{places[key]}]", key, why))
+        seen.add(key)
+    others = set(mismatch)
+    why = "exists in both matchLabelKeys and mismatchLabelKeys"
+    return errors + [
+        fielderrors.invalid(f"{path}.matchLabelKeys[{index}]", key, why)
+        for index, key in enumerate(match)
+        if key in others
+    ]
+
+
+def spread_once(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """No constraint after this one is of its key and action (ValidateSpreadConstraintNotRepeat)."""
+    spec = spec_of(frame)
+    to_come = spec.facts.get("constraints")
+    if to_come is None:
+        every = spec.obj.get("topologySpreadConstraints") or ()
+        to_come = spec.facts["constraints"] = Counter(map(_pair, every))
+    pair = _pair(value)
+    to_come[pair] -= 1
+    if not to_come[pair]:
+        return []
+    place = f"{path}.{{topologyKey, whenUnsatisfiable}}"
+    return [fielderrors.duplicate(place, f"{{{pair[0]}, {pair[1]}}}")]
+
+
+def _pair(constraint: Object) -> tuple[str, str]:
+    return constraint.get("topologyKey", ""), constraint.get("whenUnsatisfiable", "")
+
+
+def domains_that_schedule(value: int, path: str, frame: Frame) -> list[FieldError]:
+    """A least number of domains holds a pod back, or it means nothing."""
+    action = frame.obj.get("whenUnsatisfiable", "")
+    if action == "DoNotSchedule":
+        return []
+    why = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+    return [fielderrors.invalid(path, value, why)]
+
+
+def tolerated_value(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """The operator of a toleration with its value; wrong values are blamed on the operator."""
+    operator, text, place = value.get("operator", ""), value.get("value", ""), f"{path}.operator"
+    if operator in ("", "Equal"):
+        problems = names.label_value(text)
+        return [fielderrors.invalid(place, text, ";".join(problems))] if problems else []
+    if operator == "Exists":
+        why = "value must be empty when `operator` is 'Exists'"
+        return [fielderrors.invalid(place, text, why)] if text else []
+    compares = ("Lt", "Gt") if operator in ("Lt", "Gt") else ()  # whose gate is off
+    return [fielderrors.not_supported(place, operator, ("Equal", "Exists", *compares))]

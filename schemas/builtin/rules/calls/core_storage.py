@@ -1,0 +1,317 @@
+"""What is irregular in persistent volumes and claims."""
+
+import posixpath
+
+from inkube.schemas import fielderrors, quantity
+from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
+from inkube.schemas.builtin.rules.calls import core_volumes
+from inkube.schemas.builtin.rules.frames import Frame
+from inkube.schemas.builtin.rules.words import IMMUTABLE, same
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.gotypes import internal
+from inkube.schemas.metadata import names
+from inkube.schemas.objects import Object
+
+_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+_ALONE = "ReadWriteOncePod"
+_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+_MOUNT_OPTIONS = "volume.beta.kubernetes.io/mount-options"
+_MOUNTED = frozenset({
+    "awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "csi",
+    "gcePersistentDisk", "glusterfs", "iscsi", "nfs", "rbd", "vsphereVolume",
+})  # fmt: skip
+"""Sources that mount with options (pkg/volume/validation)."""
+_SOURCES = (
+    "gcePersistentDisk", "awsElasticBlockStore", "hostPath", "glusterfs", "nfs", "rbd", "quobyte",
+    "iscsi", "flexVolume", "cinder", "cephfs", "fc", "flocker", "azureFile", "vsphereVolume",
+    "azureDisk", "photonPersistentDisk", "portworxVolume", "scaleIO", "local", "storageos", "csi",
+)  # fmt: skip
+_POSITIVE = "must be greater than zero"
+_GA_LABELS = {
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+}
+_FIXED_SOURCE = "spec.persistentvolumesource is immutable after creation\n"
+_FIXED_CLAIM = (
+    "spec is immutable after creation except resources.requests and volumeAttributesClassName "
+    "for bound claims\n"
+)
+
+
+def access_modes(value: list[str], path: str, _frame: Frame) -> list[FieldError]:
+    """Known ones, and one of them alone."""
+    errors = [fielderrors.not_supported(path, mode, _MODES) for mode in value if mode not in _MODES]
+    known = {mode for mode in value if mode in _MODES}
+    if _ALONE in known and len(known) > 1:
+        why = f"may not use {_ALONE} with other access modes"
+        errors.append(fielderrors.forbidden(path, why))
+    return errors
+
+
+# volumes
+
+
+def capacity(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """Storage and nothing else, more than none of it."""
+    given, place = value.get("capacity") or {}, f"{path}.capacity"
+    errors = []
+    if given.keys() != {"storage"}:
+        errors.append(fielderrors.not_supported(place, value.get("capacity"), ("storage",)))
+    for name, amount in sorted(given.items()):
+        errors += _amount(amount, f"{place}[{name}]")
+    return errors
+
+
+def _amount(amount: str, path: str) -> list[FieldError]:
+    """validateBasicResource, ValidatePositiveQuantityValue."""
+    found = quantity.parse(amount)
+    errors: list[FieldError] = []
+    if found.sign < 0:
+        shown = found.value * 10**found.scale if found.scale >= 0 else amount
+        errors.append(fielderrors.invalid(path, shown, "must be a valid resource quantity"))
+    if found.sign <= 0:
+        errors.append(fielderrors.invalid(path, amount, _POSITIVE))
+    return errors
+
+
+def not_recycled(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """Nobody recycles the root of a node."""
+    if posixpath.normpath(value["hostPath"].get("path", "")).replace("//", "/") != "/":
+        return []
+    why = "may not be 'recycle' for a hostPath mount of '/'"
+    return [fielderrors.forbidden(f"{path}.persistentVolumeReclaimPolicy", why)]
+
+
+def attributes_class(value: str, path: str, _frame: Frame) -> list[FieldError]:
+    """The name of a class, and no empty one."""
+    if not value:
+        return [fielderrors.required(path, "an empty string is disallowed")]
+    return [fielderrors.invalid(path, value, why) for why in names.subdomain(value)]
+
+
+def attributes_of_driver(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """Classes of attributes are those of a driver."""
+    if value.get("csi") is not None:
+        return []
+    why = "has to be specified when using volumeAttributesClassName"
+    return [fielderrors.required(f"{path}.csi", why)]
+
+
+def local_to_nodes(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """A disk of a node says of which one."""
+    if value.get("nodeAffinity") is not None:
+        return []
+    return [fielderrors.required(f"{path}.nodeAffinity", "Local volume requires node affinity")]
+
+
+def endpoints_namespace(value: str, path: str, _frame: Frame) -> list[FieldError]:
+    """validateGlusterfsPersistentVolumeSource."""
+    if not value:
+        why = "if the endpointnamespace is set, it must be a valid namespace name"
+        return [fielderrors.invalid(path, value, why)]
+    return [fielderrors.invalid(path, value, why) for why in names.label(value)]
+
+
+def portal_length(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """Initiators name their targets by volume and portal."""
+    portal = value.get("targetPortal", "")
+    name = frame.root.obj["metadata"].get("name", "") if "metadata" in frame.root.obj else ""
+    if core_volumes.fits_portal(name, portal):
+        return []
+    return [fielderrors.invalid(f"{path}.targetportal", portal, core_volumes.PORTAL)]
+
+
+def qualified_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
+    """The name of an iSCSI target or initiator; what is wrong with it is not said."""
+    if core_volumes.name_problem(value):
+        return [fielderrors.invalid(path, value, "must be valid format")]
+    return []
+
+
+def mount_options(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
+    """The old annotation for options, of sources that mount (pkg/volume/validation)."""
+    spec = value.get("spec") or {}
+    asked = _MOUNT_OPTIONS in (value["metadata"].get("annotations") or {})
+    if not asked or _MOUNTED & spec.keys():
+        return []
+    why = "may not specify mount options for this volume type"
+    return [fielderrors.forbidden("metadata.annotations", why)]
+
+
+def volume_kept(value: Object, _path: str, frame: Frame) -> list[FieldError]:
+    """ValidatePersistentVolumeUpdate."""
+    spec, before = value["spec"], (frame.old or {})["spec"]
+    errors = []
+    new, old = _source(spec), _source(before)
+    added = (new.get("csi") or {}).get("controllerExpandSecretRef")
+    if old.get("csi") and added and not old["csi"].get("controllerExpandSecretRef"):
+        new = {**new, "csi": {**new["csi"], "controllerExpandSecretRef": None}}
+    if new.keys() != old.keys() or not same(new, old):
+        why = _FIXED_SOURCE + internal.diff("core.PersistentVolumeSource", old, new)
+        errors.append(fielderrors.forbidden("spec.persistentvolumesource", why))
+    if not same(spec.get("volumeMode"), before.get("volumeMode")):
+        errors.append(fielderrors.invalid("volumeMode", spec.get("volumeMode"), IMMUTABLE))
+    nodes, known = spec.get("nodeAffinity"), before.get("nodeAffinity")
+    if known is not None and not _same_nodes(nodes, known):
+        why = f"{IMMUTABLE}, except for updating from beta label to GA"
+        shown = None if nodes is None else internal.value("core.VolumeNodeAffinity", nodes)
+        errors.append(fielderrors.invalid("nodeAffinity", shown, why))
+    member = "volumeAttributesClassName"
+    if before.get(member) is not None and spec.get(member) is None:
+        why = "update from non-nil value to nil is forbidden"
+        errors.append(fielderrors.forbidden(f"spec.{member}", why))
+    return errors
+
+
+def _source(spec: Object) -> Object:
+    return {member: spec[member] for member in _SOURCES if spec.get(member) is not None}
+
+
+def _same_nodes(new: Object | None, old: Object) -> bool:
+    """Equal but for labels that have left beta (getMaskNodeSelectorLabelChangeEqualities)."""
+    terms = [
+        ((each or {}).get("required") or {}).get("nodeSelectorTerms") or [] for each in (new, old)
+    ]
+    if new is None or len(terms[0]) != len(terms[1]):
+        return same(new, old)
+    return all(
+        len(now.get(member) or ()) == len(was.get(member) or ())
+        and all(map(_same_requirement, now.get(member) or (), was.get(member) or ()))
+        for now, was in zip(*terms, strict=True)
+        for member in ("matchExpressions", "matchFields")
+    )
+
+
+def _same_requirement(now: Object, was: Object) -> bool:
+    if now.get("key") == _GA_LABELS.get(was.get("key", "")):
+        was = {**was, "key": now["key"]}
+    return same(now, was)
+
+
+def volume_warnings(value: Object, _path: str, _frame: Frame) -> list[str]:
+    """pkg/api/persistentvolume, GetWarningsForPersistentVolume."""
+    spec = value["spec"]
+    found = _class_warnings(value)
+    if _MOUNT_OPTIONS in (value["metadata"].get("annotations") or {}):
+        where = f"metadata.annotations[{_MOUNT_OPTIONS}]"
+        found.append(f'{where}: deprecated since v1.31; use "spec.mountOptions" attribute instead')
+    if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
+        found.append(
+            "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. "
+            "Instead, the recommended approach is to use dynamic provisioning."
+        )
+    given = spec.get("capacity") or {}
+    return [*found, *podwarnings.fractions(given, "storage", "spec.capacity")]
+
+
+def _class_warnings(obj: Object) -> list[str]:
+    if _BETA_CLASS not in (obj["metadata"].get("annotations") or {}):
+        return []
+    where = f"metadata.annotations[{_BETA_CLASS}]"
+    return [f'{where}: deprecated since v1.8; use "storageClassName" attribute instead']
+
+
+# claims
+
+
+def requested(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """Storage, and more than none of it."""
+    amount = _requests(value).get("storage")
+    place = f"{path}.resources[storage]"
+    if amount is None:
+        return [fielderrors.required(place)]
+    if quantity.parse(amount).sign <= 0:
+        return [fielderrors.invalid(place, amount, _POSITIVE)]
+    return []
+
+
+def _requests(spec: Object) -> Object:
+    found: Object = (spec.get("resources") or {}).get("requests") or {}
+    return found
+
+
+def group_of_source(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """Without a group only claims are sources (validateDataSource)."""
+    kind = value.get("kind", "")
+    if value.get("apiGroup") or kind == "PersistentVolumeClaim":
+        return []
+    why = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
+    return [fielderrors.invalid(path, kind, why)]
+
+
+def same_sources(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """Two members that say the same, for clients of two ages; a bare path is the bad value."""
+    source, reference = value["dataSource"], value["dataSourceRef"]
+    if reference.get("namespace"):
+        why = "may not be specified when dataSourceRef.namespace is specified"
+    elif any(source.get(part) != reference.get(part) for part in ("apiGroup", "kind", "name")):
+        why = "must match dataSourceRef"
+    else:
+        return []
+    return [fielderrors.invalid(path, fielderrors.Verbatim("{}"), why)]
+
+
+def claim_kept(value: Object, _path: str, frame: Frame) -> list[FieldError]:
+    """ValidatePersistentVolumeClaimUpdate."""
+    old = frame.old or {}
+    errors: list[FieldError] = []
+    spec, before = dict(value["spec"]), dict(old["spec"])
+    if not before.get("volumeName"):
+        before["volumeName"] = spec.get("volumeName", "")
+    noted, was_noted = (
+        (each["metadata"].get("annotations") or {}).get(_BETA_CLASS) for each in (value, old)
+    )
+    name, had = spec.get("storageClassName"), before.get("storageClassName")
+    if was_noted is not None and had is None and name == was_noted and noted in (None, was_noted):
+        spec.pop("storageClassName", None)
+    else:
+        if noted != was_noted:
+            where = f"metadata.annotations.{_BETA_CLASS}"
+            errors.append(fielderrors.invalid(where, noted or "", IMMUTABLE))
+        if name is not None and had is None and was_noted in (None, name):
+            spec.pop("storageClassName", None)
+    bound = (value.get("status") or {}).get("phase") == "Bound"
+    if bound:
+        spec["resources"] = {**(spec.get("resources") or {}), "requests": {
+            **_requests(spec), "storage": _requests(before).get("storage", "0")
+        }}  # fmt: skip
+        spec["volumeAttributesClassName"] = before.get("volumeAttributesClassName")
+    if not same(spec, before):
+        why = _FIXED_CLAIM + internal.diff("core.PersistentVolumeClaimSpec", before, spec)
+        errors.append(fielderrors.forbidden("spec", why))
+    errors += _not_smaller(value, old)
+    mode = value["spec"].get("volumeMode")
+    if not same(mode, before.get("volumeMode")):
+        errors.append(fielderrors.invalid("volumeMode", mode, IMMUTABLE))
+    return errors + _class_kept(value["spec"], old)
+
+
+def _not_smaller(value: Object, old: Object) -> list[FieldError]:
+    asked, had = (
+        quantity.parse(_requests(each["spec"]).get("storage", "0")) for each in (value, old)
+    )
+    there = ((old.get("status") or {}).get("capacity") or {}).get("storage", "0")
+    if asked >= had or asked > quantity.parse(there):
+        return []
+    why = "field can not be less than status.capacity"
+    return [fielderrors.forbidden("spec.resources.requests.storage", why)]
+
+
+def _class_kept(spec: Object, old: Object) -> list[FieldError]:
+    member, name = "volumeAttributesClassName", spec.get("volumeAttributesClassName")
+    current = (old.get("status") or {}).get("currentVolumeAttributesClassName")
+    if current is None or same(name, old["spec"].get(member)) or name:
+        return []
+    what = "nil" if name is None else "empty string"
+    why = f"update to {what} is forbidden when status.currentVolumeAttributesClassName is not nil"
+    return [fielderrors.forbidden(f"spec.{member}", why)]
+
+
+def claim_warnings(value: Object, _path: str, _frame: Frame) -> list[str]:
+    """pkg/api/persistentvolumeclaim, GetWarningsForPersistentVolumeClaim."""
+    requests = _requests(value["spec"])
+    found = podwarnings.fractions(requests, "storage", "spec.resources.requests")
+    return [*_class_warnings(value), *found]
