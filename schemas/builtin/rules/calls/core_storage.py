@@ -260,7 +260,7 @@ def claim_kept(value: Object, _path: str, frame: Frame) -> list[FieldError]:
     errors: list[FieldError] = []
     spec, before = dict(value["spec"]), dict(old["spec"])
     if not before.get("volumeName"):
-        before["volumeName"] = spec.get("volumeName", "")
+        before["volumeName"] = spec.get("volumeName")
     noted, was_noted = (
         (each["metadata"].get("annotations") or {}).get(_BETA_CLASS) for each in (value, old)
     )
