@@ -46,6 +46,8 @@ class Wording:
     """Whether `dryRun=true` is read as All."""
     default_namespace: ClassVar[str] = ""
     """The namespace that an address without one means, where it does not mean all of them."""
+    validation_endpoints: ClassVar[frozenset[str]] = frozenset()
+    """Names that a POST to them does not create: clients ask for endpoints that are not there."""
     names_match: ClassVar[bool] = False
     """Whether a POST to a name refuses a body of another name."""
     patches: ClassVar[Sequence[str]] = ("json", "merge", "apply")
@@ -190,6 +192,7 @@ class _Python(Wording):
     body_names_kind = False
     reads_dry_run_true = True
     default_namespace = "default"
+    validation_endpoints = frozenset({"check", "test", "validate"})
     names_match = True
     group_order = 1
     sorts_versions = False

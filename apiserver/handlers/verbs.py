@@ -118,6 +118,8 @@ class Handlers:
     async def create(self, exchange: Exchange) -> web.StreamResponse:
         """POST."""
         call = exchange.call
+        if call.name and call.name in call.resource.wording.validation_endpoints:
+            raise status.not_found(call.resource.group, call.resource.plural, call.name)
         media = bodies.media_type(exchange.request)
         body = await bodies.read(exchange.request)
         exchange.read_options("CreateOptions")

@@ -103,7 +103,7 @@ async def test_the_form_shows_errors_of_dry_runs_and_of_the_controller(server):
 async def test_what_node_runs_is_what_the_documents_compile_to(tmp_path):
     await run(str(TSC), "--project", str(DOCUMENTS), "--outDir", str(tmp_path))
     names = sorted(path.stem for path in DOCUMENTS.glob("*.mts"))
-    assert names == ["form", "list", "watch"]
+    assert names == ["api", "blocks", "form", "list", "watch"]
     for name in names:
         assert (tmp_path / f"{name}.mjs").read_text() == (DOCUMENTS / f"{name}.mjs").read_text()
 

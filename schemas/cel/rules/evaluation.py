@@ -164,6 +164,8 @@ class _Run:
         self.warnings: list[str] = []
         self._budget = budget
         self._is_checked = is_checked
+        self._logged: set[str] = set()
+        """Rules whose messageExpression was logged to fail: once an object."""
 
     def visit(self, plan: _Plan, path: str, new: Any, old: Any, ratchet: Ratchet) -> None:
         try:
@@ -249,11 +251,14 @@ class _Run:
         place = path
         if rule.field_path:
             place = f"{path}.{rule.field_path}" if path else rule.field_path
-        message, spent = messages.evaluated(rule, new, old, self._budget)
-        if spent > self._budget:
-            self._stop(plan, place, message)
-        self._budget -= spent
-        error = messages.refusal(place or "<nil>", new, message, rule.spec.get("reason"))
+        message = messages.evaluated(rule, new, old, self._budget)
+        if message.failure and rule.name not in self._logged:
+            self._logged.add(rule.name)
+            messages.log_failure(rule, message.failure)
+        if message.cost > self._budget:
+            self._stop(plan, place, message.text)
+        self._budget -= message.cost
+        error = messages.refusal(place or "<nil>", new, message.text, rule.spec.get("reason"))
         if ratchet.holds and not rule.uses_old_self:
             self.warnings.append(error.text())
         else:

@@ -1,6 +1,7 @@
 """What a failing rule says: apiextensions-apiserver schema/cel/validation.go."""
 
-from typing import Any, Final
+import logging
+from typing import Any, Final, NamedTuple
 
 from inkube.schemas.cel.declarations.functions import CostExceededError, EvalError
 from inkube.schemas.cel.rules.rule import Rule, RuleError
@@ -9,6 +10,8 @@ from inkube.schemas.cel.running.program import CALL_LIMIT
 from inkube.schemas.fielderrors import OMITTED, FieldError, Type
 from inkube.schemas.golang import gotext
 
+logger = logging.getLogger("inkube.access.expressions")
+"""Below the logger of requests, so that it is heard where these are wanted (`-v`)."""
 OUT_OF_BUDGET: Final = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
 )
@@ -55,8 +58,16 @@ def too_dear(error: CostExceededError, name: str) -> str:
     )
 
 
-def evaluated(rule: Rule, new: Any, old: Any, budget: int) -> tuple[str, int]:
-    """The message of a failing rule, and what messageExpression cost; over `budget` all ends.
+class Message(NamedTuple):
+    """What a failing rule says, what its messageExpression cost, and why that was not used."""
+
+    text: str
+    cost: int = 0
+    failure: str = ""
+
+
+def evaluated(rule: Rule, new: Any, old: Any, budget: int) -> Message:
+    """The message of a failing rule; where messageExpression costs more than `budget` all ends.
 
     A messageExpression sees the old value itself, never the optional a rule may see: naming oldSelf
     beside optionalOldSelf always fails. One that fails, or yields nothing or several lines, gives
@@ -64,18 +75,40 @@ def evaluated(rule: Rule, new: Any, old: Any, budget: int) -> tuple[str, int]:
     """
     expression = rule.message_expression
     if expression is None or (rule.has_optional_old_self and rule.message_uses_old_self):
-        return rule.message, 0
+        failure = "" if expression is None else "it names oldSelf beside optionalOldSelf"
+        return Message(rule.message, failure=failure)
     try:
         text, cost = expression.program.run(0, CALL_LIMIT, new, old)
     except EvalError as error:
-        return rule.message, error.cost
-    except RuleError:
-        return rule.message, 0
+        return Message(rule.message, error.cost, str(error))
+    except RuleError as error:
+        return Message(rule.message, failure=str(error))
     except CostExceededError:
-        return _MESSAGE_TOO_DEAR.format(gotext.quote(expression.text)), budget + 1
+        return Message(_MESSAGE_TOO_DEAR.format(gotext.quote(expression.text)), budget + 1)
     if cost > budget:
-        return _MESSAGE_OUT_OF_BUDGET, cost
+        return Message(_MESSAGE_OUT_OF_BUDGET, cost)
     text = text.strip() if isinstance(text, str) else ""
-    if not text or "\n" in text or "\r" in text or len(text.encode()) > _LONGEST:
-        return rule.message, cost
-    return text, cost
+    if failure := _unusable(text):
+        return Message(rule.message, cost, failure)
+    return Message(text, cost)
+
+
+def _unusable(text: str) -> str:
+    """Why an evaluated text is no message; "" where it is one."""
+    if not text:
+        return "it evaluated to an empty text"
+    if "\n" in text or "\r" in text:
+        return "it evaluated to several lines"
+    length = len(text.encode())
+    return f"it evaluated to {length} bytes, more than {_LONGEST}" if length > _LONGEST else ""
+
+
+def log_failure(rule: Rule, failure: str) -> None:
+    """Tell an author why the plain message of a rule came."""
+    assert rule.message_expression is not None, "only expressions fail"
+    logger.info(
+        "messageExpression %s of rule %s was not used: %s",
+        gotext.quote(rule.message_expression.text),
+        gotext.quote(rule.name),
+        failure,
+    )
