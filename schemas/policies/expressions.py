@@ -1,6 +1,6 @@
 """Single expressions of policies: compiled, with the type they must have."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,6 +15,10 @@ CONDITION: Final = (types.BOOL,)
 MESSAGE: Final = (types.STRING,)
 ANNOTATION: Final = (types.STRING, types.NULL)
 ANYTHING: Final[tuple[Type, ...]] = ()
+
+
+_CONDITION_BUDGET: Final = 2_500_000
+"""What all matchConditions may cost together (RuntimeCELCostBudgetMatchConditions)."""
 
 
 class ExpressionError(Exception):
@@ -72,6 +76,35 @@ class Expression:
             raise
         budget.spend(cost)
         return found
+
+
+def all_hold(conditions: Sequence[Expression], values: Mapping[str, Any], *, ignores: bool) -> bool:
+    """Whether all matchConditions of one webhook or policy are true, within one budget for all.
+
+    One that is false outweighs those in error, but for the budget; `ignores` (failurePolicy) reads
+    errors as false. Raises EvalError, or OutOfBudgetError. Follows
+    plugin/webhook/matchconditions/matcher.go.
+    """
+    budget, errors, fits = Budget(_CONDITION_BUDGET), dict[str, None](), True
+    for condition in conditions:
+        try:
+            fits = condition.evaluate(values, budget) is True and fits
+        except OutOfBudgetError:
+            if ignores:
+                return False
+            raise
+        except CelError as error:
+            errors[resulted(condition, error)] = None
+    if errors and fits and not ignores:
+        raise EvalError(next(iter(errors)) if len(errors) == 1 else f"[{', '.join(errors)}]")
+    return fits and not errors
+
+
+def resulted(expression: Expression, error: CelError) -> str:
+    """What an expression in error came to, as upstream tells it."""
+    if isinstance(error, OutOfBudgetError):
+        return str(error)
+    return f"expression '{expression.text}' resulted in error: {error}"
 
 
 def compiled(text: str, environment: Environment, wanted: tuple[Type, ...]) -> Expression:

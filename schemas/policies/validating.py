@@ -16,13 +16,14 @@ from inkube.schemas.policies.expressions import (
     Budget,
     Expression,
     OutOfBudgetError,
+    all_hold,
     compiled,
+    resulted,
 )
 
 Values = Mapping[str, Any]
 _MOST_ANNOTATED = 10 * 1024
 _LONGEST = 5 * 1024
-_CONDITION_BUDGET = 2_500_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ class CompiledPolicy:
         try:
             if not self.applies(values):
                 return []
-        except EvalError as error:
+        except CelError as error:
             return self._failure(str(error))
         budget = Budget()
         full = {**values, "variables": Variables(self.variables, values)}
@@ -156,26 +157,14 @@ class CompiledPolicy:
 
     def applies(self, values: Values) -> bool:
         """Whether every condition holds; one that is false outweighs those in error."""
-        errors, budget = [], Budget(_CONDITION_BUDGET)
-        for condition in self._conditions:
-            try:
-                if not condition.evaluate(values, budget):
-                    return False
-            except CelError as error:
-                errors.append(_resulted(condition, error))
-        if not errors:
-            return True
-        if self.ignores_failures:
-            return False
-        distinct = list(dict.fromkeys(errors))
-        raise EvalError(distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]")
+        return all_hold(self._conditions, values, ignores=self.ignores_failures)
 
     def _judged(self, validation: _Validation, values: Values, budget: Budget) -> list[Denial]:
         try:
             if validation.condition.evaluate(values, budget):
                 return []
         except CelError as error:
-            return self._failure(_resulted(validation.condition, error))
+            return self._failure(resulted(validation.condition, error))
         try:
             message = _message(validation, values, budget)
         except OutOfBudgetError as error:
@@ -190,7 +179,7 @@ class CompiledPolicy:
                 found = annotation.evaluate(values, budget)
             except CelError as error:
                 if not self.ignores_failures:
-                    yield Denial(_resulted(annotation, error), always=True)
+                    yield Denial(resulted(annotation, error), always=True)
                 continue
             text = found.strip() if isinstance(found, str) else ""
             if text and annotate is not None:
@@ -198,12 +187,6 @@ class CompiledPolicy:
 
     def _failure(self, message: str) -> list[Denial]:
         return [] if self.ignores_failures else [Denial(message)]
-
-
-def _resulted(expression: Expression, error: CelError) -> str:
-    if isinstance(error, OutOfBudgetError):
-        return str(error)
-    return f"expression '{expression.text}' resulted in error: {error}"
 
 
 def _message(validation: _Validation, values: Values, budget: Budget) -> str:

@@ -13,6 +13,7 @@ from inkube.schemas.cel.library.authorizer import AUTHORIZER, RESOURCE_CHECK
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.policies.environment import NAMESPACE, REQUEST
+from inkube.schemas.policies.expressions import Expression, all_hold
 
 MAX_CONDITIONS: Final = 64
 _VARIABLES: Final[dict[str, Shape]] = {
@@ -30,28 +31,17 @@ class ConditionError(Exception):
 
 
 @caches.of_texts(1024)
-def _program(expression: str) -> cel.Program:
-    return cel.compile(expression, _VARIABLES)
+def _expression(text: str) -> Expression:
+    return Expression(text, cel.compile(text, _VARIABLES))
 
 
 def hold(expressions: Sequence[str], variables: Mapping[str, Any], *, ignores: bool) -> bool:
-    """Whether all hold. One that is false beats errors; `ignores` reads errors as false.
-
-    Raises ConditionError.
-    """
-    errors: list[str] = []
-    for expression in expressions:
-        try:
-            if _program(expression).evaluate(variables) is not True:
-                return False
-        except cel.CelError as error:
-            errors.append(f"expression '{expression}' resulted in error: {error}")
-    if not errors:
-        return True
-    if ignores:
-        return False
-    texts = list(dict.fromkeys(errors))
-    raise ConditionError(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+    """Whether all hold. See `expressions.all_hold`. Raises ConditionError."""
+    conditions = [_expression(text) for text in expressions]
+    try:
+        return all_hold(conditions, variables, ignores=ignores)
+    except cel.CelError as error:
+        raise ConditionError(str(error)) from error
 
 
 def validate(found: Sequence[dict[str, Any]], path: str) -> list[FieldError]:
@@ -80,7 +70,7 @@ def _expression_errors(text: str, path: str) -> list[FieldError]:
     if not text:
         return [fielderrors.required(path)]
     try:
-        result = _program(text).expression.type
+        result = _expression(text).type
     except cel.CompileError as error:
         return [fielderrors.invalid(path, text, f"compilation failed: {error}")]
     except cel.ProgramError as error:

@@ -114,6 +114,24 @@ async def test_parameters_come_from_objects_of_the_params_kind(server):
 
 
 @pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        ("has(params.data)", "failed expression: has(params.data)"),
+        ("params != null", "failed expression: params != null"),
+        ("params.?data.hasValue()", "failed expression: params.?data.hasValue()"),
+        ("params.data.most == '1'", "resulted in error: no such key: data"),
+    ],
+)
+async def test_parameters_that_no_binding_names_are_null(server, expression, why):
+    kind = {"apiVersion": "v1", "kind": "ConfigMap"}
+    await server.client.create(policy({"expression": expression}, paramKind=kind))
+    await server.client.create(binding("Deny"))
+    error = await refused(server, config_map("a"))
+    assert error.message.endswith(why)
+
+
+@pytest.mark.asyncio
 async def test_doubts_about_types_stand_in_the_status(server):
     await server.client.create(policy({"expression": "object.dat.size() > 0"}))
     await server.settled()

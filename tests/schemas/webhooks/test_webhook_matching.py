@@ -92,6 +92,20 @@ def test_one_false_condition_beats_errors():
         conditions.hold([broken], variables, ignores=False)
 
 
+def test_all_conditions_of_a_webhook_share_one_budget():
+    """RuntimeCELCostBudgetMatchConditions: three that are allowed by themselves are too much."""
+    variables = {
+        "object": {"list": list(range(350))}, "oldObject": None, "request": {},
+        "namespaceObject": None, "authorizer": None, "authorizer.requestResource": None,
+    }  # fmt: skip
+    dear = "object.list.all(a, object.list.all(b, a != b + 350))"
+    assert conditions.hold([dear], variables, ignores=False)
+    for expressions in ([dear] * 3, ["object.list == []", dear, dear, dear]):
+        with pytest.raises(conditions.ConditionError, match="running out of cost budget"):
+            conditions.hold(expressions, variables, ignores=False)
+        assert not conditions.hold(expressions, variables, ignores=True)
+
+
 @pytest.mark.parametrize(
     ("code", "body", "why"),
     [
