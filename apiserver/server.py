@@ -634,8 +634,18 @@ class APIServer:
             authorizer=guards.authorizer,
             streams=streams,
             proxies=subresources.proxies.Proxies(self.registry, lambda: self._kubelet, sessions),
+            running=self._running,
             usage=lambda: self.cluster.usage if self.options.workloads else None,
         )
+
+    def _running(self) -> dict[str, bool]:
+        """Which components of a cluster this server is beside an API server, by name."""
+        schedules = bool(self.options.workloads) and self.cluster.config.runs("kube-scheduler")
+        return {
+            "controller-manager": self.options.controllers,
+            "scheduler": schedules,
+            "etcd-0": not self.store.failure,
+        }
 
     @property
     def _kubelet(self) -> "subresources.containers.Kubelet | None":

@@ -72,7 +72,7 @@ class Metrics:
             if told is None:
                 raise status.not_found(GROUP, "pods", f"{call.namespace}/{call.name}")
             return _answer(exchange, told)
-        found = (self._of_pod(pod) for pod in _selected(exchange, self._pods(call.namespace)))
+        found = (self._of_pod(pod) for pod in selected(exchange, self._pods(call.namespace)))
         return _answer(exchange, _list("PodMetricsList", found))
 
     async def nodes(self, exchange: Exchange) -> web.StreamResponse:
@@ -90,7 +90,7 @@ class Metrics:
         nodes = [entry.value for entry in self._registry.store.list("/registry/nodes/")]
         found = (
             self._of_node(node, by_node.get(node["metadata"]["name"], []))
-            for node in _selected(exchange, nodes)
+            for node in selected(exchange, nodes)
         )
         return _answer(exchange, _list("NodeMetricsList", found))
 
@@ -133,7 +133,7 @@ def _check_verb(exchange: Exchange) -> None:
         raise status.method_not_allowed_on(GROUP, call.resource.plural, call.verb)
 
 
-def _selected(exchange: Exchange, objects: Iterable[Object]) -> Iterable[Object]:
+def selected(exchange: Exchange, objects: Iterable[Object]) -> Iterable[Object]:
     """Those that the label selector and `metadata.name` in the field selector leave."""
     query = exchange.query
     terms = selectors.parse_labels(query.get("labelSelector", ""))

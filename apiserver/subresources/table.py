@@ -3,7 +3,7 @@
 A part of the composition root that `server` imports at the first request for one of them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import Authorizer
@@ -12,6 +12,7 @@ from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.resources import Resource, Resources
 from inkube.apiserver.registry.stamps import Stamps
 from inkube.apiserver.subresources.binding import BindingHandler
+from inkube.apiserver.subresources.components import ComponentStatuses
 from inkube.apiserver.subresources.containers import PodStreams
 from inkube.apiserver.subresources.eviction import EvictionHandler
 from inkube.apiserver.subresources.metrics import Metrics, Usage
@@ -32,6 +33,7 @@ def table(
     authorizer: Authorizer,
     streams: PodStreams,
     proxies: Proxies,
+    running: Callable[[], Mapping[str, bool]],
     usage: Callable[[], Usage | None],
 ) -> dict[tuple[str, str, str], Handler]:
     """(group, plural, subresource) → handler, as `app.Parts` has it."""
@@ -51,6 +53,7 @@ def table(
         ("", "serviceaccounts", "token"): tokens,
         **streams.handlers(),
         **proxies.handlers(),
+        **ComponentStatuses(running, stamps).handlers(),
         **Metrics(registry, usage, stamps.now).handlers(),
         **reviews.handlers(),
     }

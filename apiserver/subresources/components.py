@@ -1,0 +1,75 @@
+"""componentstatuses: whether the scheduler, the controllers and the storage are well.
+
+Nothing is stored; each answer tells how it is now. Follows pkg/registry/core/componentstatus.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from aiohttp import web
+
+from inkube.apiserver.handlers import tables
+from inkube.apiserver.handlers.verbs import Exchange
+from inkube.apiserver.http import responses
+from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.subresources import posted
+from inkube.apiserver.subresources.metrics import selected
+from inkube.schemas import status
+from inkube.schemas.objects import Object
+
+_PORTS: Final = {"controller-manager": 10257, "scheduler": 10259}
+"""Where the health of those is asked that run in processes of their own."""
+
+
+class ComponentStatuses:
+    """Answers get and list; `running` says which components run in this server, by name."""
+
+    def __init__(self, running: Callable[[], Mapping[str, bool]], stamps: Stamps) -> None:
+        self._running = running
+        self._stamps = stamps
+
+    def handlers(self) -> Mapping[tuple[str, str, str], Callable[[Exchange], Any]]:
+        """(group, plural, "") → handler."""
+        return {("", "componentstatuses", ""): self.answer}
+
+    async def answer(self, exchange: Exchange) -> web.StreamResponse:
+        """A ComponentStatus, or all of them. Raises StatusError 405 and 500."""
+        call, form = exchange.call, exchange.form
+        posted.check_verb(call, "get", "list")
+        found = [_component(name, runs) for name, runs in self._running().items()]
+        metadata: Object | None = {}
+        if call.name:
+            found = [one for one in found if one["metadata"]["name"] == call.name]
+            if not found:
+                raise status.unknown(f"Component not found: {call.name}")
+            metadata = None
+        else:
+            found = list(selected(exchange, found))
+        value: Object
+        if form.kind:
+            now, metadata = self._stamps.now(), metadata or {"resourceVersion": ""}
+            value = tables.transform(call, found, form, now, metadata=metadata)
+        elif call.name:
+            value = found[0]
+        else:
+            value = {
+                "kind": "ComponentStatusList", "apiVersion": "v1", "metadata": {}, "items": found
+            }  # fmt: skip
+        return responses.render(value, form, warnings=call.warnings)
+
+
+def _component(name: str, runs: bool) -> Object:
+    condition = {"type": "Healthy", "status": "True", "message": "ok"}
+    if not runs:
+        place = f"127.0.0.1:{_PORTS[name]}"
+        condition |= {
+            "status": "False",
+            "message": f'Get "https://{place}/healthz": dial tcp {place}: connect: '
+            "connection refused",
+        }
+    return {
+        "kind": "ComponentStatus",
+        "apiVersion": "v1",
+        "metadata": {"name": name},
+        "conditions": [condition],
+    }
