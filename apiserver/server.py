@@ -210,7 +210,6 @@ class APIServer:
             self.security,
             declared=self._declared,
             dispatcher=lambda: self._dispatcher,
-            cidr=cidr,
             generate_name=self.stamps.generate_name,
             enabled=self.options.enable_admission_plugins,
             disabled=self.options.disable_admission_plugins,

@@ -31,7 +31,7 @@ from inkube.schemas import crds, definitions, models
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.status import StatusError
-from inkube.schemas.strategy import Strategy
+from inkube.schemas.strategy import Reservation, Strategy
 
 R = TypeVar("R", bound=models.Resource)
 
@@ -213,10 +213,11 @@ class KindModule(Generic[R]):
             async for problem in guard(typed, env)
         ]
 
-    async def persist(self, obj: Object) -> None:
-        """Keep the secure values `mutate` took: right before a real write, never in a dry run."""
+    async def persist(self, obj: Object, reservation: Reservation) -> None:
+        """Keep the secure values `mutate` took, until the write is refused: when everything else
+        has let it pass, never in a dry run."""
         if self.secure is not None:
-            await self.secure.persist(obj)
+            await self.secure.persist(obj, reservation)
 
     def controllers(self, env: Environment) -> list[Controller]:
         """What the manager runs for this kind."""

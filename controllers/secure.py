@@ -12,10 +12,11 @@ import hashlib
 import hmac
 import json
 import secrets
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Protocol
 
 from pydantic import ConfigDict, Field
@@ -29,6 +30,7 @@ from inkube.schemas.clock import Clock
 from inkube.schemas.fielderrors import SECURE, FieldError
 from inkube.schemas.models import Model
 from inkube.schemas.status import StatusError
+from inkube.schemas.strategy import Reservation
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 STAGED = 4096
@@ -92,6 +94,8 @@ class SecureValues:
         self._store = store
         self._clock = clock
         self._staged: OrderedDict[tuple[str, str], Entry] = OrderedDict()
+        self._writes: Counter[tuple[str, str]] = Counter()
+        """How many writes under way brought a value."""
         self._key = secrets.token_bytes(32)
 
     def take(self, obj: Object, old: Object | None) -> None:
@@ -128,13 +132,30 @@ class SecureValues:
         entry = self._staged.get((namespace, name))
         return entry.value if entry else None
 
-    async def persist(self, obj: Object) -> None:
-        """Store the values taken from this object."""
+    async def persist(self, obj: Object, reservation: Reservation) -> None:
+        """Store the values taken from this object, until its write is refused."""
         namespace = obj["metadata"].get("namespace", "")
-        for name in _names(obj):
-            entry = self._staged.pop((namespace, name), None)
-            if entry is not None and await self._store.get(namespace, name) is None:
-                await self._store.put(entry)
+        taken = [self._staged.pop((namespace, name), None) for name in _names(obj)]
+        for entry in taken:
+            if entry is None:
+                continue
+            place = namespace, entry.name
+            if not self._writes[place] and await self._store.get(*place) is not None:
+                continue  # it belongs to the object already
+            self._writes[place] += 1
+            reservation.hold(partial(self._settle, place))
+            reservation.written(partial(self._undo, place))
+            await self._store.put(entry)
+
+    async def _undo(self, place: tuple[str, str], current: Object | None) -> None:
+        """Forget a value, unless another write of the object names it, or the stored object."""
+        if self._writes[place] == 1 and place[1] not in _names(current):
+            await self._store.delete(*place)
+
+    def _settle(self, place: tuple[str, str]) -> None:
+        self._writes[place] -= 1
+        if not self._writes[place]:
+            del self._writes[place]
 
     async def read(self, client: Client, key: Key, member: str, name: str) -> str | None:
         """The value behind `secure.MEMBER.name` of an object; None when there is none."""

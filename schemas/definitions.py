@@ -201,6 +201,9 @@ class Definition:
     """Whether a new object without a name gets a uid for one."""
     keeps_empty: tuple[str, ...] = ()
     """Lists (`spec.a.b`) that mean another thing when they are empty than when they are missing."""
+    allocates: bool = False
+    """Whether objects are given what no two may have (addresses, ports): a write that lost a race
+    for it begins anew."""
     late_ownership: bool = False
     """Whether preparing a new object leaves alone what its creator comes to own: then the owners
     may be worked out after the validation."""

@@ -258,6 +258,13 @@ def internal(message: str) -> StatusError:
     return StatusError(500, Reason.INTERNAL_ERROR, message)
 
 
+def internal_error(why: str) -> StatusError:
+    """500 in the words of apierrors.NewInternalError."""
+    error = internal(f"Internal error occurred: {why}")
+    error.details = {"causes": [{"message": why}]}
+    return error
+
+
 def too_many_requests(message: str, seconds: int = 0, causes: Sequence[Object] = ()) -> StatusError:
     """429: not now; after some seconds perhaps, if that can be said."""
     details: Object = {"causes": list(causes)} if causes else {}

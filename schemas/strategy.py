@@ -10,7 +10,7 @@ registry calls them in the order in which they stand here. They change the objec
 must not store, wait or look at other objects.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from inkube.schemas.fielderrors import FieldError
@@ -43,6 +43,65 @@ def _drop(text: str) -> None:
     """A warning for nobody."""
 
 
+class Taken(Exception):  # in the words of what happened
+    """Another write has come to something that this one holds: it has to begin anew."""
+
+
+class Reservation:
+    """What one write holds beside its object until it is stored or refused.
+
+    Whatever is shared (addresses, ports) is held where an object is prepared and let go of when the
+    write is over: what is stored speaks for itself then. What was written elsewhere after all
+    validation (secrets, the usage of quotas) is undone where the write is refused after all.
+    """
+
+    __slots__ = ("_releases", "_undos", "checks")
+
+    def __init__(self) -> None:
+        self.checks: tuple[Callable[[], None], ...] = ()
+        """Raise Taken where somebody else has come to what is held; called at the commit."""
+        self._releases: tuple[Callable[[], None], ...] = ()
+        self._undos: tuple[Undo, ...] = ()
+
+    @property
+    def has_written(self) -> bool:
+        """Whether there is anything to undo."""
+        return bool(self._undos)
+
+    def hold(self, release: Callable[[], None]) -> None:
+        """Call it when the write is over, whatever became of it."""
+        self._releases = (*self._releases, release)
+
+    def require(self, check: Callable[[], None]) -> None:
+        """Call it when the write is about to be committed, after all that is stored before."""
+        self.checks = (*self.checks, check)
+
+    def written(self, undo: "Undo") -> None:
+        """Call it where the write is refused."""
+        self._undos = (*self._undos, undo)
+
+    def stored(self) -> None:
+        """The write is committed: nothing is undone any more."""
+        self._undos = ()
+
+    async def undo(self, current: Callable[[], Object | None]) -> None:
+        """Undo what was written, the last first. `current` gives what is stored of the object."""
+        while self._undos:
+            *before, last = self._undos
+            self._undos = tuple(before)
+            await last(current())
+
+    def release(self) -> None:
+        """Let go of what is held."""
+        releases, self._releases = self._releases, ()
+        for release in releases:
+            release()
+
+
+Undo = Callable[[Object | None], Awaitable[None]]
+"""Takes back what a refused write has written; given what is stored of its object."""
+
+
 class Context(NamedTuple):
     """The write that a hook is called for."""
 
@@ -55,6 +114,8 @@ class Context(NamedTuple):
     user: User = _NOBODY
     warn: Callable[[str], None] = _drop
     """Adds a Warning header to the answer."""
+    reservation: Reservation | None = None
+    """Where a strategy notes what it holds for the write; None where nothing is stored."""
 
 
 class Strategy:

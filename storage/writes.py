@@ -1,5 +1,6 @@
 """The three writes: what each asks of the state before it, and the change it makes of it."""
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from inkube.storage.entry import Change, Coder, Entry, Value
@@ -75,6 +76,27 @@ class Delete(NamedTuple):
         data = coder.encode(value, revision)
         entry = coder.make((self.key, revision, current.created, data))
         return Change("DELETED", entry, current)
+
+
+class Guarded(NamedTuple):
+    """A write that is refused where something beside its key is no longer as it was.
+
+    `check` is called once everything before the write is published, whoever wrote it. What it
+    raises is what the write comes to.
+    """
+
+    write: Write
+    check: Callable[[], None]
+
+    @property
+    def key(self) -> str:
+        """See Write."""
+        return self.write.key
+
+    def change(self, current: Entry | None, revision: int, coder: Coder) -> Change:
+        """See Write."""
+        self.check()
+        return self.write.change(current, revision, coder)
 
 
 def _expect(key: str, expected: int, current: Entry | None) -> Entry:

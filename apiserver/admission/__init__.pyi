@@ -15,4 +15,3 @@ from inkube.apiserver.admission.limits import LimitRanger as LimitRanger
 from inkube.apiserver.admission.pods import DefaultTolerationSeconds as DefaultTolerationSeconds
 from inkube.apiserver.admission.pods import Priority as Priority
 from inkube.apiserver.admission.pods import RuntimeClasses as RuntimeClasses
-from inkube.apiserver.admission.services import ServiceAllocation as ServiceAllocation

@@ -4,14 +4,16 @@ The kinds are `controllers.kinds.KindModule`s, of which this sees only a protoco
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
-from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
+from inkube.apiserver.registry.admission import Attributes, Operation, Plugin, Reserve
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import status
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
+from inkube.schemas.strategy import Reservation
 
 
 class DeclaredKind(Protocol):
@@ -36,7 +38,7 @@ class DeclaredKind(Protocol):
         """Why it must stay."""
         ...
 
-    async def persist(self, obj: Object) -> None:
+    async def persist(self, obj: Object, reservation: Reservation) -> None:
         """Keep secure values before a real write."""
         ...
 
@@ -76,8 +78,13 @@ class DeclaredKinds(Plugin):
         errors = await self._errors(kind, attributes)
         if errors:
             raise status.invalid(call.resource.group, call.resource.kind, call.name, errors)
-        if attributes.object is not None and not attributes.dry_run:
-            await kind.persist(attributes.object)
+
+    def reserve(self, attributes: Attributes) -> Reserve | None:
+        obj, kind = attributes.object, self._kind(attributes)
+        if obj is None or attributes.call.subresource:
+            return None
+
+        return partial(kind.persist, obj)
 
     async def _errors(self, kind: DeclaredKind, attributes: Attributes) -> list[FieldError]:
         env, obj, old = self._environment(), attributes.object, attributes.old

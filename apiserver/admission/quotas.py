@@ -4,10 +4,12 @@ What is allowed is charged to the quota's status at once; `controllers.core.quot
 objects go. Follows apiserver/pkg/admission/plugin/resourcequota (controller.go, checkRequest).
 """
 
+from functools import partial
+
 import orjson
 
 from inkube.apiserver.registry import keys
-from inkube.apiserver.registry.admission import Attributes, Operation, Plugin
+from inkube.apiserver.registry.admission import Attributes, Operation, Plugin, Reserve
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.derived import Derived
 from inkube.apiserver.registry.resources import Resource
@@ -15,6 +17,7 @@ from inkube.schemas import quantity, status
 from inkube.schemas.builtin import quotas
 from inkube.schemas.objects import Object
 from inkube.schemas.quantity import Quantity
+from inkube.schemas.strategy import Reservation
 from inkube.storage import errors
 from inkube.storage.entry import Entry
 from inkube.storage.store import Store
@@ -48,25 +51,39 @@ class QuotaAdmission(Plugin):
         return False  # what it lets pass it writes down
 
     async def validate(self, attributes: Attributes) -> None:
+        matching = self._matching(attributes)
+        if (attributes.call.resource.group, attributes.call.resource.plural) == _PODS:
+            for entry in matching:
+                self._check_said(attributes.call, entry.value, attributes.object or {})
+        if matching and attributes.dry_run:
+            asked = _requested(attributes)
+            for entry in matching:
+                self._check(attributes.call, entry, asked)
+
+    def reserve(self, attributes: Attributes) -> Reserve | None:
+        matching = self._matching(attributes)
+        asked = _requested(attributes) if matching else {}
+        if not asked:
+            return None
+
+        async def charge(reservation: Reservation) -> None:
+            for entry in matching:
+                await self._charge(attributes, entry.key, asked, reservation)
+
+        return charge
+
+    def _matching(self, attributes: Attributes) -> list[Entry]:
+        """The quotas that the write counts for."""
         call = attributes.call
-        if not _is_counted(attributes):
-            return
-        if call.namespace not in self._limited.value:
-            return
+        if call.namespace not in self._limited.value or not _is_counted(attributes):
+            return []
         entries = self._store.list(f"{_PREFIX}{call.namespace}/")
         place, obj = (call.resource.group, call.resource.plural), attributes.object or {}
-        matching = [
+        return [
             entry
             for entry in entries
             if quotas.about(entry.value, *place) and quotas.matches(entry.value, *place, obj)
         ]
-        if place == _PODS:
-            for entry in matching:
-                self._check_said(call, entry.value, obj)
-        asked = _requested(attributes)
-        if asked:
-            for entry in matching:
-                await self._charge(attributes, entry.key, asked)
 
     def _check_said(self, call: Call, quota: Object, pod: Object) -> None:
         """Raises StatusError 403 where a container leaves unsaid what the quota limits."""
@@ -75,24 +92,43 @@ class QuotaAdmission(Plugin):
             text = f"failed quota: {quota['metadata']['name']}: {why}"
             raise status.forbidden(*_PODS, call.name, text)
 
-    async def _charge(self, attributes: Attributes, key: str, asked: quotas.Amounts) -> None:
+    def _check(self, call: Call, entry: Entry, asked: quotas.Amounts) -> quotas.Amounts:
+        """What is used with the write, of what the quota bounds. Raises StatusError 403."""
+        bounds = quotas.hard(entry.value)
+        requested = {name: amount for name, amount in asked.items() if name in bounds}
+        used = {name: self._used(call, entry, name) for name in requested}
+        more = {name: amount for name, amount in requested.items() if amount.sign > 0}
+        beyond = quotas.exceeded(bounds, used, more)
+        if beyond:
+            name = entry.value["metadata"]["name"]
+            why = quotas.refusal(name, beyond, requested, used, bounds)
+            raise status.forbidden(call.resource.group, call.resource.plural, call.name, why)
+        return {name: used[name].add(requested[name]) for name in used}
+
+    async def _charge(
+        self, attributes: Attributes, key: str, asked: quotas.Amounts, reservation: Reservation
+    ) -> None:
         call = attributes.call
         while (entry := self._store.get(key)) is not None:
-            bounds = quotas.hard(entry.value)
-            requested = {name: amount for name, amount in asked.items() if name in bounds}
-            if not requested:
-                return
-            used = {name: self._used(call, entry, name) for name in requested}
-            more = {name: amount for name, amount in requested.items() if amount.sign > 0}
-            beyond = quotas.exceeded(bounds, used, more)
-            if beyond:
-                name = entry.value["metadata"]["name"]
-                why = quotas.refusal(name, beyond, requested, used, bounds)
-                raise status.forbidden(call.resource.group, call.resource.plural, call.name, why)
+            used = self._check(call, entry, asked)
             exists = attributes.operation == "CREATE" and self._store.get(call.key) is not None
-            if attributes.dry_run or exists:
+            if not used or exists:
                 return
-            if await self._write(entry, {name: used[name].add(requested[name]) for name in used}):
+            if await self._write(entry, used):
+                charged = {name: asked[name] for name in used}
+                reservation.written(partial(self._refund, key, charged))
+                return
+
+    async def _refund(self, key: str, charged: quotas.Amounts, current: Object | None) -> None:
+        """Take back what a refused write was charged."""
+        while (entry := self._store.get(key)) is not None:
+            known = (entry.value.get("status") or {}).get("used") or {}
+            used = {
+                name: quantity.parse(known[name]).subtract(amount)
+                for name, amount in charged.items()
+                if name in known
+            }
+            if not used or await self._write(entry, used):
                 return
 
     def _used(self, call: Call, entry: Entry, name: str) -> Quantity:

@@ -1,10 +1,11 @@
 """Admission: what may change or refuse a write after decoding and before storing.
 
 The chain runs every plugin's `mutate` in order, once more where one that asks others wants it,
-later every plugin's `validate`. Plugins see the same Attributes. Follows apiserver/pkg/admission.
+later every plugin's `validate`; what they write themselves they `reserve` when all have let the
+write pass. Plugins see the same Attributes. Follows apiserver/pkg/admission.
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -13,6 +14,7 @@ import orjson
 
 from inkube.apiserver.registry.calls import Call, DeleteOptions
 from inkube.apiserver.registry.resources import Resource
+from inkube.schemas.strategy import Reservation
 
 Object = dict[str, Any]
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
@@ -121,7 +123,16 @@ class Plugin:
         """Change `attributes.object` in place. Must not depend on later plugins."""
 
     async def validate(self, attributes: Attributes) -> None:
-        """Refuse, or not. Must not change the object."""
+        """Refuse, or not. Must not change the object, nor anything else."""
+
+    def reserve(self, attributes: Attributes) -> "Reserve | None":
+        """What has to be written elsewhere before this write, which everybody has let pass; None
+        where there is nothing. Never asked of a dry run."""
+        return None
+
+
+Reserve = Callable[[Reservation], Awaitable[None]]
+"""Writes, and notes how that is undone. Raises StatusError to refuse after all."""
 
 
 class Later:
@@ -153,6 +164,7 @@ class Asked(NamedTuple):
     validators: tuple[Plugin, ...]
     changing: tuple[Plugin, ...]
     """The mutators that do not always only refuse."""
+    reservers: tuple[Plugin, ...]
 
 
 class Chain:
@@ -177,10 +189,18 @@ class Chain:
         for plugin in self._asked(attributes).validators:
             await plugin.validate(attributes)
 
+    def reserves(self, attributes: Attributes) -> list[Reserve]:
+        """What plugins have to write before this write, in their order."""
+        if attributes.dry_run:
+            return []
+        asked = (each.reserve(attributes) for each in self._asked(attributes).reservers)
+        return [each for each in asked if each is not None]
+
     def is_alone(self, resource: Resource, operation: Operation) -> bool:
         """Whether all who handle such a write are (`Plugin.is_alone`)."""
         asked = self._chosen(resource, operation)
-        return all(plugin.is_alone for plugin in (*asked.mutators, *asked.validators))
+        every = {*asked.mutators, *asked.validators, *asked.reservers}
+        return all(plugin.is_alone for plugin in every)
 
     def changes(self, attributes: Attributes) -> bool:
         """Whether a mutator may change this write, or see who owns what of it."""
@@ -202,7 +222,8 @@ class Chain:
         mutators = tuple(each for each in handling if type(each).mutate is not Plugin.mutate)
         validators = tuple(each for each in handling if type(each).validate is not Plugin.validate)
         changing = tuple(each for each in mutators if not _always_only_refuses(each))
-        return Asked(mutators, validators, changing)
+        reservers = tuple(each for each in handling if type(each).reserve is not Plugin.reserve)
+        return Asked(mutators, validators, changing, reservers)
 
     def _known(self, resource: Resource) -> Iterator[Plugin]:
         for plugin in self._plugins:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from inkube.apiserver.registry.resources import Resource
 from inkube.apiserver.registry.worker import HEAVY
 from inkube.schemas.served import Served
-from inkube.schemas.strategy import User
+from inkube.schemas.strategy import Reservation, User
 from inkube.storage.entry import Entry
 
 __all__ = ["ADMIN", "NO_OPTIONS", "Call", "DeleteOptions", "User", "WriteOptions"]
@@ -69,6 +69,8 @@ class Call:
     is_current: bool = False
     """Whether the store has come to what was newest when the request came: to ask once more would
     tell nothing that it has to know, and takes 4 µs."""
+    reservation: Reservation | None = None
+    """What a write holds until it is over."""
     weight: int = 0
     """Bytes of the request's body: much of it is worked on beside the event loop."""
 

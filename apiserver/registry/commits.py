@@ -5,6 +5,7 @@ kind's transaction is entered here, where it has one. A dry run is another store
 `registry.Registry` calls this.
 """
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import orjson
@@ -62,7 +63,12 @@ class Commits:
         for attempt in range(GENERATE_RETRIES):
             stored = await self._stored(call, obj)
             try:
-                return Outcome(await store.create(call.key, stored), created=True)
+                if not call.options.dry_run and _checks(call):
+                    write = _guarded(call, writes.Create(call.key, stored))
+                    [entry] = await store.commit([write])
+                else:
+                    entry = await store.create(call.key, stored)
+                return Outcome(entry, created=True)
             except storage_errors.AlreadyExists as error:
                 if not call.generated or attempt == GENERATE_RETRIES - 1:
                     raise self._taken(call) from error
@@ -108,7 +114,7 @@ class Commits:
         if turn is None:
             stored["metadata"]["resourceVersion"] = str(entry.revision)
             return Outcome(await self._dry.update(entry.key, stored, entry.revision))
-        write = writes.Update(entry.key, stored, entry.revision, after)
+        write = _guarded(call, writes.Update(entry.key, stored, entry.revision, after))
         underway = await self._store.submit(write)
         turn.hand_on(Ahead(entry, stored, underway))
         [changed] = await underway
@@ -188,6 +194,17 @@ class Commits:
         size = _settle_numbers(obj)
         stored = await conversions.to_storage(resource, obj)
         return _fitting(stored, obj, size)
+
+
+def _checks(call: Call) -> Sequence[Callable[[], None]]:
+    return call.reservation.checks if call.reservation is not None else ()
+
+
+def _guarded(call: Call, write: writes.Write) -> writes.Write:
+    """The write, refused where somebody else came to what it holds."""
+    for check in _checks(call):
+        write = writes.Guarded(write, check)
+    return write
 
 
 def _pending(operation: Operation, call: Call, entry: Entry | None, obj: Object | None) -> Pending:

@@ -59,7 +59,7 @@ def before_create(call: Call, obj: Object, stamps: Stamps, time: str) -> None:
     call.name = meta.get("name") or ""
     if resource.definition.named_by_uid and not call.name:
         meta["name"] = call.name = stamps.uid()
-    context = Context(call.served, time, "", call.user, call.warn)
+    context = Context(call.served, time, "", call.user, call.warn, call.reservation)
     strategy.prepare_for_create(context, obj)
     found = strategy.validate(context, obj)
     if found:
@@ -88,7 +88,9 @@ def before_update(call: Call, obj: Object, old: Object, stamps: Stamps) -> None:
         meta.pop("generation", None)
     _place(call, meta)
     resource, strategy = call.resource, call.resource.strategy
-    context = Context(call.served, stamps.timestamp(), call.subresource, call.user, call.warn)
+    context = Context(
+        call.served, stamps.timestamp(), call.subresource, call.user, call.warn, call.reservation
+    )
     strategy.prepare_for_update(context, obj, old)
     found = strategy.validate_update(context, obj, old)
     if found:

@@ -9,8 +9,10 @@ the transform (what is stored) and before the commit (what is to be). Follows
 apiserver/pkg/registry/generic/registry/store.go.
 """
 
-from collections.abc import Callable, Coroutine, Sequence
+import contextlib
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
+from types import TracebackType
 from typing import Any, NamedTuple
 
 import orjson
@@ -22,15 +24,17 @@ from inkube.apiserver.registry import (
     ownership,
     preparation,
 )
-from inkube.apiserver.registry.admission import Attributes, Chain
+from inkube.apiserver.registry.admission import Attributes, Chain, Reserve
 from inkube.apiserver.registry.calls import Call, DeleteOptions
 from inkube.apiserver.registry.commits import Commits, Outcome
 from inkube.apiserver.registry.queues import Ahead, Queues, Turn
 from inkube.apiserver.registry.selections import Selections
 from inkube.apiserver.registry.stamps import Stamps
+from inkube.apiserver.registry.transactions import to_the_end
 from inkube.apiserver.registry.worker import Worker
 from inkube.schemas import status
 from inkube.schemas.ownership import managedfields
+from inkube.schemas.strategy import Reservation, Taken
 from inkube.storage import errors as storage_errors
 from inkube.storage.entry import Entry
 from inkube.storage.store import Store, Underway
@@ -60,6 +64,37 @@ class Update(NamedTuple):
     make parts of it parts of the new one, which are then known to be the same."""
     is_patch: bool = False
     """Whether repeated owner references are dropped after mutating admission only."""
+
+
+class _Reserving:
+    """What a write holds, from its preparation to its end: undone where it is refused."""
+
+    __slots__ = ("_call", "_store")
+
+    def __init__(self, store: Store, call: Call) -> None:
+        self._store = store
+        self._call = call
+
+    async def __aenter__(self) -> None:
+        self._call.reservation = Reservation()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        reservation, self._call.reservation = self._call.reservation, None
+        assert reservation is not None, "made when the write began"
+        try:
+            if error is not None and reservation.has_written:
+                await to_the_end(reservation.undo(self._current))
+        finally:
+            reservation.release()
+
+    def _current(self) -> Object | None:
+        entry = self._store.get(self._call.key)
+        return None if entry is None else entry.value
 
 
 class Registry:
@@ -96,12 +131,31 @@ class Registry:
             raise status.forbidden(call.resource.group, call.resource.plural, call.name, why)
         if meta.get("ownerReferences"):
             await self._deduplicate(call, meta)
-        return await self._create(call, obj, attributes, tracks=True)
+        if not call.resource.definition.allocates:
+            return await self._create(call, obj, attributes, tracks=True)
+        fresh, told = orjson.dumps(obj), len(call.warnings)
+        for _ in range(MAX_RETRIES):
+            del call.warnings[told:]
+            obj = orjson.loads(fresh)
+            attributes = Attributes("CREATE", call, obj, None, call.options.dry_run)
+            with contextlib.suppress(Taken):
+                return await self._create(call, obj, attributes, tracks=True)
+        raise status.conflict(call.resource.group, call.resource.plural, call.name)
 
     async def _create(
         self, call: Call, obj: Object, attributes: Attributes, *, tracks: bool
     ) -> Outcome:
-        """Store a new object; with `tracks` its ownership is worked out here."""
+        """Store a new object; with `tracks` its ownership is worked out here. Raises Taken where
+        another process came to what the object was given."""
+        async with self._reserving(call):
+            return await self._created(call, obj, attributes, tracks=tracks)
+
+    def _reserving(self, call: Call) -> "_Reserving":
+        return _Reserving(self.store, call)
+
+    async def _created(
+        self, call: Call, obj: Object, attributes: Attributes, *, tracks: bool
+    ) -> Outcome:
         late = tracks and self._may_track_late(attributes, obj)
         if tracks and not late:
             await self._track(call, None, obj, self.stamps.timestamp())
@@ -113,7 +167,30 @@ class Registry:
         await self.chain.validate(attributes)
         if not call.options.dry_run:  # DryRunnableStorage.Create looks at names only
             preparation.drop_version(preparation.metadata(obj))
-        return await self._commits.create(call, obj)
+        reserves = self.chain.reserves(attributes)
+        return await self._carry_out(call, reserves, lambda: self._commits.create(call, obj))
+
+    async def _carry_out(
+        self, call: Call, reserves: Sequence[Reserve], commit: Callable[[], Awaitable[Outcome]]
+    ) -> Outcome:
+        """Write what has to stand beside an object, then the object itself.
+
+        Once something is written elsewhere the work runs to its end, even if the client goes away:
+        it has to be known whether it is to be undone.
+        """
+        if not reserves:
+            return await commit()
+        reservation = call.reservation
+        assert reservation is not None, "made where the write began"
+
+        async def work() -> Outcome:
+            for reserve in reserves:
+                await reserve(reservation)
+            outcome = await commit()
+            reservation.stored()
+            return outcome
+
+        return await to_the_end(work())
 
     def _may_track_late(self, attributes: Attributes, obj: Object) -> bool:
         """Whether the ownership of a new object is the same once it has been validated: so it is
@@ -173,14 +250,16 @@ class Registry:
             entry = self.store.get(call.key)
             if entry is not None:
                 return await self._update(call, change, entry, turn)
-        except storage_errors.NotFound:
-            return None  # deleted meanwhile
+        except (storage_errors.NotFound, Taken):
+            return None  # deleted meanwhile, or somebody else came to what was given to it
         except storage_errors.Conflict as error:
             if not change.retry:
                 raise preparation.stale(call) from error
             return None
         try:
             return await self._update_missing(call, change)
+        except Taken:
+            return None
         except status.StatusError as error:
             if error.reason != status.Reason.ALREADY_EXISTS:
                 raise
@@ -235,6 +314,17 @@ class Registry:
     ) -> Outcome:
         """Change an entry: a stored one, or the one that the write `after` is to store. A dry run
         has no turn."""
+        async with self._reserving(call):
+            return await self._updated(call, change, entry, turn, after)
+
+    async def _updated(
+        self,
+        call: Call,
+        change: Update,
+        entry: Entry,
+        turn: Turn | None,
+        after: Underway | None,
+    ) -> Outcome:
         [shown] = await self.shown(call, [entry])
         old = call.view(shown)
         call.weight = max(call.weight, len(entry.data))
@@ -252,7 +342,10 @@ class Registry:
         await self.worker.run(call.effort, preparation.before_update, call, obj, old, self.stamps)
         await self.chain.validate(attributes)
         managedfields.keep_times(old, obj)
-        return await self._commits.update(call, obj, entry, turn, after)
+        reserves = self.chain.reserves(attributes)
+        return await self._carry_out(
+            call, reserves, lambda: self._commits.update(call, obj, entry, turn, after)
+        )
 
     async def _transformed(self, call: Call, change: Update, old: Object | None) -> Object:
         """The new object, made beside the loop where that may take long."""

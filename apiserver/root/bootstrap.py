@@ -1,7 +1,7 @@
 """What a new server starts with: the built-in kinds and the namespaces every cluster has."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from inkube.apiserver.registry import keys
@@ -11,7 +11,7 @@ from inkube.schemas import builtin, status
 from inkube.schemas.builtin import behaviours, served
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Strategy
-from inkube.storage.store import BaseStore
+from inkube.storage.store import Change, Store
 
 MakeStrategy = Callable[[], Strategy]
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
@@ -33,16 +33,25 @@ def install_builtin(
     resources.install(*made.values())
 
 
-def services_of(store: BaseStore, cidr: str) -> Strategy:
-    """How services behave whose addresses are from a range. Raises ValueError."""
+def services_of(store: Store, cidr: str) -> Strategy:
+    """The strategy of services whose cluster IPs are from a range; it knows what is allocated.
 
-    def taken() -> set[str]:
-        found = (entry.value["spec"] for entry in store.list(keys.prefix("services")))
-        return {spec.get("clusterIP", "") for spec in found}
+    Made when the first service is written or judged. Raises ValueError.
+    """
+    prefix, allocator = keys.prefix("services"), behaviours.allocators.Allocator(cidr)
 
-    kind = behaviours.of("", "services")
-    assert isinstance(kind, behaviours.services.Services), "services behave as such"
-    return kind.placed(behaviours.services.ServiceRange(cidr), taken)
+    def load() -> None:
+        allocator.load(entry.value for entry in store.list(prefix))
+
+    def hear(changes: Sequence[Change]) -> None:
+        for change in changes:
+            before = None if change.previous is None else change.previous.value
+            gone = change.type == "DELETED"
+            allocator.change(before, None if gone else change.entry.value)
+
+    store.follow(prefix, hear, anew=load)
+    load()
+    return behaviours.services.Services(builtin.by_name()["", "services"], allocator)
 
 
 async def first_objects(client: InProcessClient) -> None:

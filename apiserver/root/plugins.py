@@ -17,7 +17,7 @@ from inkube.apiserver.root.security import Security
 from inkube.apiserver.webhooks.plugins import MutatingWebhooks, ValidatingWebhooks
 from inkube.storage.store import Store
 
-_PODS, _NODES, _SERVICES = ("", "pods"), ("", "nodes"), ("", "services")
+_PODS, _NODES = ("", "pods"), ("", "nodes")
 _CLAIMS, _VOLUMES = ("", "persistentvolumeclaims"), ("", "persistentvolumes")
 _CLASSES = ("scheduling.k8s.io", "priorityclasses")
 _ATTRIBUTES = ("storage.k8s.io", "volumeattributesclasses")
@@ -35,15 +35,13 @@ def in_order(
     *,
     declared: Plugin,
     dispatcher: Callable[[], "webhooks.Dispatcher"],
-    cidr: str,
     generate_name: Callable[[str], str],
     enabled: Collection[str],
     disabled: Collection[str],
 ) -> list[Plugin | Later]:
     """Every plugin but the disabled ones, and those of `OPTIONAL` that are enabled.
 
-    Webhooks are called by what `dispatcher` gives, services get addresses of `cidr`. Raises
-    ValueError for a name that no plugin has.
+    Webhooks are called by what `dispatcher` gives. Raises ValueError for a name that no plugin has.
     """
     for name in sorted({*enabled, *disabled} - names.KNOWN):
         raise ValueError(f'admission-control plugin "{name}" is unknown')
@@ -82,7 +80,6 @@ def in_order(
         ValidatingWebhooks(store, dispatcher),
         declared,
         *security.escalation,
-        Later("", (_SERVICES,), lambda: admission.ServiceAllocation(store, cidr)),
         QuotaAdmission(store),  # last: what it lets pass is counted
     ]
     left_out = {*disabled, *(OPTIONAL - set(enabled))}

@@ -13,7 +13,7 @@ from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.registry import intake
 from inkube.apiserver.registry.admission import Attributes
 from inkube.apiserver.webhooks.caller import WebhookCaller
-from inkube.apiserver.webhooks.views import Asking, internal
+from inkube.apiserver.webhooks.views import Asking
 from inkube.schemas import patch as patches
 from inkube.schemas import status
 from inkube.schemas.objects import Object
@@ -137,7 +137,7 @@ def _operations(hook: Hook, answer: Answer, seen: Seen) -> list[Any]:
     except InvalidAnswerError as error:
         raise CallFailed(str(error)) from error
     if operations and seen.object is None:
-        raise internal(
+        raise status.internal_error(
             f'admission webhook "{hook.name}" attempted to modify the object, which is '
             "not supported for this operation"
         )
@@ -151,9 +151,9 @@ def _patched(obj: Object, operations: list[Any]) -> Object:
     try:
         return patches.apply_json_patch(obj, operations)[0]
     except patches.JSONPatchFailure as error:
-        raise internal(error.why) from error
+        raise status.internal_error(error.why) from error
     except status.StatusError as error:
-        raise internal(error.message) from error
+        raise status.internal_error(error.message) from error
 
 
 def _check_place(attributes: Attributes) -> None:
@@ -165,4 +165,4 @@ def _check_place(attributes: Attributes) -> None:
 
 
 def _failed(hook: Hook, error: CallFailed) -> status.StatusError:
-    return internal(f'failed calling webhook "{hook.name}": {error}')
+    return status.internal_error(f'failed calling webhook "{hook.name}": {error}')

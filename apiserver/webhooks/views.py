@@ -136,21 +136,16 @@ def _decoded(call: Call, served: Served, patched: Object, kind: GVK) -> Object:
     try:
         return call.resource.decode_admitted(served, patched, named)
     except DecodeError as error:
-        raise internal(str(error)) from error
-
-
-def internal(why: str) -> status.StatusError:
-    """apierrors.NewInternalError."""
-    error = status.internal(f"Internal error occurred: {why}")
-    error.details = {"causes": [{"message": why}]}
-    return error
+        raise status.internal_error(str(error)) from error
 
 
 def _rescale(call: Call, obj: Object, patched: Object) -> bool:
     """Carry a patched Scale's replicas back into the object."""
     replicas = (patched.get("spec") or {}).get("replicas") or 0
     if type(replicas) is not int:
-        raise internal("json: cannot unmarshal value into Go struct field ScaleSpec.spec.replicas")
+        raise status.internal_error(
+            "json: cannot unmarshal value into Go struct field ScaleSpec.spec.replicas"
+        )
     return scales.set_replicas(call, obj, replicas)
 
 

@@ -5,8 +5,8 @@ of tables. The registry asks `behaviours`, discovery `definitions`, tables `colu
 """
 
 from inkube.schemas import lazy
-from inkube.schemas.builtin.definitions import definitions
+from inkube.schemas.builtin.definitions import by_name, definitions
 from inkube.schemas.builtin.resources import Resource
 
-__all__ = ["Resource", "definitions"]
+__all__ = ["Resource", "by_name", "definitions"]
 __getattr__ = lazy.exports(__name__)

@@ -12,7 +12,7 @@ import orjson
 
 from inkube.schemas.aggregation import marks, priorities, registrations
 from inkube.schemas.builtin import resources
-from inkube.schemas.builtin.behaviours import services
+from inkube.schemas.builtin.behaviours.allocators import ServiceRange
 from inkube.schemas.objects import Object
 
 Objects = Iterator[tuple[str, Object]]
@@ -104,7 +104,7 @@ def registered_versions(now: str) -> Objects:
 
 def own_service(now: str, address: str, port: int, cidr: str) -> Objects:
     """The service `kubernetes`, where it leads, the range its address is from."""
-    own = services.ServiceRange(cidr).first
+    own = ServiceRange(cidr).first
     leads = {"name": "https", "port": port, "protocol": "TCP"}
     yield "services", _service(own, port)
     yield "endpoints", _endpoints(address, leads)

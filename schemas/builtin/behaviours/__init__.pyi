@@ -1,4 +1,4 @@
-from inkube.schemas.builtin.behaviours import addresses as addresses
+from inkube.schemas.builtin.behaviours import allocators as allocators
 from inkube.schemas.builtin.behaviours import pods as pods
 from inkube.schemas.builtin.behaviours import services as services
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy as BuiltinStrategy

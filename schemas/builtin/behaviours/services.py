@@ -1,27 +1,21 @@
-"""Services and endpoints, as stored objects: addresses and node ports are made from the uid.
+"""Services and endpoints, as stored objects; which addresses they have is `allocation`.
 
-A cluster allocates them from a pool; here each follows from the object alone, which keeps this
-pure and repeatable. Follows pkg/apis/core/v1/defaults.go SetDefaults_Service, core validation
+Follows pkg/apis/core/v1/defaults.go SetDefaults_Service, core validation
 ValidateService and pkg/registry/core/service.
 """
 
-import copy
-import ipaddress
-import zlib
-from collections.abc import Callable, Container, Iterator
-from typing import Any, Final, Self
+from typing import Any
 
-from inkube.schemas import fielderrors, status
-from inkube.schemas.builtin.behaviours import addresses, checks, metadata, naming
+from inkube.schemas import fielderrors
+from inkube.schemas.builtin.behaviours import addresses, allocation, checks, metadata, naming
+from inkube.schemas.builtin.behaviours.allocators import Allocator
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, keep, same
+from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Context
 
-RANGE = "10.0.0.0/16"
-"""Where the addresses of services are from when nobody says."""
-_FIRST_NODE_PORT, _NODE_PORTS = 30_000, 2_768
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _LONGEST_STICKY = 86400
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
@@ -32,45 +26,13 @@ _FAMILY_FIELDS = (
 )  # fmt: skip
 
 
-class ServiceRange:
-    """The addresses of services. Raises ValueError for what is no range of IPv4 that has some.
-
-    The first belongs to the service `kubernetes`; those at either end are left to who chooses one
-    (pkg/registry/core/service/ipallocator/ipallocator.go, calculateRangeOffset).
-    """
-
-    def __init__(self, cidr: str) -> None:
-        self.network: Final = ipaddress.IPv4Network(cidr)
-        if self.network.num_addresses < 8:
-            raise ValueError(f"{cidr} has room for no services: it needs 8 addresses at least")
-        self._skipped = min(max(16, self.network.num_addresses // 16), 256)
-        self._count = self.network.num_addresses - 2 * self._skipped
-        if self._count < 1:
-            self._skipped, self._count = 2, self.network.num_addresses - 3
-
-    @property
-    def first(self) -> str:
-        """The address of the service `kubernetes`."""
-        return str(self.network.network_address + 1)
-
-    @property
-    def is_narrow(self) -> bool:
-        """Whether two services are likely to hit the same address by chance."""
-        return self._count < 2**12
-
-    def addresses(self, seed: int) -> Iterator[str]:
-        """All that may be given away, beginning with the one that follows from the seed."""
-        first = int(self.network.network_address) + self._skipped
-        for step in range(self._count):
-            yield str(ipaddress.IPv4Address(first + (seed + step) % self._count))
-
-
 class Services(BuiltinStrategy):
     """Types, ports, addresses."""
 
-    addresses = ServiceRange(RANGE)
-    taken: Callable[[], Container[str]] = frozenset
-    """The addresses that others have, asked where two are likely to meet by chance."""
+    def __init__(self, definition: Definition, allocator: Allocator | None = None) -> None:
+        """Without an `allocator` each service is given addresses as if it were alone."""
+        super().__init__(definition)
+        self._allocator = allocator
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
@@ -98,50 +60,33 @@ class Services(BuiltinStrategy):
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         super().prepare_for_create(context, obj)
         if obj["spec"]["type"] != "ExternalName":
-            self._allocate(obj)
+            self._allocate(context, obj)
 
     def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
         super().prepare_object(context, obj, old)
         _carry_over(obj["spec"], old["spec"])
-        self._allocate(obj)
+        self._allocate(context, obj)
 
-    def placed(self, addresses: ServiceRange, taken: Callable[[], Container[str]]) -> Self:
-        """The same of another range, among services that are there."""
-        made = copy.copy(self)
-        made.addresses = addresses
-        made.taken = taken
-        return made
-
-    def _allocate(self, obj: Object) -> None:
-        spec = obj["spec"]
-        if spec["type"] == "ExternalName":
+    def _allocate(self, context: Context, obj: Object) -> None:
+        if obj["spec"]["type"] == "ExternalName":
             for member in _FAMILY_FIELDS:
-                spec.pop(member, None)
-            return
-        seed = zlib.crc32(obj["metadata"].get("uid", "").encode())
-        if not spec.get("clusterIP"):
-            given = spec.get("clusterIPs") or []
-            spec["clusterIP"] = given[0] if given else self._free(seed)
-        spec.setdefault("clusterIPs", [spec["clusterIP"]])
-        both = spec["clusterIP"] == "None" and not spec.get("selector")
-        if not spec.get("ipFamilyPolicy"):
-            spec["ipFamilyPolicy"] = "RequireDualStack" if both else "SingleStack"
-        if not spec.get("ipFamilies"):
-            dual = spec["ipFamilyPolicy"] == "RequireDualStack"
-            spec["ipFamilies"] = ["IPv4", "IPv6"] if dual else ["IPv4"]
-        if _uses_node_ports(spec):
-            _allocate_node_ports(spec.get("ports") or [], seed)
+                obj["spec"].pop(member, None)
+        else:
+            allocation.allocate(obj, self._allocator or Allocator(), context.reservation)
 
-    def _free(self, seed: int) -> str:
-        """Raises StatusError 500 where there is no address left."""
-        wanted = self.addresses.addresses(seed)
-        if not self.addresses.is_narrow:
-            return next(wanted)
-        taken = self.taken()
-        found = next((address for address in wanted if address not in taken), None)
-        if found is None:
-            raise status.internal("failed to allocate a serviceIP: range is full")
-        return found
+    def validate(self, context: Context, obj: Object) -> list[FieldError]:
+        errors = super().validate(context, obj)
+        return errors or self._refused(obj)
+
+    def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
+        errors = super().validate_update(context, obj, old)
+        return errors if errors or context.subresource else self._refused(obj, old)
+
+    def _refused(self, obj: Object, old: Object | None = None) -> list[FieldError]:
+        """What a client asks for and cannot have."""
+        if self._allocator is None:
+            return []
+        return allocation.refused(obj, old, self._allocator)
 
     def check(self, obj: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}
@@ -199,7 +144,10 @@ def _carry_over(spec: Object, old: Object) -> None:
     for member in _FAMILY_FIELDS:
         if not spec.get(member):
             keep(spec, old, member)
-    if _uses_node_ports(spec) and _uses_node_ports(old):
+    allocation.drop_of_other_type(spec, old)
+    if allocation.has_health_port(spec) and allocation.has_health_port(old):
+        spec.setdefault("healthCheckNodePort", old.get("healthCheckNodePort", 0))
+    if allocation.uses_node_ports(spec) and allocation.uses_node_ports(old):
         given = {_identity(port): port.get("nodePort") for port in old.get("ports") or []}
         for port in spec.get("ports") or []:
             if not port.get("nodePort") and given.get(_identity(port)):
@@ -208,23 +156,6 @@ def _carry_over(spec: Object, old: Object) -> None:
 
 def _identity(port: Object) -> tuple[Any, Any]:
     return port.get("port"), port.get("protocol")
-
-
-def _uses_node_ports(spec: Object) -> bool:
-    if spec.get("type") == "LoadBalancer":
-        return spec.get("allocateLoadBalancerNodePorts") is not False
-    return spec.get("type") == "NodePort"
-
-
-def _allocate_node_ports(ports: list[Object], seed: int) -> None:
-    taken = {port.get("nodePort") for port in ports}
-    for index, port in enumerate(ports):
-        number = (seed + index) % _NODE_PORTS
-        while not port.get("nodePort"):
-            if _FIRST_NODE_PORT + number not in taken:
-                port["nodePort"] = _FIRST_NODE_PORT + number
-                taken.add(port["nodePort"])
-            number = (number + 1) % _NODE_PORTS
 
 
 def _port(port: Object, path: str, *, many: bool) -> list[FieldError]:

@@ -15,7 +15,6 @@ async def test_a_late_plugin_is_asked_about_every_kind_it_handles():
             server.security,
             declared=Plugin(),
             dispatcher=lambda: server._dispatcher,
-            cidr="10.0.0.0/16",
             generate_name=str,
             enabled=plugins.OPTIONAL,
             disabled=(),

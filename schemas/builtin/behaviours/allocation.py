@@ -1,0 +1,195 @@
+"""Giving services their cluster IPs and node ports, and saying which they cannot have.
+
+Follows pkg/registry/core/service/storage/{alloc,storage}.go.
+"""
+
+import ipaddress
+import zlib
+from functools import partial
+
+from inkube.schemas import fielderrors, status
+from inkube.schemas.builtin.behaviours import addresses
+from inkube.schemas.builtin.behaviours.allocators import NODE_PORTS, Allocator, items, key_of
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
+from inkube.schemas.strategy import Reservation
+
+_WIDEST = f"{NODE_PORTS.start}-{NODE_PORTS.stop - 1}"
+
+
+def uses_node_ports(spec: Object) -> bool:
+    """Whether the ports of a service have node ports of their own accord."""
+    if spec.get("type") == "LoadBalancer":
+        return spec.get("allocateLoadBalancerNodePorts") is not False
+    return spec.get("type") == "NodePort"
+
+
+def has_health_port(spec: Object) -> bool:
+    """Whether the service has a node port for the checks of its load balancer."""
+    return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
+
+
+def drop_of_other_type(spec: Object, old: Object) -> None:
+    """Forget what a changed type has no use for, unless it is asked for anew
+    (dropTypeDependentFields)."""
+    numbers = [[port.get("nodePort") for port in one.get("ports") or ()] for one in (old, spec)]
+    if _may_have_node_ports(old) and not _may_have_node_ports(spec) and numbers[0] == numbers[1]:
+        for port in spec.get("ports") or ():
+            port.pop("nodePort", None)
+    for member, needs in (
+        ("healthCheckNodePort", has_health_port),
+        ("externalTrafficPolicy", _may_have_node_ports),
+        ("allocateLoadBalancerNodePorts", _is_balanced),
+        ("loadBalancerClass", _is_balanced),
+    ):
+        if needs(old) and not needs(spec) and spec.get(member) == old.get(member):
+            spec.pop(member, None)
+
+
+def _may_have_node_ports(spec: Object) -> bool:
+    return spec.get("type") in ("NodePort", "LoadBalancer")
+
+
+def _is_balanced(spec: Object) -> bool:
+    return spec.get("type") == "LoadBalancer"
+
+
+def allocate(service: Object, allocator: Allocator, reservation: Reservation | None) -> None:
+    """Give a service what it leaves open, in place, and hold all it has for the write.
+
+    What it asks for and another service has is left to `refused`. Raises StatusError 500 where
+    there is nothing left.
+    """
+    _Allocation(service, allocator, reservation).run()
+
+
+class _Allocation:
+    """One write of a service."""
+
+    def __init__(
+        self, service: Object, allocator: Allocator, reservation: Reservation | None
+    ) -> None:
+        self._service = service
+        self._spec = service["spec"]
+        self._allocator = allocator
+        self._reservation = reservation or Reservation()
+        self._key = key_of(service)
+        self._seed = zlib.crc32(service["metadata"].get("uid", "").encode())
+
+    def run(self) -> None:
+        spec = self._spec
+        given = spec.get("clusterIPs") or []
+        if not spec.get("clusterIP") and given:
+            spec["clusterIP"] = given[0]
+        for item in items(self._service):
+            if self._allocator.take(item, self._key):
+                self._hold(item)
+        if not spec.get("clusterIP"):
+            spec["clusterIP"] = self._address()
+        spec.setdefault("clusterIPs", [spec["clusterIP"]])
+        _settle_families(spec)
+        if uses_node_ports(spec):
+            self._give_ports(spec.get("ports") or [])
+        if has_health_port(spec) and not spec.get("healthCheckNodePort"):
+            spec["healthCheckNodePort"] = self._port("HealthCheck NodePort 0")
+        self._reservation.require(partial(self._allocator.check, self._service))
+
+    def _give_ports(self, ports: list[Object]) -> None:
+        """Ports of one number share a node port, whatever their protocols."""
+        known: dict[int, int] = {}
+        for port in ports:
+            if port.get("nodePort"):
+                known.setdefault(port.get("port", 0), port["nodePort"])
+        for port in ports:
+            if not port.get("nodePort"):
+                number = port.get("port", 0)
+                if number not in known:
+                    known[number] = self._port("nodePort")
+                port["nodePort"] = known[number]
+
+    def _address(self) -> str:
+        found = self._allocator.take_address(self._key, self._seed)
+        if found is None:
+            raise status.internal_error("failed to allocate a serviceIP: range is full")
+        self._hold(found)
+        return found
+
+    def _port(self, what: str) -> int:
+        found = self._allocator.take_port(self._key, self._seed)
+        if found is None:
+            raise status.internal_error(f"failed to allocate a {what}: range is full")
+        self._hold(found)
+        return found
+
+    def _hold(self, item: str | int) -> None:
+        self._reservation.hold(partial(self._allocator.release, item))
+
+
+def _settle_families(spec: Object) -> None:
+    both = spec["clusterIP"] == "None" and not spec.get("selector")
+    if not spec.get("ipFamilyPolicy"):
+        spec["ipFamilyPolicy"] = "RequireDualStack" if both else "SingleStack"
+    if not spec.get("ipFamilies"):
+        dual = spec["ipFamilyPolicy"] == "RequireDualStack"
+        spec["ipFamilies"] = ["IPv4", "IPv6"] if dual else ["IPv4"]
+
+
+def refused(service: Object, old: Object | None, allocator: Allocator) -> list[FieldError]:
+    """The first thing that a service asks for and cannot have; what it had before it may keep."""
+    spec, before = service["spec"], (old or {}).get("spec") or {}
+    key = key_of(service)
+    errors = _family_errors(spec) if old is None else []
+    errors = errors or _address_errors(spec, before, allocator, key)
+    return errors or _port_errors(spec, before, allocator, key)
+
+
+def _address_errors(
+    spec: Object, before: Object, allocator: Allocator, key: str
+) -> list[FieldError]:
+    address = spec.get("clusterIP") or ""
+    parsed = addresses.parse(address)
+    if parsed is None or address == before.get("clusterIP"):
+        return []
+    if not isinstance(parsed, ipaddress.IPv4Address) or parsed not in allocator.range.network:
+        why = "the provided network does not match the current range"
+    elif allocator.is_anothers(address, key):
+        why = "provided IP is already allocated"
+    else:
+        return []
+    shown = spec.get("clusterIPs") or [address]
+    why = f"failed to allocate IP {address}: {why}"
+    return [fielderrors.invalid("spec.clusterIPs", shown, why)]
+
+
+def _port_errors(spec: Object, before: Object, allocator: Allocator, key: str) -> list[FieldError]:
+    had = {port.get("nodePort") for port in before.get("ports") or ()}
+    own: dict[int, int] = {}
+    """Node port → the port it is of."""
+    for index, port in enumerate(spec.get("ports") or ()):
+        number, place = port.get("nodePort"), f"spec.ports[{index}].nodePort"
+        if not number or number in had:
+            continue
+        if number not in NODE_PORTS:
+            why = f"provided port is not in the valid range. The range of valid ports is {_WIDEST}"
+            return [fielderrors.invalid(place, number, why)]
+        of = own.setdefault(number, port.get("port", 0))
+        if of != port.get("port", 0) or allocator.is_anothers(number, key):
+            return [fielderrors.invalid(place, number, "provided port is already allocated")]
+    return []
+
+
+def _family_errors(spec: Object) -> list[FieldError]:
+    """There is one range, of IPv4; what needs no address may have both families."""
+    if spec.get("type") == "ExternalName":
+        return []
+    headless = spec.get("clusterIP") == "None" and not spec.get("selector")
+    if headless:
+        return []
+    if spec.get("ipFamilyPolicy") == "RequireDualStack":
+        why = "this cluster is not configured for dual-stack services"
+        return [fielderrors.invalid("spec.ipFamilyPolicy", "RequireDualStack", why)]
+    return [
+        fielderrors.invalid(f"spec.ipFamilies[{index}]", family, "not configured on this cluster")
+        for index, family in enumerate(spec.get("ipFamilies") or [])
+        if family == "IPv6"
+    ]

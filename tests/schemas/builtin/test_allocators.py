@@ -1,0 +1,159 @@
+"""Cluster IPs and node ports against a model: no two services ever have the same."""
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from inkube.schemas.builtin.behaviours import allocation
+from inkube.schemas.builtin.behaviours.allocators import (
+    NODE_PORTS,
+    Allocator,
+    ServiceRange,
+    items,
+    key_of,
+)
+from inkube.schemas.strategy import Reservation, Taken
+
+NAMES = st.sampled_from("abcdef")
+PORTS = st.sampled_from([None, *NODE_PORTS[:4]])
+
+
+def service(name, *ports, kind="NodePort"):
+    meta = {"namespace": "ns", "name": name, "uid": name * 8}
+    listed = [
+        {"port": 80 + index, "protocol": "TCP"} | ({"nodePort": number} if number else {})
+        for index, number in enumerate(ports)
+    ]
+    return {"metadata": meta, "spec": {"type": kind, "ports": listed}}
+
+
+class Services(RuleBasedStateMachine):
+    """Writes that overlap, of which some are refused, as the registry carries them out."""
+
+    def __init__(self):
+        super().__init__()
+        self.allocator = Allocator("10.0.0.0/28")
+        self.stored = {}
+        self.underway = []
+
+    @rule(name=NAMES, ports=st.lists(PORTS, min_size=1, max_size=3))
+    def begin(self, name, ports):
+        made, reservation = service(name, *ports), Reservation()
+        old = self.stored.get(name)
+        if old is not None:
+            made["spec"]["clusterIP"] = old["spec"]["clusterIP"]
+        allocation.allocate(made, self.allocator, reservation)
+        if allocation.refused(made, old, self.allocator):
+            reservation.release()
+        else:
+            self.underway.append((made, reservation))
+
+    @precondition(lambda self: self.underway)
+    @rule(at=st.integers(0, 50), refuses=st.booleans())
+    def end(self, at, refuses):
+        made, reservation = self.underway.pop(at % len(self.underway))
+        if not refuses:
+            for check in reservation.checks:
+                check()  # nobody else writes this store
+            name = made["metadata"]["name"]
+            self.allocator.change(self.stored.get(name), made)
+            self.stored[name] = made
+        reservation.release()
+
+    @precondition(lambda self: self.stored)
+    @rule(at=st.integers(0, 50))
+    def delete(self, at):
+        name = sorted(self.stored)[at % len(self.stored)]
+        self.allocator.change(self.stored.pop(name), None)
+
+    @rule()
+    def restart(self):
+        if not self.underway:
+            self.allocator = Allocator("10.0.0.0/28")
+            self.allocator.load(self.stored.values())
+
+    @invariant()
+    def nobody_has_what_another_has(self):
+        held = [item for each in self.stored.values() for item in items(each)]
+        assert len(held) == len(set(held))
+
+    def teardown(self):
+        """Nothing is held by writes that are over."""
+        while self.underway:
+            self.underway.pop()[1].release()
+        for each in self.stored.values():
+            self.allocator.change(each, None)
+        assert self.allocator.take_port("ns/z", 0) is not None
+        assert not any(self.allocator.is_anothers(port, "ns/z") for port in NODE_PORTS)
+
+
+Services.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestServices = Services.TestCase
+
+
+def test_every_port_of_the_range_is_given_once_before_it_is_full():
+    allocator = Allocator()
+    given = [allocator.take_port(f"ns/{index}", index * 7919) for index in range(len(NODE_PORTS))]
+    assert sorted(filter(None, given)) == list(NODE_PORTS)
+    assert allocator.take_port("ns/late", 0) is None
+
+
+def test_the_lower_ports_are_left_to_those_who_choose_until_they_are_needed():
+    allocator = Allocator()
+    given = [allocator.take_port(f"ns/{index}", 0) for index in range(len(NODE_PORTS))]
+    assert given[-86:] == list(NODE_PORTS[:86])
+
+
+@pytest.mark.parametrize("cidr", ["10.0.0.0/29", "10.0.0.0/28", "10.1.0.0/24", "10.0.0.0/20"])
+def test_every_address_of_a_range_is_given_once_but_those_nobody_may_have(cidr):
+    addresses = ServiceRange(cidr)
+    found = list(addresses.addresses(12_345))
+    assert len(found) == len(set(found)) == addresses.network.num_addresses - 3
+    assert addresses.first not in found
+    assert str(addresses.network.broadcast_address) not in found
+
+
+def test_what_another_process_stored_meanwhile_refuses_the_commit():
+    allocator, reservation = Allocator(), Reservation()
+    made = service("a", 30_500)
+    allocation.allocate(made, allocator, reservation)
+    assert allocation.refused(made, None, allocator) == []
+    allocator.change(None, service("b", 30_500))
+    (check,) = reservation.checks
+    with pytest.raises(Taken, match="30500"):
+        check()
+    (error,) = allocation.refused(made, None, allocator)
+    assert error.text() == (
+        "spec.ports[0].nodePort: Invalid value: 30500: provided port is already allocated"
+    )
+
+
+def test_ports_of_one_number_share_a_node_port():
+    made = service("dns", None, None)
+    made["spec"]["ports"] = [
+        {"port": 53, "protocol": protocol, "name": protocol.lower()} for protocol in ("TCP", "UDP")
+    ]
+    allocation.allocate(made, Allocator(), None)
+    first, second = (port["nodePort"] for port in made["spec"]["ports"])
+    assert first == second
+
+
+def test_a_load_balancer_that_keeps_sources_has_a_port_for_its_checks():
+    made = service("a", None, kind="LoadBalancer")
+    made["spec"]["externalTrafficPolicy"] = "Local"
+    allocation.allocate(made, Allocator(), None)
+    ports = {made["spec"]["healthCheckNodePort"], made["spec"]["ports"][0]["nodePort"]}
+    assert len(ports) == 2
+    assert ports <= set(NODE_PORTS)
+    assert ports <= items(made)
+    assert key_of(made) == "ns/a"
+
+
+def test_what_another_type_has_no_use_for_is_forgotten():
+    old = service("a", 30_700, kind="LoadBalancer")["spec"]
+    old |= {"externalTrafficPolicy": "Local", "healthCheckNodePort": 30_701}
+    old |= {"allocateLoadBalancerNodePorts": True}
+    new = {**old, "type": "ClusterIP", "ports": [dict(old["ports"][0])]}
+    allocation.drop_of_other_type(new, old)
+    assert new == {"type": "ClusterIP", "ports": [{"port": 80, "protocol": "TCP"}]}
