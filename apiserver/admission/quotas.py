@@ -1,7 +1,8 @@
 """ResourceQuota admission: no object beyond what its namespace allows.
 
-What is allowed is charged to the quota's status at once; `controllers.core.quotas` counts anew when
-objects go. Follows apiserver/pkg/admission/plugin/resourcequota (controller.go, checkRequest).
+What is allowed is charged to the quota's status in the same commit; `controllers.core.quotas`
+counts anew when objects go. Follows apiserver/pkg/admission/plugin/resourcequota (controller.go,
+checkRequest).
 """
 
 from functools import partial
@@ -17,8 +18,7 @@ from inkube.schemas import quantity, status
 from inkube.schemas.builtin import quotas
 from inkube.schemas.objects import Object
 from inkube.schemas.quantity import Quantity
-from inkube.schemas.strategy import Reservation
-from inkube.storage import errors
+from inkube.storage import writes
 from inkube.storage.entry import Entry
 from inkube.storage.store import Store
 
@@ -66,11 +66,10 @@ class QuotaAdmission(Plugin):
         if not asked:
             return None
 
-        async def charge(reservation: Reservation) -> None:
-            for entry in matching:
-                await self._charge(attributes, entry.key, asked, reservation)
-
-        return charge
+        call = attributes.call
+        charges = (partial(self._charge, call, entry.key, asked) for entry in matching)
+        call.beside = (*call.beside, *charges)
+        return None
 
     def _matching(self, attributes: Attributes) -> list[Entry]:
         """The quotas that the write counts for."""
@@ -105,31 +104,11 @@ class QuotaAdmission(Plugin):
             raise status.forbidden(call.resource.group, call.resource.plural, call.name, why)
         return {name: used[name].add(requested[name]) for name in used}
 
-    async def _charge(
-        self, attributes: Attributes, key: str, asked: quotas.Amounts, reservation: Reservation
-    ) -> None:
-        call = attributes.call
-        while (entry := self._store.get(key)) is not None:
-            used = self._check(call, entry, asked)
-            exists = attributes.operation == "CREATE" and self._store.get(call.key) is not None
-            if not used or exists:
-                return
-            if await self._write(entry, used):
-                charged = {name: asked[name] for name in used}
-                reservation.written(partial(self._refund, key, charged))
-                return
-
-    async def _refund(self, key: str, charged: quotas.Amounts, current: Object | None) -> None:
-        """Take back what a refused write was charged."""
-        while (entry := self._store.get(key)) is not None:
-            known = (entry.value.get("status") or {}).get("used") or {}
-            used = {
-                name: quantity.parse(known[name]).subtract(amount)
-                for name, amount in charged.items()
-                if name in known
-            }
-            if not used or await self._write(entry, used):
-                return
+    def _charge(self, call: Call, key: str, asked: quotas.Amounts) -> list[writes.Write]:
+        """The quota with what the write uses. Raises StatusError 403 where that is too much."""
+        entry = self._store.get(key)
+        used = {} if entry is None else self._check(call, entry, asked)
+        return [_charged(entry, used)] if entry is not None and used else []
 
     def _used(self, call: Call, entry: Entry, name: str) -> Quantity:
         """As the status says, or as there is where it does not say."""
@@ -140,19 +119,16 @@ class QuotaAdmission(Plugin):
         objects = (one.value for one in self._store.list(prefix))
         return quotas.total(entry.value, name, objects)
 
-    async def _write(self, entry: Entry, used: quotas.Amounts) -> bool:
-        """Store the new usage; False when somebody else wrote the quota meanwhile."""
-        quota: Object = orjson.loads(entry.data)
-        quota["metadata"].pop("resourceVersion", None)
-        known = (quota.get("status") or {}).get("used") or {}
-        texts = {name: quantity.canonical(amount) for name, amount in used.items()}
-        bounds = quota["spec"]["hard"]
-        quota["status"] = {"hard": bounds, "used": dict(sorted({**known, **texts}.items()))}
-        try:
-            await self._store.update(entry.key, quota, entry.revision)
-        except (errors.Conflict, errors.NotFound):
-            return False
-        return True
+
+def _charged(entry: Entry, used: quotas.Amounts) -> writes.Write:
+    """A write of the quota's new usage."""
+    quota: Object = orjson.loads(entry.data)
+    quota["metadata"].pop("resourceVersion", None)
+    known = (quota.get("status") or {}).get("used") or {}
+    texts = {name: quantity.canonical(amount) for name, amount in used.items()}
+    bounds = quota["spec"]["hard"]
+    quota["status"] = {"hard": bounds, "used": dict(sorted({**known, **texts}.items()))}
+    return writes.Update(entry.key, quota, entry.revision)
 
 
 def _is_counted(attributes: Attributes) -> bool:

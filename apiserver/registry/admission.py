@@ -127,7 +127,8 @@ class Plugin:
 
     def reserve(self, attributes: Attributes) -> "Reserve | None":
         """What has to be written elsewhere before this write, which everybody has let pass; None
-        where there is nothing. Never asked of a dry run."""
+        where there is nothing. What can be committed together with the object is added to
+        `Call.beside` instead, and needs no undoing. Never asked of a dry run."""
         return None
 
 

@@ -1,6 +1,7 @@
 """A call: one verb on one resource by one user, the same for HTTP and the in-process client."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -8,6 +9,7 @@ from inkube.apiserver.registry.resources import Resource
 from inkube.apiserver.registry.worker import HEAVY
 from inkube.schemas.served import Served
 from inkube.schemas.strategy import Reservation, User
+from inkube.storage import writes
 from inkube.storage.entry import Entry
 
 __all__ = ["ADMIN", "NO_OPTIONS", "Call", "DeleteOptions", "User", "WriteOptions"]
@@ -30,6 +32,10 @@ class WriteOptions(NamedTuple):
 
 
 NO_OPTIONS = WriteOptions()
+
+
+Beside = Callable[[], Sequence[writes.Write]]
+"""Asked anew where somebody else wrote one of these objects meanwhile. Raises StatusError."""
 
 
 class DeleteOptions(NamedTuple):
@@ -71,6 +77,8 @@ class Call:
     tell nothing that it has to know, and takes 4 µs."""
     reservation: Reservation | None = None
     """What a write holds until it is over."""
+    beside: "tuple[Beside, ...]" = ()
+    """What is written together with the object, worked out of what is stored then."""
     weight: int = 0
     """Bytes of the request's body: much of it is worked on beside the event loop."""
 

@@ -27,6 +27,7 @@ from inkube.storage.entry import Entry, ShownEntry
 from inkube.storage.store import Store, Underway
 
 MAX_OBJECT = 1_572_864  # etcd's default request limit, which the reference's clients meet
+MAX_RETRIES = 100  # where others write what is committed with an object
 GENERATE_RETRIES = 8  # as CreateWithGenerateName retries
 
 
@@ -59,13 +60,15 @@ class Commits:
                 return await to_the_end(self._transact(call, pending))
             except storage_errors.AlreadyExists as error:
                 raise self._taken(call) from error
+            except storage_errors.PreconditionError as error:  # of what is written beside it
+                resource = call.resource
+                raise status.conflict(resource.group, resource.plural, call.name) from error
         store = self._dry if call.options.dry_run else self._store
         for attempt in range(GENERATE_RETRIES):
             stored = await self._stored(call, obj)
             try:
-                if not call.options.dry_run and _checks(call):
-                    write = _guarded(call, writes.Create(call.key, stored))
-                    [entry] = await store.commit([write])
+                if not call.options.dry_run and (call.beside or _checks(call)):
+                    entry = await self._write(call, writes.Create(call.key, stored))
                 else:
                     entry = await store.create(call.key, stored)
                 return Outcome(entry, created=True)
@@ -114,11 +117,27 @@ class Commits:
         if turn is None:
             stored["metadata"]["resourceVersion"] = str(entry.revision)
             return Outcome(await self._dry.update(entry.key, stored, entry.revision))
-        write = _guarded(call, writes.Update(entry.key, stored, entry.revision, after))
-        underway = await self._store.submit(write)
+        write = writes.Update(entry.key, stored, entry.revision, after)
+        if call.beside:
+            return Outcome(await self._write(call, write))
+        underway = await self._store.submit(_guarded(call, write))
         turn.hand_on(Ahead(entry, stored, underway))
         [changed] = await underway
         return Outcome(changed)
+
+    async def _write(self, call: Call, write: writes.Write) -> Entry:
+        """Commit a write with what belongs to it. Raises what storage raises of its own key."""
+        for _ in range(MAX_RETRIES):
+            beside = [each for make in call.beside for each in make()]
+            try:
+                *_, entry = await self._store.commit([*beside, _guarded(call, write)])
+            except storage_errors.PreconditionError as error:
+                if error.key == write.key:
+                    raise
+                await self._store.current()
+            else:
+                return entry
+        raise status.conflict(call.resource.group, call.resource.plural, call.name)
 
     async def delete(
         self, call: Call, plan: deletion.Plan, entry: Entry, *, dry_run: bool
@@ -147,7 +166,8 @@ class Commits:
         store = self._dry if pending.dry_run else self._store
         async with transactor(pending):
             own = await self._own_write(call, pending)
-            batch = [*([] if own is None else [own]), *pending.beside]
+            charges = [each for make in call.beside for each in make()]
+            batch = [*([] if own is None else [own]), *pending.beside, *charges]
             made = await store.commit(batch) if batch else []
             if own is not None:
                 entry = made[0]

@@ -77,6 +77,7 @@ class _Reserving:
 
     async def __aenter__(self) -> None:
         self._call.reservation = Reservation()
+        self._call.beside = ()
 
     async def __aexit__(
         self,
