@@ -136,6 +136,9 @@ def main() -> None:
 @click.option("--workloads", is_flag=True, help="Run Deployments, Jobs … on simulated nodes.")
 @click.option("--nodes", default=2, show_default=True, help="Simulated nodes of --workloads.")
 @click.option("--stages", multiple=True, help="Stages of --workloads: a set's name or files.")
+@click.option(
+    "--pods", type=_FILE, multiple=True, help="Python files with functions that containers run."
+)
 @click.option("--bare-pods-run", is_flag=True, help="Pods that may end and have no owner run on.")
 @click.option(
     "--modules",
@@ -260,9 +263,9 @@ def _named(arguments: dict[str, Any]) -> dict[str, Any]:
         arguments[member] = [name for given in arguments[member] for name in given.split(",")]
     if arguments["workloads"]:
         arguments["enable_admission_plugins"].append("ServiceAccount")
-    workloads = {name: arguments.pop(name) for name in ("nodes", "stages", "bare_pods_run")}
+    workloads = {name: arguments.pop(name) for name in ("nodes", "stages", "pods", "bare_pods_run")}
     if arguments["workloads"]:
-        arguments["workloads"] = inkube.Workloads(**workloads)
+        arguments["workloads"] = inkube.Workloads(**workloads, kubelet_events=True)
     arguments["controllers"] = not arguments.pop("no_controllers")
     arguments["durable"] = not arguments.pop("no_fsync")
     arguments["allow_origins"] = arguments.pop("allow_origin")

@@ -67,13 +67,26 @@ class Recorder:
         """Something went wrong."""
         await self._record(obj, "Warning", reason=reason, message=message)
 
-    async def _record(self, obj: Object, kind: str, *, reason: str, message: str) -> None:
+    async def of_part(
+        self, obj: Object, kind: str, reason: str, message: str, *, part: str, host: str
+    ) -> None:
+        """Something happened to a part of an object, such as `spec.containers{main}`, on a host."""
+        await self._record(obj, kind, reason=reason, message=message, part=part, host=host)
+
+    async def _record(
+        self, obj: Object, kind: str, *, reason: str, message: str, part: str = "", host: str = ""
+    ) -> None:
         message = message[:LONGEST]
-        if self._is_one_of_many(obj, kind, reason, message):
-            event = self._event(obj, kind, reason=reason, message="")
+        if self._is_one_of_many(obj, kind, reason, f"{part}{message}"):
+            event = self._event(obj, kind, reason=reason, message=part)
             event["message"] = (_COMBINED + message)[:LONGEST]
         else:
-            event = self._event(obj, kind, reason=reason, message=message)
+            event = self._event(obj, kind, reason=reason, message=f"{part}{message}")
+            event["message"] = message
+        if part:
+            event["involvedObject"]["fieldPath"] = part
+        if host:
+            event["source"]["host"] = event["reportingInstance"] = host
         if not self._may_tell(obj):
             return
         name = event["metadata"]["name"]

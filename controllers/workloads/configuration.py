@@ -49,9 +49,13 @@ class Workloads:
     """Whether pods that nobody owns run on although their restartPolicy lets them end: by default
     they complete after a second, or when the `sleep` is over that is their command."""
     pods: Sequence[Any] = ()
-    """Python functions that containers run, by their image: see `inkube.pod`."""
+    """Python functions that containers run, by their image (see `inkube.pod`), or the Python files
+    they stand in."""
     controllers: frozenset[str] | set[str] | None = None
     """Names of the controllers that run, `-controller` may be left out; None: all of them."""
+    kubelet_events: bool = False
+    """Whether kubelets write events of each container (Pulling, Pulled, Created, Started, Killing,
+    BackOff): what they cost is of use to people, seldom to tests."""
     metrics: bool = True
     """Whether metrics.k8s.io is served."""
     manage_all_nodes: bool = False

@@ -488,3 +488,25 @@ def test_a_bomb_of_headers_is_not_unpacked():
     assert len(bomb) < 100_000
     with pytest.raises(spdy.ProtocolError, match="more than"):
         spdy.Headers().opened(spdy.read_head(bomb[:8]), bomb[8:])
+
+
+def test_a_script_may_hold_for_all_namespaces(kube):
+    make_pod(kube)
+    make_pod(kube, "other")
+    made = {
+        "apiVersion": "workloads.inkube.dev/v1",
+        "kind": "ClusterScript",
+        "metadata": {"name": "every"},
+        "spec": {
+            "selector": {"matchNames": ["p"], "matchNamespaces": ["default"]},
+            "logs": [{"text": "everywhere\n"}],
+        },
+    }
+    kube.client.create(made)
+    assert ask(kube, "log") == (200, "everywhere\n")
+    assert ask(kube, "log", name="other") == (200, "")
+    make_script(kube, logs=[{"text": "here\n"}])
+    assert ask(kube, "log") == (200, "here\neverywhere\n")
+    patch = {"spec": {"selector": {"matchNamespaces": ["none"]}}}
+    kube.client.patch("workloads.inkube.dev/v1/clusterscripts", "every", patch=patch)
+    assert ask(kube, "log") == (200, "here\n")

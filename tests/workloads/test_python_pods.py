@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from inkube import Workloads, pod
+from inkube import APIServer, Workloads, pod
 from inkube.schemas.status import StatusError
 
 PODS = "v1/pods"
@@ -231,3 +231,36 @@ def test_functions_end_with_their_server():
 
     left = asyncio.run(live())
     assert not [name for name in left if name.startswith("container")]
+
+
+async def test_functions_stand_in_files(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import inkube\n\n"
+        "@inkube.pod(image='mine')\n"
+        "async def mine(container):\n"
+        "    print('from a file')\n"
+    )
+    containers = [{"name": "c", "image": "mine"}]
+    spec = {"nodeName": "kube-node-1", "restartPolicy": "Never", "containers": containers}
+    meta = {"name": "p", "namespace": "default"}
+    workloads = Workloads(pods=[file], controllers={"kubelet"})
+    async with APIServer(workloads=workloads) as server:
+        await server.settled()
+        made = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
+        await server.client.create(made)
+        await server.settled()
+        found = await server.client.get(PODS, "p", "default")
+        assert found["status"]["phase"] == "Succeeded"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("x = 1", "has no function with @inkube.pod"), ("import none_such", "cannot be run: Module")],
+)
+async def test_files_without_functions_are_refused(tmp_path, text, why):
+    file = tmp_path / "odd.py"
+    file.write_text(text)
+    with pytest.raises(ValueError, match=why):
+        async with APIServer(workloads=Workloads(pods=[file])):
+            pass

@@ -1,4 +1,4 @@
-"""Which objects answer for a container: `Script`s first, then KWOK's kinds.
+"""Which objects answer for a container: `Script`s, `ClusterScript`s, then KWOK's kinds.
 
 Namespaced kinds of KWOK are about the pod of their name, Cluster kinds about those their selector
 names. In each the first group that names the container, or names none, counts.
@@ -17,6 +17,7 @@ from inkube.schemas.golang import gotime, regexp
 
 GROUP = "kwok.x-k8s.io/v1alpha1"
 SCRIPTS = "workloads.inkube.dev/v1/scripts"
+CLUSTER_SCRIPTS = "workloads.inkube.dev/v1/clusterscripts"
 LARGEST = 1024 * 1024
 """Bytes of all texts of a script that count."""
 
@@ -28,14 +29,17 @@ class Answers:
         self._cluster = cluster
 
     async def scripts(self, pod: Object, container: str) -> list[Object]:
-        """The specs of the Scripts for a container, by name."""
-        found = []
+        """The specs of the Scripts for a container, by name; those of all namespaces come last."""
         namespace = pod["metadata"]["namespace"]
-        for obj in await self._objects(SCRIPTS, namespace):
-            spec = obj.get("spec") or {}
-            if _selects(spec.get("selector"), pod) and _names(spec, container):
-                found.append(_image_fits(spec, pod, container))
-        return [spec for spec in found if spec is not None]
+        found = await self._objects(SCRIPTS, namespace)
+        found += await self._objects(CLUSTER_SCRIPTS, "")
+        specs = [obj.get("spec") or {} for obj in found]
+        fitting = [
+            _image_fits(spec, pod, container)
+            for spec in specs
+            if _selects(spec.get("selector"), pod) and _names(spec, container)
+        ]
+        return [spec for spec in fitting if spec is not None]
 
     async def first(self, plural: str, member: str, pod: Object, container: str) -> Object | None:
         """The group of a kind of KWOK that counts; `container` "" where there is none."""
@@ -133,8 +137,10 @@ def _selects(selector: Object | None, pod: Object) -> bool:
     own = pod["metadata"]
     labels = own.get("labels") or {}
     wanted = selector.get("matchLabels") or {}
-    return _is_among(own["name"], selector.get("matchNames")) and all(
-        labels.get(name) == value for name, value in wanted.items()
+    return (
+        _is_among(own["namespace"], selector.get("matchNamespaces"))
+        and _is_among(own["name"], selector.get("matchNames"))
+        and all(labels.get(name) == value for name, value in wanted.items())
     )
 
 

@@ -12,10 +12,13 @@ An exception is exit code 1 and its traceback in the log. A pod in deletion canc
 
 import asyncio
 import fnmatch
+import sys
 import traceback
+import types
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from inkube.controllers.client import Client, Object
@@ -104,6 +107,33 @@ def pod(*, image: str) -> Callable[[Main], PodFunction]:
         return PodFunction(image, main)
 
     return make
+
+
+def wanted(sources: Iterable[PodFunction | Path | str]) -> list[PodFunction]:
+    """The functions that are named: themselves, or by the Python files they stand in.
+
+    Raises ValueError for a file that cannot be run or has none, OSError for one that is not there.
+    """
+    found: list[PodFunction] = []
+    for source in sources:
+        found += [source] if isinstance(source, PodFunction) else _in_file(Path(source))
+    return found
+
+
+def _in_file(path: Path) -> list[PodFunction]:
+    name = f"inkube_pods_{path.stem}"
+    module = types.ModuleType(name)
+    module.__file__ = str(path)
+    source = path.read_bytes()
+    sys.modules[name] = module  # dataclasses of the file look for it there
+    try:
+        exec(compile(source, path, "exec"), vars(module))  # noqa: S102 # it is the user's program
+    except Exception as error:
+        raise ValueError(f"{path} cannot be run: {type(error).__name__}: {error}") from error
+    functions = [each for each in vars(module).values() if isinstance(each, PodFunction)]
+    if not functions:
+        raise ValueError(f"{path} has no function with @inkube.pod(image=…)")
+    return functions
 
 
 @dataclass(slots=True)

@@ -14,8 +14,9 @@ from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
 from inkube.controllers.workloads.kubelet import readiness, restarts
 from inkube.controllers.workloads.kubelet.addresses import FIRST_NODE, Addresses
 from inkube.controllers.workloads.kubelet.containers import Containers
-from inkube.controllers.workloads.kubelet.functions import Functions
+from inkube.controllers.workloads.kubelet.functions import Functions, wanted
 from inkube.controllers.workloads.kubelet.leases import Leases
+from inkube.controllers.workloads.kubelet.reports import Reports
 from inkube.controllers.workloads.kubelet.usage import Usages
 from inkube.controllers.workloads.stages import engine, functions, sets
 from inkube.controllers.workloads.stages.native import Natives
@@ -47,7 +48,10 @@ class Kubelets:
         ]
         self._natives = Natives(cluster.clock, self.addresses)
         self.functions = Functions(
-            cluster, cluster.config.pods, self.manages_pod, self._natives.by_name["pod-ready"]
+            cluster,
+            wanted(cluster.config.pods),
+            self.manages_pod,
+            self._natives.by_name["pod-ready"],
         )
 
     def add(self) -> None:
@@ -61,6 +65,8 @@ class Kubelets:
         cluster.informer(PODS).subscribe(self.addresses.hear_pod)
         cluster.informer(NODES).subscribe(self.addresses.hear_node)
         Leases(cluster, self.manages).add()
+        if cluster.config.kubelet_events:
+            Reports(cluster, self.manages_pod).add()
         cluster.manager.add(
             Controller("kubelet-start", self._start, (), concurrency=1, sources=(_feed,))
         )

@@ -1,4 +1,4 @@
-"""The kinds of `kwok.x-k8s.io/v1alpha1` that are served while workloads live, and `Script`.
+"""The kinds of `kwok.x-k8s.io/v1alpha1` that are served while workloads live, and `Script`s.
 
 As data: schemas after KWOK's pkg/apis/v1alpha1. `modules` gives what the composition root installs;
 a Stage that could not be played is refused when it is written.
@@ -123,10 +123,11 @@ _USAGE = _object(
     usages=_list(_object(containers=_CONTAINERS, usage=_object(cpu=_AMOUNT, memory=_AMOUNT)))
 )
 _SELECTOR = _object(matchNamespaces=_list(_STRING), matchNames=_list(_STRING))
+_OF_SCRIPT = {
+    "matchNames": _list(_STRING), "matchLabels": _map(_STRING), "matchImages": _list(_STRING),
+}  # fmt: skip
 _SCRIPT = _object(
-    selector=_object(
-        matchNames=_list(_STRING), matchLabels=_map(_STRING), matchImages=_list(_STRING)
-    ),
+    selector=_object(**_OF_SCRIPT),
     containers=_CONTAINERS,
     logs=_list(_object(["text"], after=_STRING, stream=_STRING, text=_STRING, previous=_BOOLEAN)),
     exec=_list(
@@ -143,6 +144,15 @@ _SCRIPT = _object(
     files=_map(_STRING),
     forwards=_list(_object(["port"], port=_INTEGER, body=_STRING)),
 )
+
+
+_CLUSTER_SCRIPT = {
+    **_SCRIPT,
+    "properties": {
+        **_SCRIPT["properties"],
+        "selector": _object(matchNamespaces=_list(_STRING), **_OF_SCRIPT),
+    },
+}
 
 
 class Module:
@@ -238,6 +248,14 @@ def modules() -> list[Module]:
             ),
         ),
         _module(OWN, "Script", _SCRIPT, version="v1", check=check_script),
+        _module(
+            OWN,
+            "ClusterScript",
+            _CLUSTER_SCRIPT,
+            version="v1",
+            namespaced=False,
+            check=check_script,
+        ),
     ]
     for kind, spec in (
         ("Logs", _LOGS),
