@@ -29,6 +29,7 @@ MODULES = (
     "cel",
     "checks",
     "rechecks",
+    "outages",
     "workloads",
     "packages",
     "fixture",
