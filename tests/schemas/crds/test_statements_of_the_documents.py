@@ -1,0 +1,236 @@
+"""Every row about custom resources of docs/documents.md: what the server does is what it says."""
+
+import json
+import re
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from inkube import APIServer
+
+PAGE = Path(__file__).parents[3] / "docs" / "documents.md"
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+ALL = "/apis/documents.example/v1/namespaces/default/ships"
+MERGE = {"Content-Type": "application/merge-patch+json"}
+FEWER = "fewer replicas than the least"
+RULE = {"rule": "self.replicas >= self.least"}
+_SECTION = "## Custom resources: schemas and CEL rules"
+_ROW = re.compile(r"^\| (H\d+) \| .* \| (.*) \|$", re.MULTILINE)
+
+
+def rows():
+    """What the page says happens: codes, and words that are told."""
+    found = {}
+    for name, said in _ROW.findall(PAGE.read_text().partition(_SECTION)[2].partition("\n## ")[0]):
+        assert name not in found, f"{name} stands there twice"
+        said = said.partition(";")[0]
+        codes = [int(code) for code in re.findall(r"\b([2-4]\d\d)\b", said)]
+        found[name] = codes, re.findall(r"`([^`]+)`", said)
+    return found
+
+
+def definition(*rules, color_rules=()):
+    """A CRD of ships with the rules."""
+    numbers = {"replicas": {"type": "integer"}, "least": {"type": "integer"}}
+    color = {"type": "string", "default": "white", "maxLength": 20}
+    if color_rules:
+        color["x-kubernetes-validations"] = list(color_rules)
+    spec = {"type": "object", "properties": {**numbers, "color": color}}
+    if rules:
+        spec["x-kubernetes-validations"] = list(rules)
+    status = {"type": "object", "properties": {"phase": {"type": "string"}}}
+    schema = {"type": "object", "properties": {"spec": spec, "status": status}}
+    version = {"name": "v1", "served": True, "storage": True, "subresources": {"status": {}}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "ships.documents.example"},
+        "spec": {
+            "group": "documents.example",
+            "names": {"plural": "ships", "kind": "Ship"},
+            "scope": "Namespaced",
+            "versions": [{**version, "schema": {"openAPIV3Schema": schema}}],
+        },
+    }
+
+
+def ship(name="a", **spec):
+    return {
+        "apiVersion": "documents.example/v1",
+        "kind": "Ship",
+        "metadata": {"name": name},
+        "spec": {"replicas": 1, "least": 2, **spec},
+    }
+
+
+class Asked:
+    """Answers so far: their codes, and all that was told."""
+
+    def __init__(self, server, http):
+        self._server = server
+        self._http = http
+        self.codes = []
+        self.text = ""
+
+    async def __call__(self, method, path, body=None, *, quiet=False, **headers):
+        url = self._server.url + path
+        async with self._http.request(method, url, json=body, headers=headers) as answer:
+            text = await answer.text()
+            if not quiet:
+                self.codes.append(answer.status)
+                told = text + str(answer.headers.getall("Warning", []))
+                self.text += told.replace("\\", "")
+            return json.loads(text)
+
+    async def declare(self, *rules, **more):
+        made = await self("POST", CRDS, definition(*rules, **more), quiet=True)
+        assert made["kind"] == "CustomResourceDefinition", made["message"]
+        await self._server.settled()
+
+    async def change(self, body, path=f"{ALL}/a"):
+        return await self("PATCH", path, body, **MERGE)
+
+
+async def h1(ask):
+    await ask.declare(RULE)
+    await ask("POST", ALL, ship())
+
+
+async def h2(ask):
+    await ask.declare({**RULE, "message": FEWER})
+    await ask("POST", ALL, ship())
+
+
+async def h3(ask):
+    text = "'%d replicas are fewer than %d'.format([self.replicas, self.least])"
+    await ask.declare({**RULE, "messageExpression": text})
+    await ask("POST", ALL, ship())
+
+
+async def h4(ask):
+    text = "string(1 / (self.replicas - 1))"
+    await ask.declare({**RULE, "message": FEWER, "messageExpression": text})
+    await ask("POST", ALL, ship())
+
+
+async def h5(ask):
+    await ask.declare({**RULE, "reason": "FieldValueForbidden"})
+    await ask("POST", ALL, ship())
+
+
+async def h6(ask):
+    await ask.declare({**RULE, "fieldPath": ".replicas"})
+    refused = await ask("POST", ALL, ship())
+    assert refused["details"]["causes"][0]["field"] == "spec.replicas"
+
+
+async def h7(ask):
+    await ask("POST", CRDS, definition({"rule": "self.replica > 0"}))
+
+
+async def h8(ask):
+    found = definition()
+    spec = found["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    spec["properties"]["names"] = {"type": "array", "items": {"type": "string"}}
+    rule = "self.names.all(x, self.names.all(y, x == y))"
+    spec["x-kubernetes-validations"] = [{"rule": rule}]
+    await ask("POST", CRDS, found)
+
+
+async def h9(ask):
+    await ask.declare(color_rules=[{"rule": "self == oldSelf", "message": "the color stays"}])
+    await ask("POST", ALL, ship(color="red"))
+    await ask.change({"spec": {"color": "blue"}})
+
+
+async def h10(ask):
+    rule = "oldSelf.hasValue() || self != 'red'"
+    message = "red only later"
+    rules = [{"rule": rule, "message": message, "optionalOldSelf": True}]
+    await ask.declare(color_rules=rules)
+    await ask("POST", ALL, ship(color="red"))
+
+
+async def h11(ask):
+    await ask.declare()
+    await ask("POST", ALL, ship())
+    stored = await ask("GET", f"{CRDS}/ships.documents.example", quiet=True)
+    await ask("PUT", f"{CRDS}/ships.documents.example", {**stored, **spec_of(RULE)}, quiet=True)
+    await ask._server.settled()
+    await ask.change({"metadata": {"labels": {"a": "b"}}})
+
+
+def spec_of(*rules):
+    return {"spec": definition(*rules)["spec"]}
+
+
+async def h12(ask):
+    await ask.declare()
+    made = await ask("POST", ALL, ship(other=1))
+    assert "other" not in made["spec"]
+
+
+async def h13(ask):
+    await ask.declare()
+    await ask("POST", f"{ALL}?fieldValidation=Strict", ship(other=1))
+
+
+async def h14(ask):
+    await ask.declare()
+    await ask("POST", ALL, ship())
+    made = await ask("POST", ALL, ship("b", color=None))
+    assert made["spec"]["color"] == "white"
+
+
+async def h15(ask):
+    await ask.declare()
+    made = await ask("POST", ALL, {**ship(), "status": {"phase": "at sea"}})
+    assert "status" not in made
+    body = {"spec": {"replicas": 9}, "status": {"phase": "at sea"}}
+    found = await ask.change(body, f"{ALL}/a/status")
+    assert (found["spec"]["replicas"], found["status"]) == (1, {"phase": "at sea"})
+
+
+async def h16(ask):
+    await ask.declare()
+    await ask("POST", ALL, ship())
+    for body, path, generation in (
+        ({"metadata": {"labels": {"a": "b"}}}, ALL, 1),
+        ({"status": {"phase": "x"}}, f"{ALL}/a/status", 1),
+        ({"spec": {"replicas": 5}}, ALL, 2),
+    ):
+        found = await ask.change(body, path if path != ALL else f"{ALL}/a")
+        assert found["metadata"]["generation"] == generation
+
+
+async def h17(ask):
+    await ask.declare()
+    held = ship()
+    held["metadata"]["finalizers"] = ["documents.example/stays"]
+    await ask("POST", ALL, held, quiet=True)
+    await ask("DELETE", f"{CRDS}/ships.documents.example", quiet=True)
+    await ask._server.settled()
+    await ask("POST", ALL, ship("b"))
+
+
+STATEMENTS = {
+    name.upper(): value
+    for name, value in globals().items()
+    if re.fullmatch(r"h\d+", name) and callable(value)
+}
+
+
+def test_every_statement_has_a_row_and_every_row_is_tested():
+    assert sorted(rows()) == sorted(STATEMENTS)
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+async def test_the_server_does_what_the_row_says(name):
+    codes, texts = rows()[name]
+    async with APIServer() as server, aiohttp.ClientSession() as http:
+        ask = Asked(server, http)
+        await STATEMENTS[name](ask)
+    assert list(dict.fromkeys(ask.codes)) == codes, ask.text
+    for text in texts:
+        assert text in ask.text, ask.text
