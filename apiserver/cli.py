@@ -221,7 +221,7 @@ def _serve_with(count: int, options: Options, target: Path, style: str) -> int:
         count,
         (options.host, options.port),
         serve,
-        certificate=root.security.certificate(options),
+        certificate=root.security.shared(options),
         admin_token=new_token(),
         style=style,
     )

@@ -87,6 +87,7 @@ class APIServer:
     def __init__(self, options: Options | None = None, **changes: Any) -> None:
         self._started = False
         self._closed = False
+        self._tls: ssl.SSLContext | None = None
         self.options = foundation.checked(options or Options(**changes))
         self._stack = contextlib.AsyncExitStack()
         self.clock = self.options.clock or self._own_clock()
@@ -149,7 +150,8 @@ class APIServer:
         security.check(self.options)
         worker = self.options.worker
         certificate = worker.certificate if worker else security.certificate(self.options)
-        await self._listen(security.context(self.options, certificate))
+        self._tls = security.context(self.options, certificate)
+        await self._listen(self._tls)
         self._begun = await foundation.snapshot(self.options)
         player = foundation.player(self.options)
         await self._open_store(player)
@@ -352,6 +354,7 @@ class APIServer:
                 registry=self.registry,
                 resources=self.resources,
                 guards=self.security,
+                client_authority=lambda: self.client_authority,
             )
 
     @cached_property
@@ -665,8 +668,24 @@ class APIServer:
         """A kubeconfig for this server, as YAML text; `namespace` is that of its context."""
         guards = self.security
         authority = guards.certificate.authority if guards.certificate else b""
-        access = root.kubeconfig.Access(self.url, guards.token, authority, namespace)
+        certificate = key = b""
+        if guards.certificate and self.options.client_ca_file:
+            certificate, key = security.administrator(self.client_authority)
+        access = root.kubeconfig.Access(
+            self.url, guards.token, authority, namespace, certificate, key
+        )
         return root.kubeconfig.render(access)
+
+    @cached_property
+    def client_authority(self) -> "auth.tls.Authority":
+        """Who signs certificates of clients; trusted from now on where clients may show any."""
+        shown = self.security.certificate
+        if shown is not None and shown.clients is not None:
+            return shown.clients
+        made = security.new_authority()
+        if self._tls is not None and self.options.client_ca_file is not None:
+            self._tls.load_verify_locations(cadata=made.certificate.decode())
+        return made
 
     async def settled(self, within: float = 10.0) -> None:
         """Wait until every controller that runs here has seen the newest revision and has nothing

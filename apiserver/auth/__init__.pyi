@@ -4,6 +4,7 @@ from cryptography.x509.oid import NameOID as NameOID
 
 from inkube.apiserver.auth import certificates as certificates
 from inkube.apiserver.auth import frontproxy as frontproxy
+from inkube.apiserver.auth import signers as signers
 from inkube.apiserver.auth import signing as signing
 from inkube.apiserver.auth.celauthorizer import ResourceCheck as ResourceCheck
 from inkube.apiserver.auth.celauthorizer import UserAuthorizer as UserAuthorizer

@@ -39,18 +39,8 @@ def _issued(
 ) -> Certificate:
     pem = serialization.Encoding.PEM
     root_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
-    root_name = _name(authority)
-    root = (
-        _builder(root_name, root_name, root_key.public_key(), valid)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_usage(authority=True), critical=True)
-        .add_extension(
-            x509.SubjectKeyIdentifier.from_public_key(root_key.public_key()), critical=False
-        )
-        .sign(root_key, hashes.SHA256())
-    )
     builder = (
-        _builder(_name(name), root_name, key.public_key(), valid)
+        _builder(_name(name), _name(authority), key.public_key(), valid)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(authority=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
@@ -62,8 +52,28 @@ def _issued(
     if names is not None:
         builder = builder.add_extension(names, critical=False)
     own = builder.sign(root_key, hashes.SHA256())
-    secret = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    return Certificate(own.public_bytes(pem), secret, root.public_bytes(pem))
+    return Certificate(own.public_bytes(pem), secret(key), root(authority, root_key, valid))
+
+
+def root(name: str, key: ec.EllipticCurvePrivateKey, valid: timedelta) -> bytes:
+    """The certificate of an authority, as PEM."""
+    made = (
+        _builder(_name(name), _name(name), key.public_key(), valid)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_usage(authority=True), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    return made.public_bytes(serialization.Encoding.PEM)
+
+
+def secret(key: ec.EllipticCurvePrivateKey) -> bytes:
+    """A private key as PEM."""
+    return key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
 
 
 def _name(common: str) -> x509.Name:

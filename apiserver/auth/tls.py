@@ -11,12 +11,22 @@ from typing import NamedTuple
 from inkube.apiserver import http
 
 
+class Authority(NamedTuple):
+    """PEM: who signs certificates, and the private key for that."""
+
+    certificate: bytes
+    key: bytes
+
+
 class Certificate(NamedTuple):
     """PEM: a chain, its private key, and the authority that clients have to trust."""
 
     chain: bytes
     key: bytes
     authority: bytes
+    clients: Authority | None = None
+    """The server's own authority of clients, beside that which users gave; None where clients show
+    no certificates."""
 
 
 def read(certificate: Path, key: Path) -> Certificate:
@@ -48,6 +58,8 @@ def context(certificate: Certificate, client_authority: Path | None = None) -> s
     if client_authority is not None:
         try:
             made.load_verify_locations(cadata=client_authority.read_text(encoding="ascii"))
+            if certificate.clients is not None:
+                made.load_verify_locations(cadata=certificate.clients.certificate.decode())
         except (ssl.SSLError, ValueError) as error:
             raise ValueError(f"{client_authority} holds no certificate in PEM") from error
         made.verify_mode = ssl.CERT_OPTIONAL

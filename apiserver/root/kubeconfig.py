@@ -28,6 +28,9 @@ class Access(NamedTuple):
     token: str = ""
     authority: bytes = b""
     namespace: str = "default"
+    certificate: bytes = b""
+    """A client's, and its key: PEM."""
+    key: bytes = b""
 
 
 def render(access: Access) -> str:
@@ -42,7 +45,11 @@ def render(access: Access) -> str:
     token = access.token
     if not token and access.url.startswith("https:"):
         token = _ANYBODY
-    user = f"\n    token: {_text(token)}" if token else " {}"
+    credentials = [f"token: {_text(token)}"] if token else []
+    if access.certificate:
+        for name, text in (("certificate", access.certificate), ("key", access.key)):
+            credentials.append(f"client-{name}-data: {base64.b64encode(text).decode()}")
+    user = "".join(f"\n    {line}" for line in credentials) or " {}"
     members = "\n    ".join(cluster)
     return f"""\
 apiVersion: v1

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from inkube.apiserver import admission, auth
 from inkube.apiserver.auth import tls
 from inkube.apiserver.auth.access import Access, Guarded, Open
-from inkube.apiserver.auth.attributes import ANONYMOUS
+from inkube.apiserver.auth.attributes import ANONYMOUS, AUTHENTICATED
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import AlwaysAllow, Authorizer
 from inkube.apiserver.auth.keyfiles import Keys
@@ -52,6 +52,25 @@ def certificate(options: Options) -> tls.Certificate | None:
     if options.tls_cert_file is not None and options.tls_private_key_file is not None:
         return tls.read(options.tls_cert_file, options.tls_private_key_file)
     return auth.certificates.make([options.host]) if options.tls else None
+
+
+def shared(options: Options) -> tls.Certificate | None:
+    """The same for several processes, with the authority of clients that all of them trust."""
+    shown = certificate(options)
+    if shown is None or options.client_ca_file is None:
+        return shown
+    return shown._replace(clients=new_authority())
+
+
+def new_authority() -> tls.Authority:
+    """The server's own authority of clients."""
+    return auth.signers.new_authority("inkube-clients")
+
+
+def administrator(authority: tls.Authority) -> tuple[bytes, bytes]:
+    """A client certificate of the administrator and its key, as PEM."""
+    groups = [group for group in ADMIN.groups if group != AUTHENTICATED]
+    return auth.signers.client(authority, ADMIN.name, groups)
 
 
 def context(options: Options, shown: tls.Certificate | None) -> ssl.SSLContext | None:

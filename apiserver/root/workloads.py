@@ -1,5 +1,7 @@
 """Workloads on a server: what `controllers.workloads` needs of it. Imported only where wanted."""
 
+import base64
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
@@ -41,6 +43,7 @@ def install(
     registry: Registry,
     resources: Resources,
     guards: Security,
+    client_authority: Callable[[], "auth.tls.Authority"],
 ) -> Cluster:
     """Let the manager run what `config` names, over this registry."""
 
@@ -76,6 +79,16 @@ def install(
         tokens = guards.authenticator.accounts
         return tokens.issue(_claims(account, secret, registry.stamps, tokens))
 
+    def sign(request: Object) -> str:
+        spec = request["spec"]
+        asked = auth.signers.Request(
+            spec["signerName"],
+            base64.b64decode(spec["request"]),
+            spec.get("usages") or (),
+            spec.get("expirationSeconds"),
+        )
+        return base64.b64encode(auth.signers.sign(client_authority(), asked)).decode()
+
     def find_kind(api_version: str, kind: str) -> Kind | None:
         group, version = split_api_version(api_version)
         found = resources.by_kind(group, kind)
@@ -91,7 +104,7 @@ def install(
     for module in kinds.modules():
         make = partial(crds.CustomStrategy, module.validate)
         resources.install(Resource(module.definition, make, since=registry.store.revision))
-    outside = Outside(client_as, bind, issue_token, authority, find_kind, serve_metrics)
+    outside = Outside(client_as, bind, issue_token, authority, sign, find_kind, serve_metrics)
     return workloads.add(manager, config, outside)
 
 

@@ -33,6 +33,9 @@ class Outside:
     """A token without end for a ServiceAccount, bound to a Secret."""
     authority: Callable[[], str]
     """The authority of the server's certificate, as PEM."""
+    sign: Callable[[Object], str]
+    """The certificate of a CertificateSigningRequest, as base64 of PEM. Raises ValueError with what
+    its signer refuses."""
     find_kind: Callable[[str, str], Kind | None]
     """(apiVersion, kind) → what serves it now."""
     serve_metrics: Callable[[], None]

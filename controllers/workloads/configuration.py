@@ -27,6 +27,7 @@ CONTROLLERS: dict[str, str] = {
     "serviceaccount-controller": "accounts.namespaces.add_accounts",
     "root-ca-certificate-publisher-controller": "accounts.namespaces.add_authority",
     "serviceaccount-token-controller": "accounts.tokens.add",
+    "certificatesigningrequest-signing-controller": "accounts.signing.add",
     "node-lifecycle-controller": "machines.lifecycle.add",
     "taint-eviction-controller": "machines.eviction.add",
     "pod-garbage-collector-controller": "machines.garbage.add",

@@ -1,0 +1,59 @@
+"""Approved CertificateSigningRequests of Kubernetes' own signers get their certificate.
+
+Who may ask is for people to approve. Follows pkg/controller/certificates/signer/signer.go.
+"""
+
+from inkube.controllers.client import Object
+from inkube.controllers.informer import Key
+from inkube.controllers.manager import Controller, Watch
+from inkube.controllers.workloads import templates, writes
+from inkube.controllers.workloads.cluster import Cluster
+from inkube.schemas.meta import GVR, format_time
+
+NAME = "certificatesigningrequest-signing-controller"
+REQUESTS = str(GVR("certificates.k8s.io", "v1", "certificatesigningrequests"))
+SIGNERS = frozenset(
+    f"kubernetes.io/{name}"
+    for name in (
+        "kubelet-serving", "kube-apiserver-client-kubelet", "kube-apiserver-client",
+        "legacy-unknown",
+    )
+)  # fmt: skip
+
+
+def add(cluster: Cluster) -> None:
+    """Run the controller."""
+    requests, client = cluster.informer(REQUESTS), cluster.client()
+
+    async def reconcile(key: Key) -> None:
+        found = requests.get(key)
+        if found is None or not is_due(found):
+            return
+        changed = templates.copy(found)
+        status = changed["status"]
+        try:
+            status["certificate"] = cluster.outside.sign(found)
+        except ValueError as error:
+            now = format_time(cluster.clock.now())
+            status["conditions"].append({
+                "type": "Failed",
+                "status": "True",
+                "reason": "SignerValidationFailure",
+                "message": str(error),
+                "lastUpdateTime": now,
+            })  # fmt: skip
+        await writes.update(client, changed, subresource="status")
+
+    cluster.manager.add(Controller(NAME, reconcile, (Watch(REQUESTS),)))
+
+
+def is_due(request: Object) -> bool:
+    """Whether it was approved, is of a signer here, and has nothing yet."""
+    status = request.get("status") or {}
+    told = {each["type"] for each in status.get("conditions") or () if each["status"] == "True"}
+    return (
+        request["spec"]["signerName"] in SIGNERS
+        and "Approved" in told
+        and not told & {"Denied", "Failed"}
+        and not status.get("certificate")
+    )
