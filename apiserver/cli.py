@@ -139,6 +139,7 @@ def main() -> None:
 @click.option(
     "--pods", type=_FILE, multiple=True, help="Python files with functions that containers run."
 )
+@click.option("--system-pods", is_flag=True, help="coredns, kube-proxy, metrics-server, simulated.")
 @click.option("--bare-pods-run", is_flag=True, help="Pods that may end and have no owner run on.")
 @click.option(
     "--modules",
@@ -263,7 +264,10 @@ def _named(arguments: dict[str, Any]) -> dict[str, Any]:
         arguments[member] = [name for given in arguments[member] for name in given.split(",")]
     if arguments["workloads"]:
         arguments["enable_admission_plugins"].append("ServiceAccount")
-    workloads = {name: arguments.pop(name) for name in ("nodes", "stages", "pods", "bare_pods_run")}
+    workloads = {
+        name: arguments.pop(name)
+        for name in ("nodes", "stages", "pods", "system_pods", "bare_pods_run")
+    }
     if arguments["workloads"]:
         arguments["workloads"] = inkube.Workloads(**workloads, kubelet_events=True)
     arguments["controllers"] = not arguments.pop("no_controllers")

@@ -54,6 +54,9 @@ class Workloads:
     they stand in."""
     controllers: frozenset[str] | set[str] | None = None
     """Names of the controllers that run, `-controller` may be left out; None: all of them."""
+    system_pods: bool = False
+    """Whether kube-system has what a cluster has there: coredns, kube-proxy and metrics-server, as
+    simulated pods."""
     kubelet_events: bool = False
     """Whether kubelets write events of each container (Pulling, Pulled, Created, Started, Killing,
     BackOff): what they cost is of use to people, seldom to tests."""

@@ -4,6 +4,7 @@ A node is looked after while it has KWOK's annotation; without it the node falls
 """
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from inkube.controllers.client import Object
@@ -26,6 +27,7 @@ from inkube.schemas.status import Reason, StatusError
 
 ANNOTATION = "kwok.x-k8s.io/node"
 NAME = "kubelet"
+SYSTEM = Path(__file__).with_name("system.yaml")
 BARE = "pod-complete-bare"
 """The stage by which pods that nobody owns complete."""
 LARGE = {"cpu": "32", "memory": "64Gi", "pods": "500"}
@@ -105,7 +107,8 @@ class Kubelets:
         """Make the nodes and stages a new server begins with; what is there stays."""
         for number in range(1, self._cluster.config.nodes + 1):
             await self._ensure(_node(f"{FIRST_NODE}{number}"))
-        for obj in self._first:
+        system = sets.read(SYSTEM) if self._cluster.config.system_pods else ()
+        for obj in (*self._first, *system):
             await self._ensure(obj)
 
     async def _ensure(self, obj: Object) -> None:

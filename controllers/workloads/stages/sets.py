@@ -37,7 +37,7 @@ def wanted(sources: Iterable[Path | str | Mapping[str, Any]]) -> list[Object]:
 @caches.of_values(4)
 def builtin(name: str) -> tuple[Object, ...]:
     """A built-in set. Do not change its objects."""
-    return tuple(_read(FOLDER / f"{name}.yaml"))
+    return tuple(read(FOLDER / f"{name}.yaml"))
 
 
 def _objects(source: Path | str | Mapping[str, Any]) -> Iterable[Object]:
@@ -48,13 +48,14 @@ def _objects(source: Path | str | Mapping[str, Any]) -> Iterable[Object]:
     path = Path(source)
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.suffix in _SUFFIXES)
-        return [obj for file in files for obj in _read(file)]
+        return [obj for file in files for obj in read(file)]
     if not path.exists():
         raise StagesError(f"{source}: neither a file nor one of the sets {', '.join(NAMES)}")
-    return _read(path)
+    return read(path)
 
 
-def _read(path: Path) -> list[Object]:
+def read(path: Path) -> list[Object]:
+    """The objects of a file. Raises StagesError."""
     found = []
     for document in documents.split(str(path), path.read_bytes()):
         try:
