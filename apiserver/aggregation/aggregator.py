@@ -76,11 +76,12 @@ class Aggregator:
         await self._publish()
         return await delegate.check()
 
-    async def refresh(self, name: str) -> None:
-        """Ask again what the server of an APIService serves."""
+    async def refresh(self, name: str) -> bool:
+        """Ask again what the server of an APIService serves; whether it said so."""
         delegate = self._delegates.get(name)
         if isinstance(delegate, Remote) and await delegate.refresh():
             self._tell()
+        return not isinstance(delegate, Remote) or delegate.is_current
 
     def lost(self, name: str) -> None:
         """What the server of an APIService serves is stale from now on."""

@@ -29,7 +29,10 @@ from inkube.schemas.openapi import aggregated
 
 CHECK_SECONDS = 5.0
 """Of a question whether the server is there."""
+DISCOVERY_SECONDS = 5.0
+"""Of its documents of discovery (discoveryManager: fetchFreshDiscoveryForService)."""
 DOCUMENT_SECONDS = 30.0
+"""Of its OpenAPI."""
 MAX_DOCUMENT = 32 * 1024 * 1024
 """Bytes of a document of another server."""
 AGGREGATOR = User("system:kube-aggregator", groups=("system:masters",))
@@ -160,6 +163,11 @@ class Remote:
             self._paths = paths
         return before != (self._discovered, self._freshness, self._paths)
 
+    @property
+    def is_current(self) -> bool:
+        """Whether the server answered when it was last asked what it serves."""
+        return self._freshness == discovery.CURRENT
+
     def stale(self) -> bool:
         """The server did not answer; whether that is new."""
         was, self._freshness = self._freshness, discovery.STALE
@@ -172,15 +180,19 @@ class Remote:
     async def _ask_discovery(self) -> Object:
         """The aggregated form, else the list of resources, else a version and nothing of it."""
         group, version = self.registration.group, self.registration.version
-        code, found, headers = await self._fetch("/apis", {"Accept": discovery.ACCEPT})
+        seconds = DISCOVERY_SECONDS
+        code, found, headers = await self._fetch("/apis", {"Accept": discovery.ACCEPT}, seconds)
         if code == 200 and "as=APIGroupDiscoveryList" in headers.get("Content-Type", ""):
             return discovery.version_in(found, group, version) or {"version": version}
-        code, found, _ = await self._fetch(self._prefix, {"Accept": "application/json"})
+        accept = {"Accept": "application/json"}
+        code, found, _ = await self._fetch(self._prefix, accept, seconds)
         if code != 200:
             raise UnreachableError(f"bad status from {self._prefix}: {code}")
         return discovery.from_resource_list(found, group, version) or {"version": version}
 
-    async def _fetch(self, path: str, accept: dict[str, str]) -> tuple[int, Any, Any]:
+    async def _fetch(
+        self, path: str, accept: dict[str, str], seconds: float = DOCUMENT_SECONDS
+    ) -> tuple[int, Any, Any]:
         """Status, JSON and headers of a document; None for what is no JSON.
 
         Raises one of _FAILURES.
@@ -189,7 +201,7 @@ class Remote:
         headers = auth.frontproxy.headers(AGGREGATOR)
         headers.update(accept)
         async with (
-            asyncio.timeout(DOCUMENT_SECONDS),
+            asyncio.timeout(seconds),
             self.upstream.request("GET", base, path, headers=headers) as answer,
         ):
             body = bytearray()

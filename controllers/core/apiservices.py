@@ -35,8 +35,8 @@ class Servers(Protocol):
         """Why a server does not answer; "" where it does."""
         ...
 
-    async def refresh(self, name: str) -> None:
-        """Ask again what it serves."""
+    async def refresh(self, name: str) -> bool:
+        """Ask again what it serves; whether it said so, else that is stale."""
         ...
 
     def lost(self, name: str) -> None:
@@ -70,7 +70,7 @@ class AvailabilityController:
         self._slices = slices
         self._using = known.index("used service", _used)
         self._failures: dict[str, int] = {}
-        """How often in a row the server of an APIService did not answer."""
+        """How often in a row the server of an APIService did not answer, or not to discovery."""
 
     async def reconcile(self, key: Key) -> Result | None:
         """Look at one APIService's server."""
@@ -84,11 +84,15 @@ class AvailabilityController:
             return None
         finding = await self._finding(registration)
         await self._write(obj, finding)
-        if finding == availability.PASSED:
+        # a server that fails the check may tell what it serves all the same
+        if availability.was_asked(finding):
+            is_known = await self._servers.refresh(key.name)
+        else:
+            self._servers.lost(key.name)
+            is_known = False
+        if is_known and finding == availability.PASSED:
             self._failures.pop(key.name, None)
-            await self._servers.refresh(key.name)
             return Result(requeue_after=RECHECK)
-        self._servers.lost(key.name)
         failures = self._failures[key.name] = self._failures.get(key.name, 0) + 1
         return Result(requeue_after=RETRY.delay(failures))
 

@@ -10,6 +10,7 @@ from inkube.schemas.aggregation.registrations import Service
 from inkube.schemas.golang.gotext import quote
 from inkube.schemas.objects import Object
 
+_FAILED = "FailedDiscoveryCheck"
 PASSED = ("True", "Passed", "all checks passed")
 Finding = tuple[str, str, str]
 """Status, reason and message."""
@@ -52,9 +53,14 @@ def addresses(slices: Iterable[Object], port_name: str) -> Iterable[tuple[str, i
                         yield address, port["port"]
 
 
+def was_asked(finding: Finding) -> bool:
+    """Whether the server itself was asked."""
+    return finding[1] in (PASSED[1], _FAILED)
+
+
 def failed(why: str) -> Finding:
     """The server did not answer discovery."""
-    return "False", "FailedDiscoveryCheck", why
+    return "False", _FAILED, why
 
 
 def next_status(obj: Object, finding: Finding, now: str) -> Object | None:

@@ -24,6 +24,10 @@ class Things:
         self.objects = []
         self.requests = []
         self.certificates = []
+        self.failing = frozenset()
+        """Paths that are answered by 500."""
+        self.hanging = frozenset()
+        """Paths that are not answered."""
         self._aggregated = aggregated_discovery
         self._changed = asyncio.Condition()
         self.app = web.Application()
@@ -34,6 +38,10 @@ class Things:
         if request.transport is not None:
             self.certificates.append(request.transport.get_extra_info("peercert"))
         path = request.path
+        if path in self.hanging:
+            await asyncio.Event().wait()
+        if path in self.failing:
+            return web.Response(status=500)
         if path == "/apis" and self._aggregated and "g=apidiscovery" in request.headers["Accept"]:
             media = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
             return web.Response(text=json.dumps(_discovery()), headers={"Content-Type": media})

@@ -13,6 +13,7 @@ from aggregated import GROUP, NAME, PREFIX, VERSION
 from yarl import URL
 
 from inkube import APIServer
+from inkube.apiserver.aggregation import delegates
 from inkube.controllers.client import Selection
 from inkube.controllers.core.apiservices import RESOURCE
 
@@ -251,6 +252,44 @@ async def test_a_server_that_ends_is_503_until_it_is_back_and_all_else_goes_on(c
     await server.delete(RESOURCE, NAME)
     assert (await client.ask("GET", f"{PREFIX}/things"))[:2] == (404, b"404 page not found\n")
     assert await client.discovered() is None
+
+
+async def discovery_of(client, **changes):
+    """What aggregated discovery tells of things once it is so."""
+    async with asyncio.timeout(20):
+        while True:
+            found = await client.discovered()
+            if found and all(found.get(name) == value for name, value in changes.items()):
+                return found
+            await client.server.settled()
+
+
+async def test_a_server_whose_check_fails_is_listed_as_current_if_it_tells_what_it_serves(client):
+    known = aggregated.Things()
+    known.failing = {PREFIX}
+    async with aggregated.serving(known) as port:
+        await client.server.client.create(registration(url=f"https://localhost:{port}"))
+        condition = await available(client.server, "False", "FailedDiscoveryCheck")
+        assert "bad status" in condition["message"]
+        found = await discovery_of(client, freshness="Current")
+        assert [one["resource"] for one in found["resources"]] == ["things"]
+        code, _, _ = await client.ask("GET", f"{PREFIX}/things")
+        assert code == 503
+    await client.server.client.delete(RESOURCE, NAME)
+
+
+async def test_a_server_whose_discovery_hung_is_asked_again_soon(client, monkeypatch):
+    monkeypatch.setattr(delegates, "DISCOVERY_SECONDS", 0.05)
+    known = aggregated.Things()
+    known.hanging = {"/apis"}
+    async with aggregated.serving(known) as port:
+        await client.server.client.create(registration(url=f"https://localhost:{port}"))
+        await available(client.server, "True")
+        await discovery_of(client, freshness="Stale")
+        monkeypatch.setattr(delegates, "DISCOVERY_SECONDS", 5.0)
+        known.hanging = frozenset()
+        await discovery_of(client, freshness="Current")
+    await client.server.client.delete(RESOURCE, NAME)
 
 
 async def test_a_certificate_of_another_authority_is_refused(client):
