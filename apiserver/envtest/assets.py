@@ -12,8 +12,15 @@ from pathlib import Path
 PROGRAMS = ("kube-apiserver", "etcd", "kubectl")
 _SCRIPT = """#!/bin/sh
 # written by inkube envtest-assets
+if [ -n "$PYTHONDONTWRITEBYTECODE" ]; then
+    unset PYTHONDONTWRITEBYTECODE
+    PYTHONPYCACHEPREFIX={compiled}
+    export PYTHONPYCACHEPREFIX
+fi
 exec {command} "$@"
 """
+"""Where bytecode is not to be written beside the sources it is kept in the folder: half of a start
+would be spent on compiling them again."""
 _KUBECTL = """#!/bin/sh
 # written by inkube envtest-assets: the first kubectl on PATH beside this one
 here=$(cd "$(dirname "$0")" && pwd)
@@ -45,7 +52,7 @@ def write(folder: Path) -> None:
         if path.exists() and b"inkube envtest-assets" not in path.read_bytes()[:200]:
             raise AssetsError(f"{path} is there and was not written by inkube; take another folder")
     for name in PROGRAMS:
-        _put(folder / name, _KUBECTL if name == "kubectl" else _SCRIPT.format(command=_own(name)))
+        _put(folder / name, _KUBECTL if name == "kubectl" else _script(folder, name))
 
 
 def default_folder() -> Path:
@@ -58,6 +65,11 @@ def has_kubectl(folder: Path) -> bool:
     """Whether there is a kubectl that the one in the folder can call."""
     others = [each for each in os.get_exec_path() if Path(each).absolute() != folder.absolute()]
     return shutil.which("kubectl", path=os.pathsep.join(others)) is not None
+
+
+def _script(folder: Path, name: str) -> str:
+    compiled = shlex.quote(str(folder.absolute() / ".compiled"))
+    return _SCRIPT.format(command=_own(name), compiled=compiled)
 
 
 def _own(name: str) -> str:

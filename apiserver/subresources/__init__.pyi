@@ -1,3 +1,4 @@
 from inkube.apiserver.subresources import containers as containers
+from inkube.apiserver.subresources import podports as podports
 from inkube.apiserver.subresources import proxies as proxies
 from inkube.apiserver.subresources import table as table

@@ -6,37 +6,27 @@ refused as it refuses what cannot be reached. Follows pkg/registry/core/{pod,nod
 (ResourceLocation) and pkg/registry/core/pod/rest.
 """
 
-import asyncio
-import contextlib
 import ipaddress
 import random
-import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
-import aiohttp
-from aiohttp import hdrs, web
-from multidict import CIMultiDict
-from yarl import URL
+from aiohttp import web
 
+from inkube.apiserver import subresources
 from inkube.apiserver.handlers.verbs import Exchange, Handler
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.registry import Registry
-from inkube.apiserver.streaming import proxying
 from inkube.apiserver.subresources import posted
 from inkube.apiserver.subresources.containers import Kubelet, Sessions
 from inkube.apiserver.subresources.nodeless import unreachable
 from inkube.schemas import status
 from inkube.schemas.golang import gotext
 from inkube.schemas.objects import Object
-from inkube.schemas.status import StatusError
 from inkube.storage.entry import Entry
 
 _VERBS = ("get", "create", "update", "patch", "delete")
-_PIECE = 64 * 1024
 _HTTP = 80
 
 
@@ -130,85 +120,12 @@ class Proxies:
         kubelet = self._kubelet()
         if place is None or kubelet is None or not kubelet.answers(place.pod):
             raise _no_network(exchange.call, name)
-        request, path = exchange.request, exchange.info.path
-        _, _, rest = path.partition("/proxy")
-        query = request.rel_url.raw_query_string
-        if not rest and request.method in ("GET", "HEAD"):
-            location = f"{path}/?{query}" if query else f"{path}/"
-            return web.Response(status=301, headers={hdrs.LOCATION: location})
-        target = quote(rest or "/", safe="/$&+,:;=@~")
-        changes = proxying.Changes(
-            drops=lambda header: header.lower() == "authorization",
-            headers=CIMultiDict({hdrs.HOST: request.host}),
-            target=f"{target}?{query}" if query else target,
-        )
 
         async def connect(side: Any) -> None:
             await kubelet.forward(place.pod, place.port, side)
 
         with self._sessions.one():
-            async with _reached(connect, place.scheme) as port:
-                return await proxying.pass_on(
-                    port, request, exchange.info, changes, failed=port.refuse
-                )
-
-
-class _Side:
-    """The client's side of a connection to a port."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader, self._writer = reader, writer
-
-    async def read(self) -> bytes:
-        """See streaming.forwards.Side."""
-        return await self._reader.read(_PIECE)
-
-    async def write(self, data: bytes) -> None:
-        """See streaming.forwards.Side."""
-        self._writer.write(data)
-        await self._writer.drain()
-
-
-class _Port:
-    """A port of a pod, as `proxying.pass_on` asks it."""
-
-    def __init__(self, scheme: str, session: aiohttp.ClientSession) -> None:
-        self._base = f"{scheme}://pod"
-        self._session = session
-        self.refusal = ""
-        """Why the pod took no connection."""
-
-    def base(self) -> str:
-        """See proxying.Upstream."""
-        return self._base
-
-    def request(self, method: str, base: str, target: str, **options: Any) -> Any:
-        """See proxying.Upstream."""
-        url = URL(base + target, encoded=True)
-        return self._session.request(method, url, allow_redirects=False, ssl=False, **options)
-
-    def refuse(self, why: str) -> web.StreamResponse:
-        """Raises StatusError 503."""
-        raise status.unavailable(self.refusal or why)
-
-
-@contextlib.asynccontextmanager
-async def _reached(connect: Callable[[Any], Any], scheme: str) -> AsyncIterator[_Port]:
-    """A port whose connections `connect` serves."""
-    with tempfile.TemporaryDirectory(prefix="inkube-") as folder:
-        path = str(Path(folder) / "port")
-        async with proxying.session_over(aiohttp.UnixConnector(path)) as session:
-            port = _Port(scheme, session)
-
-            async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-                with contextlib.closing(writer), contextlib.suppress(ConnectionError):
-                    try:
-                        await connect(_Side(reader, writer))
-                    except StatusError as error:
-                        port.refusal = f"error trying to reach service: {error.message}"
-
-            async with await asyncio.start_unix_server(serve, path):
-                yield port
+            return await subresources.podports.pass_on(exchange, connect, place.scheme)
 
 
 def _port_number(pod: Object, port: str) -> int:

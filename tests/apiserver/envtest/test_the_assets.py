@@ -368,3 +368,13 @@ def test_a_folder_of_real_ones_is_left_alone(tmp_path):
     assert done.returncode == 1
     assert "was not written by inkube" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["etcd"]
+
+
+def test_bytecode_is_kept_where_python_may_not_write_it_beside_its_sources(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", HOME)
+    assert written(tmp_path / "bin").returncode == 0
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    command = [str(tmp_path / "bin" / "kube-apiserver"), "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.startswith("Kubernetes v1.")
+    assert any((tmp_path / "bin" / ".compiled").rglob("kubeapi.*.pyc"))

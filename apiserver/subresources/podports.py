@@ -1,0 +1,105 @@
+"""A request passed on to a port of a pod; loaded with the first, as it needs an HTTP client.
+
+Follows pkg/registry/core/rest/proxy and apimachinery/pkg/util/proxy/upgradeaware.go.
+"""
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import aiohttp
+from aiohttp import hdrs, web
+from multidict import CIMultiDict
+from yarl import URL
+
+from inkube.apiserver.handlers.verbs import Exchange
+from inkube.apiserver.streaming import proxying
+from inkube.schemas import status
+from inkube.schemas.status import StatusError
+
+_PIECE = 64 * 1024
+Connect = Callable[[Any], Awaitable[None]]
+"""Serves one connection, a `streaming.forwards.Side`. Raises StatusError."""
+
+
+async def pass_on(exchange: Exchange, connect: Connect, scheme: str) -> web.StreamResponse:
+    """What is answered on a port whose connections `connect` serves. Raises StatusError 503, 504.
+
+    Who asks for no path is sent to the root.
+    """
+    request, path = exchange.request, exchange.info.path
+    _, _, rest = path.partition("/proxy")
+    query = request.rel_url.raw_query_string
+    if not rest and request.method in ("GET", "HEAD"):
+        location = f"{path}/?{query}" if query else f"{path}/"
+        return web.Response(status=301, headers={hdrs.LOCATION: location})
+    target = quote(rest or "/", safe="/$&+,:;=@~")
+    changes = proxying.Changes(
+        drops=lambda header: header.lower() == "authorization",
+        headers=CIMultiDict({hdrs.HOST: request.host}),
+        target=f"{target}?{query}" if query else target,
+    )
+    async with _reached(connect, scheme) as port:
+        return await proxying.pass_on(port, request, exchange.info, changes, failed=port.refuse)
+
+
+class _Side:
+    """The client's side of a connection to a port."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+
+    async def read(self) -> bytes:
+        """See streaming.forwards.Side."""
+        return await self._reader.read(_PIECE)
+
+    async def write(self, data: bytes) -> None:
+        """See streaming.forwards.Side."""
+        self._writer.write(data)
+        await self._writer.drain()
+
+
+class _Port:
+    """A port of a pod, as `proxying.pass_on` asks it."""
+
+    def __init__(self, scheme: str, session: aiohttp.ClientSession) -> None:
+        self._base = f"{scheme}://pod"
+        self._session = session
+        self.refusal = ""
+        """Why the pod took no connection."""
+
+    def base(self) -> str:
+        """See proxying.Upstream."""
+        return self._base
+
+    def request(self, method: str, base: str, target: str, **options: Any) -> Any:
+        """See proxying.Upstream."""
+        url = URL(base + target, encoded=True)
+        return self._session.request(method, url, allow_redirects=False, ssl=False, **options)
+
+    def refuse(self, why: str) -> web.StreamResponse:
+        """Raises StatusError 503."""
+        raise status.unavailable(self.refusal or why)
+
+
+@contextlib.asynccontextmanager
+async def _reached(connect: Connect, scheme: str) -> AsyncIterator[_Port]:
+    """A port whose connections `connect` serves."""
+    with tempfile.TemporaryDirectory(prefix="inkube-") as folder:
+        path = str(Path(folder) / "port")
+        async with proxying.session_over(aiohttp.UnixConnector(path)) as session:
+            port = _Port(scheme, session)
+
+            async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                with contextlib.closing(writer), contextlib.suppress(ConnectionError):
+                    try:
+                        await connect(_Side(reader, writer))
+                    except StatusError as error:
+                        port.refusal = f"error trying to reach service: {error.message}"
+
+            async with await asyncio.start_unix_server(serve, path):
+                yield port
