@@ -266,7 +266,7 @@ async def discovery_of(client, **changes):
 
 async def test_a_server_whose_check_fails_is_listed_as_current_if_it_tells_what_it_serves(client):
     known = aggregated.Things()
-    known.failing = {PREFIX}
+    known.failing = frozenset({PREFIX})
     async with aggregated.serving(known) as port:
         await client.server.client.create(registration(url=f"https://localhost:{port}"))
         condition = await available(client.server, "False", "FailedDiscoveryCheck")
@@ -281,7 +281,7 @@ async def test_a_server_whose_check_fails_is_listed_as_current_if_it_tells_what_
 async def test_a_server_whose_discovery_hung_is_asked_again_soon(client, monkeypatch):
     monkeypatch.setattr(delegates, "DISCOVERY_SECONDS", 0.05)
     known = aggregated.Things()
-    known.hanging = {"/apis"}
+    known.hanging = frozenset({"/apis"})
     async with aggregated.serving(known) as port:
         await client.server.client.create(registration(url=f"https://localhost:{port}"))
         await available(client.server, "True")
