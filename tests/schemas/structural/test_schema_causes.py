@@ -173,7 +173,7 @@ def test_too_few_properties_hide_nothing_of_the_object() -> None:
     assert texts(schema, {"a": "x", "c": "long"}) == [
         "spec: Invalid value: 2: spec in body should have at least 3 properties",
         'spec.a: Invalid value: "string": spec.a in body must be of type integer: "string"',
-        "spec.c: Too long: may not be more than 1 bytes",
+        "spec.c: Too long: may not be more than 1 byte",
         "spec.b: Required value",
     ]
 
