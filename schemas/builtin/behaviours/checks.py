@@ -3,6 +3,7 @@
 Follows pkg/apis/core/validation and apimachinery/pkg/apis/meta/v1/validation.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -182,4 +183,23 @@ def unreserved(text: str, path: str) -> list[FieldError]:
     errors = descending(text, path)
     if text.startswith("..") and not text.startswith("../"):
         errors.append(fielderrors.invalid(path, text, "must not start with '..'"))
+    return errors
+
+
+_IN_PATH = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
+"""What a path of a URL may have (RFC 3986)."""
+
+
+def domain_prefixed_path(text: str, path: str) -> list[FieldError]:
+    """`example.com/path` (IsDomainPrefixedPath)."""
+    if not text:
+        return [fielderrors.required(path)]
+    host, _, rest = text.partition("/")
+    if not host or not rest:
+        why = 'must be a domain-prefixed path (such as "acme.io/foo")'
+        return [fielderrors.invalid(path, text, why)]
+    errors = named(host, path, names.dns1123_subdomain)
+    if not re.fullmatch(_IN_PATH, rest):
+        why = names.regex_error("Invalid path", _IN_PATH)
+        errors.append(fielderrors.invalid(path, rest, why))
     return errors

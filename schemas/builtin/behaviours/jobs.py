@@ -3,28 +3,23 @@
 Follows pkg/apis/batch/v1/defaults.go, pkg/apis/batch/validation and pkg/registry/batch/job.
 """
 
-import itertools
+import re
 import zoneinfo
 
 from inkube.schemas import fielderrors, selectors
+from inkube.schemas.builtin import rules
 from inkube.schemas.builtin.behaviours import checks, naming
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, same
 from inkube.schemas.builtin.behaviours.pods import defaults as poddefaults
-from inkube.schemas.builtin.behaviours.pods import validation as podvalidation
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import strconv
+from inkube.schemas.gotypes import internal
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Context
 
 _UID_LABEL = "batch.kubernetes.io/controller-uid"
-_COUNTS = (
-    "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit",
-    "ttlSecondsAfterFinished",
-)  # fmt: skip
 _NO_LIMIT = 2**31 - 1
-_MAX_RULES, _MAX_CODES = 20, 255
-_ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _CONCURRENCY = ("Allow", "Forbid", "Replace")
 _SHORTHANDS = frozenset({
     "@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly",
@@ -46,10 +41,11 @@ class Jobs(BuiltinStrategy):
             ("manualSelector", False),
         ):  # fmt: skip
             spec.setdefault(member, value)
-        poddefaults.fill(spec, {"completionMode": "NonIndexed"})
+        spec.setdefault("completionMode", "NonIndexed")
+        rules.fill("batch.v1.JobSpec", spec)
         has_policy = spec.get("podFailurePolicy") is not None
         replacement = "Failed" if has_policy else "TerminatingOrFailed"
-        poddefaults.fill(spec, {"podReplacementPolicy": replacement})
+        spec.setdefault("podReplacementPolicy", replacement)
         _label_as_template(obj)
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
@@ -58,7 +54,7 @@ class Jobs(BuiltinStrategy):
         if spec.get("manualSelector"):
             return
         template_meta = spec["template"].setdefault("metadata", {})
-        template_meta["labels"] = {**(template_meta.get("labels") or {}), **_own_labels(meta)}
+        template_meta.setdefault("labels", {}).update(_own_labels(meta))  # those of the job, too
         selector = spec.setdefault("selector", {})
         own = {_UID_LABEL: meta.get("uid", "")}
         selector["matchLabels"] = {**(selector.get("matchLabels") or {}), **own}
@@ -66,52 +62,123 @@ class Jobs(BuiltinStrategy):
 
     def check(self, obj: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}
-        errors = job_spec(spec, "spec")
-        if spec.get("selector") is None:
+        errors = rules.errors("batch.v1.JobSpec", spec, "spec")
+        selector = spec.get("selector")
+        if selector is None:
             errors.append(fielderrors.required("spec.selector"))
-            return errors
-        errors += checks.label_selector(spec["selector"], "spec.selector")
-        labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
-        if not selectors.selects(spec["selector"], labels):
+        errors += checks.label_selector(selector, "spec.selector")
+        labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+        if selector is None or not selectors.selects(selector, labels or {}):
             why = "`selector` does not match template `labels`"
             errors.append(fielderrors.invalid("spec.template.metadata.labels", labels, why))
         return errors
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         """A new one's pods must be able to have hostnames."""
-        errors, spec = super().validate(context, obj), obj["spec"]
-        if not spec.get("manualSelector"):
-            errors += _selector_made(spec.get("selector") or {}, obj["metadata"])
-        name, count = obj["metadata"].get("name", ""), spec.get("completions") or 0
-        if spec.get("completionMode") == "Indexed" and count > 0:
-            pod = f"{name}-{count - 1}"
-            if naming.label(pod):
-                why = f"will not able to create pod with invalid DNS label: {pod}"
-                errors.append(fielderrors.invalid("metadata.name", name, why))
-        return errors
+        return super().validate(context, obj) + _generated(obj)
 
     def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         """The strategy checks a changed job, and ValidateJobSpecUpdate does so again."""
-        errors = self.check(obj) * 2
+        errors = [*_generated(obj), *self.check(obj), *self.check(obj)]
         spec, before = obj["spec"], old["spec"]
-        frozen = ["selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex"]
-        if spec.get("completionMode") != "Indexed":
-            frozen.append("completions")
-        if not before.get("suspend"):
-            frozen.append("template")
-        errors += [
-            fielderrors.invalid(f"spec.{member}", spec.get(member), checks.IMMUTABLE)
-            for member in frozen
-            if not same(spec.get(member), before.get(member))
-        ]
+        errors += _completions(spec, before)
+        if not same(spec.get("selector"), before.get("selector")):
+            shown = internal.value("meta.LabelSelector", spec.get("selector"))
+            errors.append(fielderrors.invalid("spec.selector", shown, checks.IMMUTABLE))
+        errors += _fixed_template(spec["template"], old)
+        for member, kind in _FIXED.items():
+            value = spec.get(member)
+            if not same(value, before.get(member)):
+                shown = internal.value(kind, value) if kind else value
+                errors.append(fielderrors.invalid(f"spec.{member}", shown, checks.IMMUTABLE))
         return errors
 
 
+_FIXED = {
+    "completionMode": "", "podFailurePolicy": "batch.PodFailurePolicy",
+    "backoffLimitPerIndex": "", "managedBy": "", "successPolicy": "batch.SuccessPolicy",
+}  # fmt: skip
+"""What an update may not change, and the internal type that it is shown as."""
+
+
+def _completions(spec: Object, before: Object) -> list[FieldError]:
+    """An indexed job may grow and shrink, together with its parallelism."""
+    value, path = spec.get("completions"), "spec.completions"
+    if same(value, before.get("completions")):
+        return []
+    if spec.get("completionMode") != "Indexed":
+        return [fielderrors.invalid(path, value, checks.IMMUTABLE)]
+    if value is None or value == spec.get("parallelism"):
+        return []
+    why = "can only be modified in tandem with spec.parallelism"
+    return [fielderrors.invalid(path, value, why)]
+
+
+def _fixed_template(template: Object, old: Object) -> list[FieldError]:
+    """The template stays; of a job that waits to be started for the first time its pods' place may
+    be chosen anew, and what they ask for (validatePodTemplateUpdate)."""
+    before = old["spec"]["template"]
+    if not old["spec"].get("suspend") or (old.get("status") or {}).get("startTime"):
+        if same(template, before):
+            return []
+        shown = internal.value("core.PodTemplateSpec", template)
+        return [fielderrors.invalid("spec.template", shown, checks.IMMUTABLE)]
+    pod = template["spec"]
+    if same(_chosen(pod), _chosen(before["spec"])):
+        return []
+    shown = internal.value("core.PodSpec", pod)
+    return [fielderrors.invalid("spec.template.spec", shown, checks.IMMUTABLE)]
+
+
+def _chosen(pod: Object) -> Object:
+    """A pod's spec without what may change while a job is suspended."""
+    made = {k: v for k, v in pod.items() if k not in _SCHEDULING}
+    affinity = {k: v for k, v in (pod.get("affinity") or {}).items() if k != "nodeAffinity"}
+    for member in ("containers", "initContainers"):
+        made[member] = [
+            {k: v for k, v in container.items() if k != "resources"}
+            for container in pod.get(member) or ()
+        ]
+    return {**made, "affinity": affinity}
+
+
+_SCHEDULING = ("affinity", "nodeSelector", "tolerations", "schedulingGates")
+
+
+def _generated(obj: Object) -> list[FieldError]:
+    """What is made of a job's uid and name (validateGeneratedSelector), and the longest name of
+    its pods."""
+    spec, meta = obj["spec"], obj["metadata"]
+    errors = []
+    if not spec.get("manualSelector") and spec.get("selector") is not None:
+        errors += _labels_made(spec["template"], meta)
+        errors += _selector_made(spec["selector"], meta)
+    name, count = meta.get("name", ""), spec.get("completions") or 0
+    if spec.get("completionMode") == "Indexed" and count > 0:
+        pod = f"{name}-{count - 1}"
+        if naming.label(pod):
+            why = f"will not able to create pod with invalid DNS label: {pod}"
+            errors.append(fielderrors.invalid("metadata.name", name, why))
+    return errors
+
+
+def _labels_made(template: Object, meta: Object) -> list[FieldError]:
+    """Labels by which the job knows its pods (ValidateHasLabel)."""
+    labels, errors = (template.get("metadata") or {}).get("labels") or {}, []
+    for key, value in _own_labels(meta).items():
+        place, why = f"spec.template.metadata.labels[{key}]", f"must be '{value}'"
+        if key not in labels:
+            errors.append(fielderrors.required(place, why))
+        elif labels[key] != value:
+            errors.append(fielderrors.invalid(place, labels, why))
+    return errors
+
+
 def _label_as_template(obj: Object) -> None:
-    """A job without labels of its own has its template's."""
+    """A job without labels of its own has its template's, now and when the job adds to them."""
     labels = (obj["spec"]["template"].get("metadata") or {}).get("labels")
     if labels and not obj["metadata"].get("labels"):
-        obj["metadata"]["labels"] = dict(labels)
+        obj["metadata"]["labels"] = labels
 
 
 def _own_labels(meta: Object) -> dict[str, str]:
@@ -129,51 +196,8 @@ def _selector_made(selector: Object, meta: Object) -> list[FieldError]:
     wrong = checks.label_selector(selector, "spec.selector")
     if wrong or selectors.selects(selector, _own_labels(meta)):
         return []
-    return [fielderrors.invalid("spec.selector", selector, "`selector` not auto-generated")]
-
-
-def job_spec(spec: Object, path: str) -> list[FieldError]:
-    """ValidateJobSpec without the selector."""
-    errors = checks.not_negative(spec, path, *_COUNTS)
-    if spec.get("completionMode"):
-        modes = ("NonIndexed", "Indexed")
-        errors += checks.one_of(spec["completionMode"], f"{path}.completionMode", modes)
-    if spec.get("completionMode") == "Indexed" and spec.get("completions") is None:
-        why = "when completion mode is Indexed"
-        errors.append(fielderrors.required(f"{path}.completions", why))
-    if spec.get("completionMode") != "Indexed":
-        errors += [
-            fielderrors.invalid(
-                f"{path}.{member}", spec[member], "requires indexed completion mode"
-            )
-            for member in ("backoffLimitPerIndex", "maxFailedIndexes")
-            if spec.get(member) is not None
-        ]
-    manager = spec.get("managedBy")
-    if manager is not None:
-        problems = names.label_key(manager) if "/" in manager else []
-        if "/" not in manager:
-            problems = ['must be a domain-prefixed path (such as "acme.io/foo")']
-        errors += [fielderrors.invalid(f"{path}.managedBy", manager, why) for why in problems]
-    template = spec.get("template") or {}
-    policy = spec.get("podFailurePolicy")
-    if policy is not None:
-        errors += _failure_policy(policy, spec, f"{path}.podFailurePolicy")
-    replacement = spec.get("podReplacementPolicy")
-    choices = ("Failed",) if policy is not None else ("Failed", "TerminatingOrFailed")
-    if replacement is not None and replacement not in choices:
-        place = f"{path}.podReplacementPolicy"
-        errors.append(fielderrors.not_supported(place, replacement, choices))
-    errors += podvalidation.template(template, f"{path}.template")
-    policy = (template.get("spec") or {}).get("restartPolicy", "")
-    place = f"{path}.template.spec.restartPolicy"
-    if policy in ("", "Always"):
-        why = 'valid values: "OnFailure", "Never"'
-        errors.append(fielderrors.required(place, why))
-    elif spec.get("podFailurePolicy") is not None and policy != "Never":
-        why = 'only "Never" is supported when podFailurePolicy is specified'
-        errors.append(fielderrors.invalid(place, policy, why))
-    return errors
+    shown = internal.value("meta.LabelSelector", selector)
+    return [fielderrors.invalid("spec.selector", shown, "`selector` not auto-generated")]
 
 
 class CronJobs(BuiltinStrategy):
@@ -188,6 +212,7 @@ class CronJobs(BuiltinStrategy):
             spec.setdefault(member, value)
         job = spec.setdefault("jobTemplate", {}).setdefault("spec", {})
         poddefaults.pod_spec(job.setdefault("template", {}).setdefault("spec", {}))
+        rules.fill("batch.v1.JobSpec", job)
 
     def check(self, obj: Object) -> list[FieldError]:
         spec = obj.get("spec") or {}
@@ -202,8 +227,15 @@ class CronJobs(BuiltinStrategy):
         zone = spec.get("timeZone")
         if zone is not None:
             errors += _zone(zone, "spec.timeZone")
-        job = (spec.get("jobTemplate") or {}).get("spec") or {}
-        errors += job_spec(job, "spec.jobTemplate.spec")
+        job, place = (spec.get("jobTemplate") or {}).get("spec") or {}, "spec.jobTemplate.spec"
+        errors += rules.errors("batch.v1.JobSpec", job, place)
+        if job.get("selector") is not None:
+            why = "`selector` will be auto-generated"
+            shown = internal.value("meta.LabelSelector", job["selector"])
+            errors.append(fielderrors.invalid(f"{place}.selector", shown, why))
+        if job.get("manualSelector"):
+            choices = ("nil", "false")
+            errors.append(fielderrors.not_supported(f"{place}.manualSelector", True, choices))
         name = obj["metadata"].get("name", "")
         if len(name) > 52:
             why = names.max_length_error(52)
@@ -218,9 +250,15 @@ def _zone(zone: str, path: str) -> list[FieldError]:
     if zone.lower() == "local":
         why = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
         return [fielderrors.invalid(path, zone, why)]
-    if zone not in zoneinfo.available_timezones():
+    is_plain = all(map(_ZONE_PART.fullmatch, zone.split("/")))
+    if is_plain and ".." in zone:
+        return [fielderrors.invalid(path, zone, "time: invalid location name")]
+    if not is_plain or zone not in zoneinfo.available_timezones():
         return [fielderrors.invalid(path, zone, f"unknown time zone {zone}")]
     return []
+
+
+_ZONE_PART = re.compile(r"(?!-|\.{1,2}$)[A-Za-z0-9_+.-]{1,14}")
 
 
 def _schedule(text: str, path: str) -> list[FieldError]:
@@ -306,86 +344,3 @@ def _number(text: str, named: dict[str, int]) -> int:
     if number < 0:
         raise ValueError(f"negative number ({number}) not allowed: {text}")
     return number
-
-
-_ACTIONS, _OPERATORS = ("Count", "FailIndex", "FailJob", "Ignore"), ("In", "NotIn")
-_MAX_RULES, _MAX_CODES, _MAX_PATTERNS = 20, 255, 20
-
-
-def _failure_policy(policy: Object, spec: Object, path: str) -> list[FieldError]:
-    pod = (spec.get("template") or {}).get("spec") or {}
-    containers = {
-        container.get("name")
-        for member in ("containers", "initContainers")
-        for container in pod.get(member) or []
-    }
-    rules, errors = policy.get("rules") or [], []
-    if len(rules) > _MAX_RULES:
-        errors.append(fielderrors.too_many(f"{path}.rules", len(rules), _MAX_RULES))
-    for index, rule in enumerate(rules):
-        errors += _failure_rule(rule, f"{path}.rules[{index}]", containers, spec)
-    return errors
-
-
-def _failure_rule(rule: Object, path: str, containers: set[str], spec: Object) -> list[FieldError]:
-    action, codes = rule.get("action", ""), rule.get("onExitCodes")
-    conditions = rule.get("onPodConditions") or []
-    errors = []
-    if action == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
-        why = "requires the backoffLimitPerIndex to be set"
-        errors.append(fielderrors.invalid(f"{path}.action", action, why))
-    elif not action:
-        choices = ", ".join(f'"{one}"' for one in _ACTIONS)
-        errors.append(fielderrors.required(f"{path}.action", f"valid values: [{choices}]"))
-    elif action not in _ACTIONS:
-        errors.append(fielderrors.not_supported(f"{path}.action", action, _ACTIONS))
-    if codes is not None:
-        errors += _exit_codes(codes, f"{path}.onExitCodes", containers)
-    if len(conditions) > _MAX_PATTERNS:
-        place = f"{path}.onPodConditions"
-        errors.append(fielderrors.too_many(place, len(conditions), _MAX_PATTERNS))
-    for index, condition in enumerate(conditions):
-        errors += _pattern(condition, f"{path}.onPodConditions[{index}]")
-    if codes is not None and conditions:
-        why = "specifying both OnExitCodes and OnPodConditions is not supported"
-        errors.append(fielderrors.invalid(path, fielderrors.OMITTED, why))
-    if codes is None and not conditions:
-        why = "specifying one of OnExitCodes and OnPodConditions is required"
-        errors.append(fielderrors.invalid(path, fielderrors.OMITTED, why))
-    return errors
-
-
-def _exit_codes(codes: Object, path: str, containers: set[str]) -> list[FieldError]:
-    operator, values = codes.get("operator", ""), codes.get("values") or []
-    errors: list[FieldError] = []
-    if operator not in _OPERATORS:
-        errors.append(fielderrors.not_supported(f"{path}.operator", operator, _OPERATORS))
-    name = codes.get("containerName")
-    if name is not None and name not in containers:
-        why = "must be one of the container or initContainer names in the pod template"
-        errors.append(fielderrors.invalid(f"{path}.containerName", name, why))
-    if not values:
-        errors.append(
-            fielderrors.invalid(f"{path}.values", values, "at least one value is required")
-        )
-    elif len(values) > _MAX_CODES:
-        errors.append(fielderrors.too_many(f"{path}.values", len(values), _MAX_CODES))
-    seen: set[int] = set()
-    for index, value in enumerate(values):
-        place = f"{path}.values[{index}]"
-        if operator == "In" and value == 0:
-            errors.append(fielderrors.invalid(place, value, "must not be 0 for the In operator"))
-        if value in seen:
-            errors.append(fielderrors.duplicate(place, value))
-        seen.add(value)
-    if any(left > right for left, right in itertools.pairwise(values)):
-        errors.append(fielderrors.invalid(f"{path}.values", values, "must be ordered"))
-    return errors
-
-
-def _pattern(condition: Object, path: str) -> list[FieldError]:
-    errors = checks.named(condition.get("type", ""), f"{path}.type", names.label_key)
-    status, choices = condition.get("status", ""), ("False", "True", "Unknown")
-    if status not in choices:
-        errors.append(fielderrors.not_supported(f"{path}.status", status, choices))
-    return errors
