@@ -24,6 +24,7 @@ _AGAIN: dict[tuple[str, str], tuple[int, int]] = {
     ("", "serviceaccounts"): (1, 1),
     ("", "services"): (1, 1),
     ("apiregistration.k8s.io", "apiservices"): (1, 1),
+    ("apps", "controllerrevisions"): (1, 1),
     ("batch", "jobs"): (1, 1),
     ("discovery.k8s.io", "endpointslices"): (0, 1),
     ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): (0, 1),

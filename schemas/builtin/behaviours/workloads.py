@@ -4,17 +4,19 @@ Follows pkg/apis/apps/v1/defaults.go, pkg/apis/apps/validation and pkg/registry/
 """
 
 from inkube.schemas import fielderrors, selectors
+from inkube.schemas.builtin import rules
 from inkube.schemas.builtin.behaviours import checks, naming
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, same
 from inkube.schemas.builtin.behaviours.pods import defaults as poddefaults
 from inkube.schemas.builtin.behaviours.pods import validation as podvalidation
 from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang import gotext
+from inkube.schemas.gotypes import internal
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Context
 
 _QUARTER = "25%"
+_SELECTOR = "meta.LabelSelector"
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 
@@ -29,6 +31,8 @@ class _Workload(BuiltinStrategy):
 
     word = ""
     """What the message about an empty selector calls the kind."""
+    unreadable = "invalid label selector"
+    """What is said of a selector that is wrong in itself; its template is not looked at then."""
     owner = "ReplicaSet"
     """What the message about a deadline calls the kind."""
     warns_of_names = False
@@ -44,8 +48,8 @@ class _Workload(BuiltinStrategy):
             spec.get("selector"), template, "spec", self.word
         )
         if checks.label_selector(spec.get("selector"), ""):
-            why = "invalid label selector"
-            return [*errors, fielderrors.invalid("spec.selector", spec["selector"], why)]
+            shown = internal.value(_SELECTOR, spec["selector"])
+            return [*errors, fielderrors.invalid("spec.selector", shown, self.unreadable)]
         claims = [
             claim.get("metadata", {}).get("name", "")
             for claim in spec.get("volumeClaimTemplates") or []
@@ -57,11 +61,7 @@ class _Workload(BuiltinStrategy):
         return _status(obj.get("status") or {}, self.told)
 
     def check_update(self, obj: Object, old: Object) -> list[FieldError]:
-        errors = self.check(obj)
-        if not same(obj["spec"].get("selector"), old["spec"].get("selector")):
-            value = obj["spec"].get("selector")
-            errors.append(fielderrors.invalid("spec.selector", value, checks.IMMUTABLE))
-        return errors
+        return self.check(obj) + _changed_selector(obj, old)
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         found = self.warnings(obj)
@@ -76,6 +76,14 @@ class _Workload(BuiltinStrategy):
     def warnings(self, obj: Object) -> list[str]:
         """What new and changed ones are warned of alike."""
         return podwarnings.of_spec(obj["spec"].get("template") or {}, "spec.template")
+
+
+def _changed_selector(obj: Object, old: Object) -> list[FieldError]:
+    selector = obj["spec"].get("selector")
+    if same(selector, old["spec"].get("selector")):
+        return []
+    shown = internal.value(_SELECTOR, selector)
+    return [fielderrors.invalid("spec.selector", shown, checks.IMMUTABLE)]
 
 
 def _status(told: Object, members: tuple[str, ...]) -> list[FieldError]:
@@ -114,9 +122,9 @@ class Deployments(_Workload):
         strategy = spec.setdefault("strategy", {})
         poddefaults.fill(strategy, {"type": "RollingUpdate"})
         if strategy["type"] == "RollingUpdate":
-            rolling = strategy.get("rollingUpdate") or {}
-            poddefaults.fill(rolling, {"maxUnavailable": _QUARTER, "maxSurge": _QUARTER})
-            strategy["rollingUpdate"] = rolling
+            rolling = strategy.setdefault("rollingUpdate", {})
+            rolling.setdefault("maxUnavailable", _QUARTER)
+            rolling.setdefault("maxSurge", _QUARTER)
 
     def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
         super().prepare_object(context, obj, old)
@@ -145,7 +153,8 @@ def _strategy(strategy: Object, path: str) -> list[FieldError]:
         why = "may not be specified when strategy `type` is 'Recreate'"
         return [fielderrors.forbidden(f"{path}.rollingUpdate", why)]
     if kind != "RollingUpdate":
-        return [fielderrors.not_supported(f"{path}.type", kind, ("Recreate", "RollingUpdate"))]
+        shown = internal.value("apps.DeploymentStrategy", strategy)
+        return [fielderrors.not_supported(path, shown, ("Recreate", "RollingUpdate"))]
     errors = []
     for member in ("maxUnavailable", "maxSurge"):
         errors += checks.count_or_percent(
@@ -161,7 +170,7 @@ def _strategy(strategy: Object, path: str) -> list[FieldError]:
 class ReplicaSets(_Workload):
     """Pods of one template."""
 
-    word = "replicaset"
+    word = "deployment"  # sic
     warns_of_names = True
     told = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
 
@@ -192,8 +201,8 @@ class ReplicationControllers(BuiltinStrategy):
         template = spec.get("template")
         if template is None:
             return [*errors, fielderrors.required("spec.template")]
-        labels = (template.get("metadata") or {}).get("labels") or {}
-        if not selectors.selects({"matchLabels": spec.get("selector") or {}}, labels):
+        labels = (template.get("metadata") or {}).get("labels")
+        if not selectors.selects({"matchLabels": spec.get("selector") or {}}, labels or {}):
             why = "`selector` does not match template `labels`"
             errors.append(fielderrors.invalid("spec.template.metadata.labels", labels, why))
         claims = [
@@ -209,7 +218,6 @@ class DaemonSets(_Workload):
 
     word = "daemonset"
     owner = "DaemonSet"
-    counts = ("minReadySeconds", "revisionHistoryLimit")
 
     def default(self, obj: Object) -> None:
         spec = obj.setdefault("spec", {})
@@ -218,9 +226,9 @@ class DaemonSets(_Workload):
         strategy = spec.setdefault("updateStrategy", {})
         poddefaults.fill(strategy, {"type": "RollingUpdate"})
         if strategy["type"] == "RollingUpdate":
-            rolling = strategy.get("rollingUpdate") or {}
-            poddefaults.fill(rolling, {"maxUnavailable": 1, "maxSurge": 0})
-            strategy["rollingUpdate"] = rolling
+            rolling = strategy.setdefault("rollingUpdate", {})
+            rolling.setdefault("maxUnavailable", 1)
+            rolling.setdefault("maxSurge", 0)
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         super().prepare_for_create(context, obj)
@@ -234,19 +242,27 @@ class DaemonSets(_Workload):
         _count_template(obj, count + changed)
 
     def check(self, obj: Object) -> list[FieldError]:
-        errors = super().check(obj)
-        kind = ((obj.get("spec") or {}).get("updateStrategy") or {}).get("type", "")
-        choices = ("RollingUpdate", "OnDelete")
-        errors += checks.one_of(kind, "spec.updateStrategy.type", choices)
-        rolling = obj["spec"].get("updateStrategy", {}).get("rollingUpdate")
-        if kind == "RollingUpdate" and rolling is not None:
-            errors += _rolling(rolling, "spec.updateStrategy.rollingUpdate")
-        return errors
+        """ValidateDaemonSetSpec, which does not ask for a selector."""
+        spec = obj.get("spec") or {}
+        selector, template = spec.get("selector"), spec.get("template") or {}
+        errors = checks.label_selector(selector, "spec.selector")
+        labels = (template.get("metadata") or {}).get("labels")
+        if not errors and (selector is None or not selectors.selects(selector, labels or {})):
+            why = "`selector` does not match template `labels`"
+            errors.append(fielderrors.invalid("spec.template.metadata.labels", labels, why))
+        if selector is not None and not any(selector.values()):
+            why = f"empty selector is invalid for {self.word}"
+            shown = internal.value(_SELECTOR, selector)
+            errors.append(fielderrors.invalid("spec.selector", shown, why))
+        errors += podvalidation.template(template, "spec.template")
+        errors += podvalidation.always_restarting(template, "spec.template", self.owner)
+        errors += checks.not_negative(spec, "spec", "minReadySeconds")
+        errors += _daemon_strategy(spec.get("updateStrategy") or {}, "spec.updateStrategy")
+        return errors + checks.not_negative(spec, "spec", "revisionHistoryLimit")
 
     def check_update(self, obj: Object, old: Object) -> list[FieldError]:
         """The strategy looks at the selector first."""
-        found = super().check_update(obj, old)
-        return sorted(found, key=lambda error: error.field != "spec.selector")
+        return _changed_selector(obj, old) + self.check(obj)
 
     def check_status(self, obj: Object, old: Object) -> list[FieldError]:
         return checks.not_negative(
@@ -254,6 +270,18 @@ class DaemonSets(_Workload):
             "desiredNumberScheduled", "numberReady", "observedGeneration",
             "updatedNumberScheduled", "numberAvailable", "numberUnavailable", "collisionCount",
         )  # fmt: skip
+
+
+def _daemon_strategy(strategy: Object, path: str) -> list[FieldError]:
+    kind, rolling = strategy.get("type", ""), strategy.get("rollingUpdate")
+    if kind == "OnDelete":
+        return []
+    if kind != "RollingUpdate":
+        shown = internal.value("apps.DaemonSetUpdateStrategy", strategy)
+        return [fielderrors.not_supported(path, shown, ("RollingUpdate", "OnDelete"))]
+    if rolling is None:
+        return [fielderrors.required(f"{path}.rollingUpdate")]
+    return _rolling(rolling, f"{path}.rollingUpdate")
 
 
 def _rolling(rolling: Object, path: str) -> list[FieldError]:
@@ -282,6 +310,7 @@ class StatefulSets(_Workload):
 
     word = "statefulset"
     owner = "StatefulSet"
+    unreadable = ""
     counts = ("replicas", "minReadySeconds")
     told = ("currentReplicas", "readyReplicas", "updatedReplicas", "availableReplicas")
     _MAY_CHANGE = frozenset({
@@ -332,6 +361,14 @@ class StatefulSets(_Workload):
                 errors.append(fielderrors.not_supported(place, value or "", _RETENTION))
         return errors + _updates(spec.get("updateStrategy") or {}, "spec.updateStrategy")
 
+    def validate(self, context: Context, obj: Object) -> list[FieldError]:
+        """The claims' templates are judged when they come; they stay for good."""
+        errors = super().validate(context, obj)
+        for index, claim in enumerate(obj["spec"].get("volumeClaimTemplates") or ()):
+            place = f"spec.volumeClaimTemplates[{index}].spec"
+            errors += rules.errors("core.v1.PersistentVolumeClaimSpec", claim["spec"], place)
+        return errors
+
     def warnings(self, obj: Object) -> list[str]:
         found = super().warnings(obj)
         if obj["spec"].get("revisionHistoryLimit", 0) < 0:
@@ -368,11 +405,10 @@ def _updates(strategy: Object, path: str) -> list[FieldError]:
         if rolling is None:
             return []
         why = "only allowed for updateStrategy 'RollingUpdate'"
-        shown = fielderrors.Verbatim(_rolling_shown(rolling))
+        shown = internal.value("apps.RollingUpdateStatefulSetStrategy", rolling)
         return [fielderrors.invalid(f"{path}.rollingUpdate", shown, why)]
     if kind != "RollingUpdate":
-        inner = "null" if rolling is None else _rolling_shown(rolling)
-        shown = fielderrors.Verbatim(f'{{"Type":"{kind}","RollingUpdate":{inner}}}')
+        shown = internal.value("apps.StatefulSetUpdateStrategy", strategy)
         why = "must be 'RollingUpdate' or 'OnDelete'"
         return [fielderrors.invalid(path, shown, why)]
     if rolling is None:
@@ -383,12 +419,6 @@ def _updates(strategy: Object, path: str) -> list[FieldError]:
         errors += checks.count_or_percent(rolling["maxUnavailable"], place)
         errors += checks.at_most_all(rolling["maxUnavailable"], place)
     return errors
-
-
-def _rolling_shown(rolling: Object) -> str:
-    partition, most = rolling.get("partition"), rolling.get("maxUnavailable")
-    shown = gotext.compact_json({"MaxUnavailable": most})[1:-1]
-    return f'{{"Partition":{"null" if partition is None else partition},{shown}}}'
 
 
 class Revisions(BuiltinStrategy):
