@@ -11,6 +11,8 @@ from inkube.schemas.builtin import rules
 from inkube.schemas.builtin.behaviours import checks, naming
 from inkube.schemas.builtin.behaviours.base import BuiltinStrategy, same
 from inkube.schemas.builtin.behaviours.pods import defaults as poddefaults
+from inkube.schemas.builtin.behaviours.pods import validation as podvalidation
+from inkube.schemas.builtin.behaviours.pods import warnings as podwarnings
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import strconv
 from inkube.schemas.gotypes import internal
@@ -72,6 +74,14 @@ class Jobs(BuiltinStrategy):
             why = "`selector` does not match template `labels`"
             errors.append(fielderrors.invalid("spec.template.metadata.labels", labels, why))
         return errors
+
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        name = obj["metadata"].get("name", "")
+        found = podvalidation.name_warnings(name, "Pod names and hostnames")
+        return found + _warnings(obj["spec"], "spec")
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return _warnings(obj["spec"], "spec")
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         """A new one's pods must be able to have hostnames."""
@@ -241,6 +251,30 @@ class CronJobs(BuiltinStrategy):
             why = names.max_length_error(52)
             errors.append(fielderrors.invalid("metadata.name", name, why))
         return errors
+
+    def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
+        name = obj["metadata"].get("name", "")
+        found = podvalidation.name_warnings(name, "Pod names and hostnames")
+        return found + self.warnings_on_update(context, obj, obj)
+
+    def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        return _warnings(obj["spec"]["jobTemplate"]["spec"], "spec.jobTemplate.spec")
+
+
+def _warnings(job: Object, path: str) -> list[str]:
+    """What is said of a job's pods, and of more of them than can be told apart (pkg/api/job)."""
+    found = podwarnings.of_spec(job.get("template") or {}, f"{path}.template")
+    count, at_once = job.get("completions") or 0, job.get("parallelism") or 0
+    if job.get("completionMode") == "Indexed" and count > _MANY and at_once > _MANY_AT_ONCE:
+        found.append(
+            "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism "
+            "higher than 10^4, Kubernetes might not be able to track completedIndexes when a big "
+            "number of indexes fail"
+        )
+    return found
+
+
+_MANY, _MANY_AT_ONCE = 100_000, 10_000
 
 
 def _zone(zone: str, path: str) -> list[FieldError]:

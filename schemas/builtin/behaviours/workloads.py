@@ -371,6 +371,10 @@ class StatefulSets(_Workload):
 
     def warnings(self, obj: Object) -> list[str]:
         found = super().warnings(obj)
+        for index, claim in enumerate(obj["spec"].get("volumeClaimTemplates") or ()):
+            requests = (claim["spec"].get("resources") or {}).get("requests") or {}
+            place = f"spec.volumeClaimTemplates[{index}].resources.requests"
+            found += podwarnings.fractions(requests, "storage", place)
         if obj["spec"].get("revisionHistoryLimit", 0) < 0:
             found.append(
                 "spec.revisionHistoryLimit: a negative value retains all historical revisions; a "
