@@ -16,8 +16,8 @@ def told(check, job):
     [
         ("0-1,1", "non-increasing order, previous: 1, current: 1"),
         ("1-1", "non-increasing order, previous: 1, current: 1"),
-        ("0-1-2", "the fragment \"0-1-2\" violates the requirement that an index interval can have "
-                  "at most two parts separated by '-'"),
+        ("0-1-2", ('the fragment "0-1-2" violates the requirement that an index interval can have '
+                  "at most two parts separated by '-'")),
         ("3", 'too large index: "3"'),
         ("x", 'cannot convert string to integer for index: "x"'),
         ("0,", 'cannot convert string to integer for index: ""'),
@@ -47,8 +47,10 @@ def test_a_count_is_held_against_completions_and_indexes():
 def test_a_success_policy_is_for_indexed_jobs_and_shown_as_the_internal_type():
     job = {"completionMode": "NonIndexed", "successPolicy": {"rules": [{"succeededCount": 1}]}}
     assert told(batch.success_policy, job) == [
-        'spec.successPolicy: Invalid value: {"Rules":[{"SucceededIndexes":null,"SucceededCount":1}]}'
-        ": requires indexed completion mode"
+        (
+            'spec.successPolicy: Invalid value: {"Rules":[{"SucceededIndexes":null,'
+            '"SucceededCount":1}]}: requires indexed completion mode'
+        )
     ]
 
 
@@ -75,6 +77,8 @@ def test_many_indexes_have_bounds_of_their_own():
     }  # fmt: skip
     assert told(batch.many_indexes, job) == [
         "spec.maxFailedIndexes: Required value: must be specified when completions is above 100000",
-        "spec.parallelism: Invalid value: 10001: must be less than or equal to 10000 when "
-        "completions are above 100000 and used with backoff limit per index",
+        (
+            "spec.parallelism: Invalid value: 10001: must be less than or equal to 10000 when "
+            "completions are above 100000 and used with backoff limit per index"
+        ),
     ]
